@@ -11,9 +11,9 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LinkNodes, LogTas
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.importing import Importing, Outcome
+from tui_tasks.formats.importing import Importer, Outcome
 from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import Read
+from tui_tasks.formats.records import ParsedFile
 from tui_tasks.formats.table import FORMATS, Format
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -62,7 +62,7 @@ def out(store: Store, format_: Format, present: Mapping[str, str] | None = None)
     return {"": "".join(format_.write(rows, NOW))}
 
 
-def read(format_: Format, files: Mapping[str, str]) -> Read:
+def read(format_: Format, files: Mapping[str, str]) -> ParsedFile:
     return format_.read_folder(files, NOW) if format_.is_folder else format_.read(files[""], NOW)
 
 
@@ -72,7 +72,7 @@ def bring(
     """Import what a file, or the files of a folder, hold."""
     format_ = FORMATS[format_] if isinstance(format_, str) else format_
     found = read(format_, {"": files} if isinstance(files, str) else files)
-    return Importing(store, format_.name, found, target=list_name, fallback="tasklist", project=None).run("shell", now)
+    return Importer(store, format_.name, found, target=list_name, fallback="tasklist", project=None).run("shell", now)
 
 
 def lost(store: Store, format_: Format, files: Mapping[str, str]) -> Counter[str]:

@@ -23,9 +23,9 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.importing import Importing
+from tui_tasks.formats.importing import Importer
 from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import Rows, uid_of
+from tui_tasks.formats.records import ExportData, uid_of
 from tui_tasks.formats.table import FORMATS, Format
 
 ESCAPED = re.compile(r"\\u(?:00[0189]|202)|\\x1b")
@@ -135,14 +135,14 @@ def test_whatever_stands_in_a_text_stays_that_text(
     home = TaskList(
         1, "00000000-0000-4000-8000-00000000000a", "list", "web", "", None, "tasklist", False, 0, False, *[0] * 6
     )
-    rows = Rows([(home, [one, two])])
+    rows = ExportData([(home, [one, two])])
     files = dict(format_.write_folder(rows, {}, NOW)) if format_.is_folder else {"": "".join(format_.write(rows, NOW))}
     found = read(format_, files)
     assert len(found.records) == 2
-    coarse = found.coarse
+    reducers = found.reducers
     for field in ("name", "description", "tags", "status"):
         told = found.records[0].fields.get(field, getattr(one, field))
-        tell = coarse.get(field, lambda value: value)
+        tell = reducers.get(field, lambda value: value)
         assert tell(told) == tell(getattr(one, field)), field
     assert found.records[1].fields["name"] == "two"
 
@@ -162,7 +162,7 @@ def test_the_ends_of_time_go_out_and_come_back(
         found = format_.read_folder(dict(format_.write_folder(rows, {}, now)), now)
     else:
         found = format_.read("".join(format_.write(rows, now)), now)
-    importing = Importing(store, format_.name, found, target=None, fallback="tasklist", project=None)
+    importing = Importer(store, format_.name, found, target=None, fallback="tasklist", project=None)
     assert counts(importing.run("shell", clock())) == (0, 0, 1)
 
 

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LinkN
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.importing import Importing, Outcome
+from tui_tasks.formats.importing import Importer, Outcome
 from tui_tasks.formats.standards import json_lines
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
@@ -53,7 +53,7 @@ def text_of(store: Store) -> str:
 
 def bring(store: Store, text: str, now: int, *, list_name: str | None = None, rehearsal: bool = False) -> Outcome:
     read = json_lines.read(text, NOW)
-    importing = Importing(store, "jsonl", read, target=list_name, fallback="tasklist", project=None)
+    importing = Importer(store, "jsonl", read, target=list_name, fallback="tasklist", project=None)
     return importing.run("shell", now, rehearsal=rehearsal)
 
 

@@ -15,13 +15,13 @@ from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.records import Rows
+from tui_tasks.formats.records import ExportData
 from tui_tasks.formats.table import FORMATS
 
 CSV, ICS = FORMATS["csv"], FORMATS["ics"]
 
 
-def rows_of(store: Store, handle: str | None = None) -> Rows:
+def rows_of(store: Store, handle: str | None = None) -> ExportData:
     return exporting.rows(store.db, handle, None)
 
 
@@ -41,7 +41,7 @@ def test_a_task_is_a_row_with_everything_but_its_log(store: Store, clock: Clock)
     )
     assert (third["key"], third["estimate"], third["result"]) == ("k", "90", '{"ok": true}')
     assert (fourth["status"], fourth["due"], fourth["list"]) == ("failed", "2026-03-01T10:00:00.500+00:00", "tasklist")
-    assert CSV.lost(rows_of(store), "", NOW) == {"log: no column for it": 1}
+    assert CSV.count_losses(rows_of(store), "", NOW) == {"log: no column for it": 1}
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\uff1d1", "|calc"])
@@ -70,7 +70,7 @@ def test_what_is_due_is_a_to_do_and_the_next_runs_of_jobs_are_events(store: Stor
         *(b"20260202T033000Z", b"20260209T033000Z", b"20260216T033000Z", b"20260223T033000Z", b"20260302T033000Z")
     ]
     assert {str(run["summary"]) for run in runs} == {"Nightly report"}
-    assert ICS.lost(rows_of(store), text, NOW) == {
+    assert ICS.count_losses(rows_of(store), text, NOW) == {
         "the whole task: it has no due date": 2,
         "domain: no place for it": 1,
         "links: no place for it": 1,

@@ -1,4 +1,4 @@
-"""Instants and days as files have them, of any year: what agents set may be at the end of time in no zone but UTC.
+"""Instants and days in files, of any year: agents may set instants whose year exists in no zone but UTC.
 
 Instants are microseconds since the epoch.
 """
@@ -13,8 +13,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND: Final = 1_000_000
 
 
-def instant(at: int | None) -> str | None:
-    """Write an instant as ISO 8601 in UTC, whole."""
+def format_instant(at: int | None) -> str | None:
+    """Return an instant as ISO 8601 in UTC, with microseconds."""
     return None if at is None else utc(at).isoformat(timespec="microseconds")
 
 
@@ -23,11 +23,11 @@ def utc(at: int) -> datetime:
     return _EPOCH + timedelta(microseconds=at)
 
 
-def microseconds(text: Any) -> int | None:
-    """Read an instant in ISO 8601.
+def parse_instant(text: Any) -> int | None:
+    """Parse an instant in ISO 8601.
 
     Raises:
-        ValueError: it is none, or has no offset.
+        ValueError: it is no such text, or has no offset.
     """
     if text is None:
         return None
@@ -43,7 +43,7 @@ def since_epoch(at: datetime) -> int:
     """Return a time as an instant.
 
     Raises:
-        ValueError: in UTC it is of no year.
+        ValueError: in UTC it is outside the years 1 to 9999.
     """
     try:
         return (at.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)
@@ -51,8 +51,8 @@ def since_epoch(at: datetime) -> int:
         raise ValueError(f"{at.isoformat()} is beyond the years that there are") from None
 
 
-def moved(at: datetime, zone: tzinfo | None) -> datetime:
-    """Return a time as it is in another zone; where it has no year there, as it is."""
+def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
+    """Return a time in another zone, or unchanged if it is outside the years 1 to 9999 there."""
     try:
         return at.astimezone(zone)
     except OverflowError:
@@ -60,20 +60,20 @@ def moved(at: datetime, zone: tzinfo | None) -> datetime:
 
 
 def day_of(at: int, now: datetime) -> date:
-    """Return the day of an instant, in the zone of `now`."""
-    return moved(utc(at), now.tzinfo).date()
+    """Return the day of an instant in the zone of `now`."""
+    return in_zone(utc(at), now.tzinfo).date()
 
 
 def day_of_due(due: str, now: datetime) -> str:
-    """Return a day that something is due on as it is, and an instant as its day in the zone of `now`."""
-    return due if is_day(due) else moved(datetime.fromisoformat(due), now.tzinfo).date().isoformat()
+    """Return the day of a due date: of an instant, that in the zone of `now`."""
+    return due if is_day(due) else in_zone(datetime.fromisoformat(due), now.tzinfo).date().isoformat()
 
 
 def is_day(due: str) -> bool:
-    """Whether a due date is one, and no instant."""
+    """Return whether a due date is a day, not an instant."""
     return len(due) == 10
 
 
-def begin(day: date, now: datetime) -> datetime:
-    """Return the first instant of a day, in the zone of `now`."""
+def start_of_day(day: date, now: datetime) -> datetime:
+    """Return the first instant of a day in the zone of `now`."""
     return datetime.combine(day, time_of_day(), now.tzinfo)

@@ -1,4 +1,4 @@
-"""What an export has to write, read at one moment."""
+"""Reads what an export writes, in one read transaction."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.formats.records import Rows
+from tui_tasks.formats.records import ExportData
 
 
-def rows(db: Database, handle: str | None, project: str | None, step: Callable[[], None] = lambda: None) -> Rows:
-    """Return the tasks of the list that is named, else of all lists of a project, or of all; `step` is told of each.
+def rows(db: Database, handle: str | None, project: str | None, step: Callable[[], None] = lambda: None) -> ExportData:
+    """Return the tasks of the named list, else of all lists of a project, else of all; `step` is called for each task.
 
-    Jobs are of no list, and left out where one is named.
+    Jobs belong to no list: they are left out if one is named.
 
     Raises:
         NotFound: there is no such list.
@@ -26,7 +26,7 @@ def rows(db: Database, handle: str | None, project: str | None, step: Callable[[
             if named is None:
                 raise NotFound("list", handle)
             homes = [named]
-        found = Rows([(home, queries.tasks(db, home.id)) for home in homes])
+        found = ExportData([(home, queries.tasks(db, home.id)) for home in homes])
         if handle is None:
             found.jobs = job_queries.jobs(db)
         for _, tasks in found.lists:

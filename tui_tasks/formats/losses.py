@@ -1,4 +1,4 @@
-"""What of the tasks does not come back from a file, found by reading it: every field named, with how often."""
+"""Finds what of the tasks a file does not hold, by reading the file: counts by field."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
-from tui_tasks.formats.records import Read, Record, Rows, uid_of, with_foreign
+from tui_tasks.formats.records import ExportData, ParsedFile, TaskRecord, uid_of, with_foreign
 
 _EMPTY: Final[dict[str, Any]] = {
     **dict.fromkeys(("key", "domain", "result", "agent", "intent")),
@@ -20,8 +20,8 @@ _EMPTY: Final[dict[str, Any]] = {
 _TIMES: Final = ("created_at", "started_at", "finished_at")
 
 
-def losses(rows: Rows, read: Read, format_: str) -> Counter[str]:
-    """Count by field what of `rows` is not in `read`, which was read from the file that was written of them."""
+def losses(rows: ExportData, read: ParsedFile, format_: str) -> Counter[str]:
+    """Count by field which values of `rows` are missing in the file that was written from them and parsed again."""
     lost: Counter[str] = Counter()
     records = {uid_of(format_, record.id): (at, record) for at, record in enumerate(read.records)}
     homes = {record.id: record.name for record in read.lists}
@@ -33,7 +33,7 @@ def losses(rows: Rows, read: Read, format_: str) -> Counter[str]:
                 lost["the whole task: the format has no place for it"] += 1
                 continue
             places.append(at)
-            _compare(task, record, lost, format_)
+            _compare_task(task, record, lost, format_)
             _compare_log(rows.logs.get(task.uid, []), record, lost)
             _compare_list(home, homes.get(record.home or ""), lost)
         if moved := sum(one != other for one, other in zip(places, sorted(places), strict=True)):
@@ -41,7 +41,7 @@ def losses(rows: Rows, read: Read, format_: str) -> Counter[str]:
     return lost
 
 
-def _compare(task: Task, record: Record, lost: Counter[str], format_: str) -> None:
+def _compare_task(task: Task, record: TaskRecord, lost: Counter[str], format_: str) -> None:
     for name, empty in _EMPTY.items():
         _count(lost, name, getattr(task, name), record.fields.get(name, empty), empty)
     metadata = with_foreign(record.fields.get("metadata"), format_, record.foreign)
@@ -52,19 +52,19 @@ def _compare(task: Task, record: Record, lost: Counter[str], format_: str) -> No
         _count(lost, name, getattr(task, name), record.times.get(name), None)
 
 
-def _compare_log(log: list[LogEntry], record: Record, lost: Counter[str]) -> None:
-    there = sorted((entry.at, entry.agent, entry.message) for entry in log)
-    told = sorted((entry.at, entry.agent, entry.message) for entry in record.log)
-    _count(lost, "log", there, told, [])
+def _compare_log(log: list[LogEntry], record: TaskRecord, lost: Counter[str]) -> None:
+    expected = sorted((entry.at, entry.agent, entry.message) for entry in log)
+    found = sorted((entry.at, entry.agent, entry.message) for entry in record.log)
+    _count(lost, "log", expected, found, [])
 
 
-def _compare_list(home: TaskList, told: str | None, lost: Counter[str]) -> None:
-    if home.kind != "plan" or told is None:
-        _count(lost, "list", home.name, told, None)
+def _compare_list(home: TaskList, found: str | None, lost: Counter[str]) -> None:
+    if home.kind != "plan" or found is None:
+        _count(lost, "list", home.name, found, None)
     else:
         lost["list: a plan comes back as a list"] += 1
 
 
-def _count(lost: Counter[str], name: str, value: Any, told: Any, empty: Any) -> None:
-    if value != told:
-        lost[f"{name}: {'no place for it' if told == empty else 'not kept whole'}"] += 1
+def _count(lost: Counter[str], name: str, value: Any, found: Any, empty: Any) -> None:
+    if value != found:
+        lost[f"{name}: {'no place for it' if found == empty else 'not kept whole'}"] += 1

@@ -1,4 +1,4 @@
-"""What the formats have in common: a task as a file has it, checked by the rules that an agent's words are."""
+"""What the formats share: lists, tasks and log entries of a file, validated as an agent's arguments are."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
 from tui_tasks.text.safe import safe_copy
 
 Step = Callable[[], None]
-"""Is called for each task, for a progress bar."""
+"""Called for each task, for a progress bar."""
 
 _Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=r"\S")]
 _Word = Annotated[str, Meta(max_length=MAX_NAME)]
 _Text = Annotated[str, Meta(max_length=MAX_TEXT)]
 _Status = Literal["pending", "in_progress", "done", "failed", "skipped", "cancelled"]
-# Ids of other programs become uids of this namespace, the same each time.
+# The ids of other programs become UUIDs of version 5 in this namespace, so each id has one uid.
 _NAMESPACE: Final = uuid.UUID("8f1d6c52-0a5e-5b0e-9f53-6f0d5f3f7a11")
 
 
 class _Fields(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The fields of a task that a file may give; what it leaves out stays as it is."""
+    """The fields of a task that a file may set; those that it does not set stay as they are."""
 
     name: _Name
     key: _Name | msgspec.UnsetType | None = msgspec.UNSET
@@ -49,8 +49,15 @@ class _Fields(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     links: tuple[dict[str, str], ...] | msgspec.UnsetType = msgspec.UNSET
 
 
-class Logged(msgspec.Struct, forbid_unknown_fields=True):
-    """A log entry as a file has it; `at` in microseconds. Without a uid it is known by its words."""
+class LogRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """A log entry of a file.
+
+    Attributes:
+        uid: its uid; None if the file has none: entries of a task with the same message are then the same.
+        at: microseconds since the epoch.
+        agent: who logged it.
+        message: its text.
+    """
 
     uid: _Name | None
     at: int
@@ -59,7 +66,7 @@ class Logged(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ListRecord(msgspec.Struct):
-    """A list as a file has it."""
+    """A list of a file. `id` is the file's own."""
 
     id: str
     kind: Literal["list", "plan"]
@@ -71,11 +78,19 @@ class ListRecord(msgspec.Struct):
     project: str | None = None
 
 
-class Record(msgspec.Struct):
-    """A task as a file has it: `id` is the file's own; `home` the id of a `ListRecord`, None that of the import.
+class TaskRecord(msgspec.Struct):
+    """A task of a file.
 
-    `where` tells a person its place in the file. `foreign` is what the program behind the file knows and no task has,
-    its own id among it: it goes to the task's metadata under the format's name.
+    Attributes:
+        where: its place in the file, for messages to the user.
+        id: its id in the file.
+        fields: the fields that the file sets, by name.
+        home: the `ListRecord.id` of its list; None: the list of the import.
+        rank: its rank in the list, if the file has ranks.
+        times: `created_at`, `started_at` and `finished_at`, in microseconds since the epoch.
+        log: its log entries.
+        foreign: what only the file's program knows of the task, such as its id there. It is kept in the task's
+            metadata, under the name of the format.
     """
 
     where: str
@@ -84,40 +99,48 @@ class Record(msgspec.Struct):
     home: str | None = None
     rank: str | None = None
     times: dict[str, int | None] = {}
-    log: list[Logged] = []
+    log: list[LogRecord] = []
     foreign: dict[str, Any] = {}
 
 
-class Read(msgspec.Struct):
-    """What a file holds, and a count of what of it does not fit.
+class ParsedFile(msgspec.Struct):
+    """The contents of a file, and a count of what in it has no place in the database.
 
     Attributes:
-        coarse: by the name of a field, how the format tells a value of it, where it cannot tell every one. A task that
-            is told as the file tells it stays as it is.
-        has_places: whether the file is where a task's list and place in it are decided; else those of a task that is
-            there stay.
+        lists: its lists.
+        records: its tasks.
+        lost: counts by description.
+        reducers: functions by field that reduce a value to what the format can express. A task whose value reduces to
+            the same as that of the file keeps its own.
+        has_places: whether the file determines the list and the rank of tasks; else existing tasks keep theirs.
     """
 
     lists: list[ListRecord] = []
-    records: list[Record] = []
+    records: list[TaskRecord] = []
     lost: Counter[str] = msgspec.field(default_factory=Counter)
-    coarse: dict[str, Callable[[Any], Any]] = {}
+    reducers: dict[str, Callable[[Any], Any]] = {}
     has_places: bool = False
 
 
-class Rows(msgspec.Struct):
-    """What is to be written: lists with their tasks in order, the log entries of each task that has any, and jobs."""
+class ExportData(msgspec.Struct):
+    """What is exported.
+
+    Attributes:
+        lists: the lists with their tasks in order.
+        logs: the log entries of the tasks that have any, by uid.
+        jobs: the jobs.
+    """
 
     lists: list[tuple[TaskList, list[Task]]]
     logs: dict[str, list[LogEntry]] = {}
     jobs: list[Job] = []
 
 
-def checked(where: str, given: dict[str, Any], read: Read, now: datetime) -> dict[str, Any]:
-    """Return the fields of a task, typed; a due date or an estimate that is none is counted as lost.
+def checked_fields(where: str, given: dict[str, Any], read: ParsedFile, now: datetime) -> dict[str, Any]:
+    """Return the validated fields of a task. An invalid due date or estimate is left out, and counted as lost.
 
     Raises:
-        InvalidArgument: one is wrong; it is named with its place in the file.
+        InvalidArgument: another field is invalid; the message names its place in the file.
     """
     given = dict(given)
     for name in task_fields.FIELDS:
@@ -134,8 +157,8 @@ def checked(where: str, given: dict[str, Any], read: Read, now: datetime) -> dic
     return {name: value for name in _Fields.__struct_fields__ if (value := getattr(fields, name)) is not msgspec.UNSET}
 
 
-def fitting_times(status: str | None, times: dict[str, int | None]) -> dict[str, int | None]:
-    """Return those instants that a task of that status has."""
+def valid_times(status: str | None, times: dict[str, int | None]) -> dict[str, int | None]:
+    """Return those of the instants that a task of that status has."""
     has = {
         "created_at": True,
         "started_at": status == "in_progress" or status in CLOSED,
@@ -145,16 +168,16 @@ def fitting_times(status: str | None, times: dict[str, int | None]) -> dict[str,
 
 
 def no_step() -> None:
-    """Nobody is told how far long work has come."""
+    """Do nothing, where nobody watches the progress."""
 
 
 def plain(text: str) -> str:
-    """Return a text for a file of another program, whence it comes to a terminal: what would be obeyed is shown."""
+    """Return a text for a file of another program, which may print it: control characters are made visible."""
     return safe_copy(text)
 
 
 def plain_json(value: Any) -> Any:
-    """Return a value with every text in it as `plain` does."""
+    """Return a JSON value with each text in it made `plain`."""
     if isinstance(value, dict):
         return {plain(str(name)): plain_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -163,33 +186,33 @@ def plain_json(value: Any) -> Any:
 
 
 def plain_name(name: str, *, one_line: bool = False) -> str:
-    """Return a task's name as `plain` does; one of which nothing is left is the replacement character."""
+    """Return a task's name made `plain`, or the replacement character if nothing is left of it."""
     return safe_copy(name, one_line=one_line).strip() or "\ufffd"
 
 
 def with_foreign(metadata: Any, format_: str, foreign: dict[str, Any]) -> Any:
-    """Return metadata with what another program knows of the task; what is no object has no place for it."""
+    """Return metadata with what another program knows of the task. Metadata that is no object is returned unchanged."""
     if not foreign or not isinstance(metadata, dict | None):
         return metadata
     return {**(metadata or {}), format_: foreign}
 
 
 def foreign_of(task: Task, format_: str) -> dict[str, Any]:
-    """Return what an import has kept of a task for the program that it came from.
+    """Return what an import kept of a task in its metadata, for the program that it came from.
 
-    Agents write metadata, too: whatever looks like it may be there, of any type.
+    Agents write metadata, too, so its content may be of any type.
     """
     kept = task.metadata.get(format_) if isinstance(task.metadata, dict) else None
     return plain_json(kept) if isinstance(kept, dict) else {}
 
 
 def uid_of(format_: str, id_: str) -> str:
-    """Return the uid of a task of a file: its id where that is one of ours, else one that follows from it."""
+    """Return the uid of a task of a file: its id if that is a uid of ours, else one derived from it."""
     return id_ if is_uid(id_) else str(uuid.uuid5(_NAMESPACE, f"{format_}\0{id_}"))
 
 
 def is_uid(text: str) -> bool:
-    """Whether a text is a UUID as tasks have them."""
+    """Return whether a text is a UUID in the form that tasks have."""
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:

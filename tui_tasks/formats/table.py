@@ -1,4 +1,4 @@
-"""The formats that there are. Each is a module, imported when it is asked for, as are the libraries that it needs."""
+"""The formats. The module of each, and the libraries that it needs, are imported when it is used."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import Read, Rows, Step, no_step
+from tui_tasks.formats.records import ExportData, ParsedFile, Step, no_step
 
 
 class Format(NamedTuple):
-    """A format: its name in a shell, its module in this room, what it is, and which way it goes.
+    """A format.
 
-    `is_whole`: what is written comes back to the byte. `folders`: it is no file but a folder, with Markdown files in
-    folders of these names.
+    Attributes:
+        name: its name in a shell.
+        module: its module below `tui_tasks.formats`.
+        help: its description in `--help`.
+        is_read: whether it can be imported.
+        is_written: whether it can be exported.
+        is_whole: whether an export and import restores every task exactly.
+        folders: for a format of Markdown files in a folder, the subfolders that they are in; empty: it is one file.
     """
 
     name: str
@@ -33,56 +39,56 @@ class Format(NamedTuple):
         """Whether it is a folder of files."""
         return bool(self.folders)
 
-    def write(self, rows: Rows, now: datetime) -> Iterator[str]:
+    def write(self, rows: ExportData, now: datetime) -> Iterator[str]:
         """Return the text in parts; `now` is local time.
 
         Raises:
-            InvalidArgument: a library that it needs is not installed.
+            InvalidArgument: a library that the format needs is not installed.
         """
         parts: Iterator[str] = self._module().write(rows, now)
         return parts
 
-    def lost(self, rows: Rows, text: str, now: datetime, step: Step = no_step) -> Counter[str]:
-        """Count what of the rows is not in the text that was written of them, by the name of its field."""
+    def count_losses(self, rows: ExportData, text: str, now: datetime, step: Step = no_step) -> Counter[str]:
+        """Count by field what of the rows is not in the text that was written from them."""
         module = self._module()
         if self.is_read:
             return losses(rows, module.read(text, now, step), self.name)
-        found: Counter[str] = module.lost(rows)
+        found: Counter[str] = module.count_losses(rows)
         return found
 
-    def read(self, text: str, now: datetime, step: Step = no_step) -> Read:
-        """Return what a text holds.
+    def read(self, text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+        """Parse a text.
 
         Raises:
-            InvalidArgument: it is none of this format, or a library is not installed.
+            InvalidArgument: it is not of this format, or a library is not installed.
         """
-        found: Read = self._module().read(text, now, step)
+        found: ParsedFile = self._module().read(text, now, step)
         return found
 
-    def write_folder(self, rows: Rows, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
-        """Yield the files to be written into a folder that has those of `present`: paths in it, and their texts.
+    def write_folder(self, rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
+        """Yield the files to write into a folder, as relative paths and texts; `present` are those that it has.
 
         Raises:
-            InvalidArgument: as `write`, or a file that is there is none of this format.
+            InvalidArgument: as `write`, or an existing file is not of this format.
         """
         files: Iterator[tuple[str, str]] = self._module().write_folder(rows, present, now)
         return files
 
-    def read_folder(self, files: Mapping[str, str], now: datetime, step: Step = no_step) -> Read:
-        """Return what the files of a folder hold.
+    def read_folder(self, files: Mapping[str, str], now: datetime, step: Step = no_step) -> ParsedFile:
+        """Parse the files of a folder.
 
         Raises:
             InvalidArgument: as `read`.
         """
-        found: Read = self._module().read_folder(files, now, step)
+        found: ParsedFile = self._module().read_folder(files, now, step)
         return found
 
     def _module(self) -> Any:
         try:
             return import_module(f"tui_tasks.formats.{self.module}")
         except ModuleNotFoundError as error:
-            told = f"{self.name} needs the library {error.name}: pip install 'tui-tasks[formats]'"
-            raise InvalidArgument("format", told) from None
+            message = f"{self.name} needs the library {error.name}: pip install 'tui-tasks[formats]'"
+            raise InvalidArgument("format", message) from None
 
 
 FORMATS: Final = {

@@ -24,7 +24,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting
-from tui_tasks.formats.importing import Importing
+from tui_tasks.formats.importing import Importer
 from tui_tasks.formats.losses import losses
 from tui_tasks.formats.standards import json_lines
 from tui_tasks.formats.table import FORMATS
@@ -91,7 +91,7 @@ def _export(options: argparse.Namespace) -> int:
         if format_.is_folder:
             lost = losses(rows, format_.read_folder({**present, **files}, now, bar.step), format_.name)
         else:
-            lost = Counter() if format_.is_whole else format_.lost(rows, text, now, bar.step)
+            lost = Counter() if format_.is_whole else format_.count_losses(rows, text, now, bar.step)
     if options.dry_run:
         print(f"would write {count:,} tasks of {len(rows.lists):,} lists")
     elif options.file is None:
@@ -131,7 +131,7 @@ def _import(options: argparse.Namespace) -> int:
     with open_store(options) as store:
         _refuse_paused(store, identity)
         target, project = identity.list, identity.project
-        importing = Importing(
+        importing = Importer(
             store, options.format, found, target=target, fallback=own_list("tasklist", project), project=project
         )
         with ProgressBar("importing", len(found.records)) as bar:

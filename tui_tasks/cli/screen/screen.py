@@ -123,7 +123,7 @@ def _claim() -> Claimed | None:
         return None
 
 
-def _log_to(fd: int | None, begin: Iterable[object]) -> None:
+def _log_to(fd: int | None, start_of_day: Iterable[object]) -> None:
     """Set up logging, never to the screen: if standard error is the screen, logs are dropped. `begin` is logged
     first.
     """
@@ -132,7 +132,7 @@ def _log_to(fd: int | None, begin: Iterable[object]) -> None:
     else:
         stream = os.fdopen(fd, "w", buffering=1, closefd=False)
         logging.basicConfig(stream=stream, level=logging.WARNING, format="tui-tasks: %(message)s")
-    for problem in begin:
+    for problem in start_of_day:
         _log.warning("%s", problem)
 
 

@@ -1,1 +1,1 @@
-"""The formats that belong to no program: a module a format."""
+"""The formats that belong to no program, one in each module."""

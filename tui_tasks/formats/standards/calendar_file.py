@@ -1,7 +1,6 @@
-"""iCalendar (RFC 5545): what is due as to-dos, and the next runs of jobs as events. It is written alone.
+"""iCalendar (RFC 5545), for export only: due tasks as to-dos, and the next runs of jobs as events.
 
-Two files of the same tasks and jobs at the same time are the same, so that a calendar that subscribes to one sees what
-has changed.
+Equal tasks and jobs give equal files at the same time, so that a calendar that subscribes to one sees only changes.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tui_tasks.core.schedule import due
 from tui_tasks.core.snapshots import Job, Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
 from tui_tasks.formats.dates import SECOND, is_day, since_epoch, utc
-from tui_tasks.formats.records import Rows, plain, plain_name
+from tui_tasks.formats.records import ExportData, plain, plain_name
 
 _AHEAD: Final = 30 * 86_400 * SECOND
 _MOST_RUNS: Final = 50
@@ -33,8 +32,8 @@ _PRIORITY: Final = {URGENT: 1, HIGH: 3, MEDIUM: 5}
 _LOWEST: Final = 9
 
 
-def write(rows: Rows, now: datetime) -> Iterator[str]:
-    """Write the tasks that are due at some time, then what jobs will do in the 30 days to come."""
+def write(rows: ExportData, now: datetime) -> Iterator[str]:
+    """Write the tasks with a due date, then the runs of jobs in the next 30 days."""
     calendar = Calendar()
     calendar.add("prodid", "-//tui-tasks//EN")
     calendar.add("version", "2.0")
@@ -83,8 +82,8 @@ def _second(at: int) -> datetime:
     return utc(at // SECOND * SECOND)
 
 
-def lost(rows: Rows) -> Counter[str]:
-    """Count the tasks that are never due, and what a to-do has no place for."""
+def count_losses(rows: ExportData) -> Counter[str]:
+    """Count the tasks without a due date, and what a to-do has no property for."""
     found: Counter[str] = Counter()
     for _, tasks in rows.lists:
         for task in tasks:

@@ -1,4 +1,4 @@
-"""CSV (RFC 4180) for spreadsheets: a row a task. It is written alone: a table loses too much to be read again."""
+"""CSV (RFC 4180) for spreadsheets, a row for each task. For export only, as it loses too much to be imported."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList
-from tui_tasks.formats.dates import instant
-from tui_tasks.formats.records import Rows, plain
+from tui_tasks.formats.dates import format_instant
+from tui_tasks.formats.records import ExportData, plain
 from tui_tasks.text import json_text
 
 _TEXTS: Final = ("key", "name", "description", "status", "priority", "domain", "agent", "intent", "due", "estimate")
@@ -22,12 +22,12 @@ _LINKS: Final = "links"
 _JSON: Final = ("result", "metadata")
 _INSTANTS: Final = ("created_at", "started_at", "finished_at", "updated_at")
 COLUMNS: Final = ("uid", "list", *_TEXTS, *_MANY, _LINKS, *_INSTANTS, "created_by", "updated_by", *_JSON)
-# A spreadsheet takes a cell that begins so for a formula, which can run programs and send what others hold.
+# A spreadsheet takes such a cell for a formula, which can run programs and send the contents of other cells.
 _FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
 
 
-def write(rows: Rows, now: datetime) -> Iterator[str]:
-    """Write the names of the columns, then the tasks in the order of their lists."""
+def write(rows: ExportData, now: datetime) -> Iterator[str]:
+    """Write the header, then the tasks in the order of their lists."""
     yield _row(COLUMNS)
     for home, tasks in rows.lists:
         for task in tasks:
@@ -44,7 +44,7 @@ def _values(task: Task, home: TaskList, now: datetime) -> Iterator[Any]:
     yield from (task.uid, home.handle, *(getattr(task, name) for name in _TEXTS))
     yield from (", ".join(getattr(task, name)) for name in _MANY)
     yield FIELDS[_LINKS].write(task.links, now)
-    yield from (instant(getattr(task, name)) for name in _INSTANTS)
+    yield from (format_instant(getattr(task, name)) for name in _INSTANTS)
     yield from (task.created_by, task.updated_by)
     yield from (None if (value := getattr(task, name)) is None else json_text.shown(value) for name in _JSON)
 
@@ -56,6 +56,6 @@ def _cell(value: Any) -> Any:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def lost(rows: Rows) -> Counter[str]:
-    """Count what a row has no column for."""
+def count_losses(rows: ExportData) -> Counter[str]:
+    """Count what has no column."""
     return Counter({"log: no column for it": len(rows.logs)}) if rows.logs else Counter()

@@ -1,7 +1,7 @@
-"""Markdown checklists: `- [ ] name`, the description quoted under it, a heading a list.
+"""Markdown checklists: a heading for each list, `- [ ] name` for each task, its description as a quotation below.
 
-A comment at the end of a line of ours has what a checklist has no place for, the id above all; nobody sees it where the
-Markdown is shown. In what others wrote, a task waits for those that are nested in it, and a heading is their domain.
+An HTML comment at the end of such a line holds the other fields, the id above all; it is invisible where the Markdown
+is rendered. In files of others, a task depends on those nested in it, and the heading is its domain.
 """
 
 from __future__ import annotations
@@ -21,20 +21,30 @@ from markdown_it.tree import SyntaxTreeNode
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import CLOSED, MEDIUM
-from tui_tasks.formats.records import ListRecord, Read, Record, Rows, Step, checked, no_step, plain, plain_name
+from tui_tasks.formats.records import (
+    ExportData,
+    ListRecord,
+    ParsedFile,
+    Step,
+    TaskRecord,
+    checked_fields,
+    no_step,
+    plain,
+    plain_name,
+)
 from tui_tasks.text import json_text
 
 _BOX: Final = re.compile(r"\[([ xX/-])\]\s+(\S.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"(.*)<!-- (\{[^\n]*\}) -->", re.DOTALL)
-_QUOTED: Final = re.compile(r"^ *> ?", re.MULTILINE)
+_QUOTE_MARK: Final = re.compile(r"^ *> ?", re.MULTILINE)
 _STATUS: Final = {" ": "pending", "x": "done", "X": "done", "/": "in_progress", "-": "cancelled"}
 _LISTS: Final = ("bullet_list", "ordered_list")
-_MOST_NESTED: Final = 100
-_ELSE: Final = "text: what is no item with a box is not imported"
+_MAX_NESTING: Final = 100
+_NOT_A_TASK: Final = "text: what is no item with a box is not imported"
 
 
 class _Comment(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """What a line of ours says of its task beside its name; `status` where the box does not tell it."""
+    """The comment on a task's line: its fields beside the name; `status` if the box does not determine it."""
 
     uid: str
     status: str | None = None
@@ -49,23 +59,23 @@ class _Comment(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class _ListComment(msgspec.Struct):
-    """What the heading of a list of ours says."""
+    """The comment on a list's heading: its uid."""
 
     list: str
 
 
-def write(rows: Rows, now: datetime) -> Iterator[str]:
-    """Write a heading for each list that has tasks, and these in their order."""
+def write(rows: ExportData, now: datetime) -> Iterator[str]:
+    """Write a heading for each list that has tasks, and its tasks in order."""
     for home, tasks in ((home, tasks) for home, tasks in rows.lists if tasks):
-        yield f"# {plain_name(home.name, one_line=True)} {_comment({'list': home.uid})}\n\n"
+        yield f"# {plain_name(home.name, one_line=True)} {_format_comment({'list': home.uid})}\n\n"
         for task in tasks:
-            yield _item(task)
+            yield _format_item(task)
         yield "\n"
 
 
-def _item(task: Task) -> str:
+def _format_item(task: Task) -> str:
     box = {"done": "x"}.get(task.status, "-" if task.status in CLOSED else " ")
-    told = _Comment(
+    comment = _Comment(
         task.uid,
         None if _STATUS[box] == task.status else task.status,
         task.priority,
@@ -77,7 +87,7 @@ def _item(task: Task) -> str:
         tuple(sorted(task.depends_on)),
         task.links,
     )
-    lines = [f"- [{box}] {_name(task.name)} {_comment(msgspec.to_builtins(told))}"]
+    lines = [f"- [{box}] {_name(task.name)} {_format_comment(msgspec.to_builtins(comment))}"]
     if task.description:
         lines += ["", *(f"  > {line}".rstrip(" ") for line in _text(task.description).split("\n")), ""]
     return "\n".join(lines) + "\n"
@@ -88,26 +98,26 @@ def _name(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Markdown drops the spaces at the end of a line, and empty lines at the end of a quotation."""
+    """Return a text without what Markdown drops: spaces at the ends of lines, and empty lines at its end."""
     return re.sub(r"[ \t]+$", "", plain(text), flags=re.MULTILINE).rstrip("\n")
 
 
-def _comment(value: dict[str, Any]) -> str:
-    """JSON in a comment, which two hyphens would end."""
+def _format_comment(value: dict[str, Any]) -> str:
+    """Return JSON as an HTML comment; the two hyphens that would end it are escaped."""
     return "<!-- " + json_text.shown(value).replace("--", "-\\u002d") + " -->"
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> Read:
-    """Read every item with a box.
+def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse every list item with a box.
 
     Raises:
-        InvalidArgument: the comment of an item is not as it was written.
+        InvalidArgument: the comment of an item was damaged.
     """
-    parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTED})
-    # Names are kept as they are written, so nothing within a line is looked at.
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    # Names stay as they are written, so inline Markdown is not parsed.
     parser.disable("inline")
-    found = Read(
-        coarse={
+    found = ParsedFile(
+        reducers={
             "name": _name,
             "description": _text,
             "status": lambda status: status if status in ("pending", "done") else status in CLOSED,
@@ -115,16 +125,16 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
     )
     reader = _Reader(found, text.replace("\r\n", "\n").replace("\r", "\n"), now, step)
     tokens = parser.parse(text)
-    if max((token.level for token in tokens), default=0) >= _MOST_NESTED - 2:
-        found.lost[f"text: what is nested deeper than {_MOST_NESTED // 2 - 1} items is not imported"] += 1
-    reader.blocks(SyntaxTreeNode(tokens).children)
+    if max((token.level for token in tokens), default=0) >= _MAX_NESTING - 2:
+        found.lost[f"text: what is nested deeper than {_MAX_NESTING // 2 - 1} items is not imported"] += 1
+    reader.read_blocks(SyntaxTreeNode(tokens).children)
     return found
 
 
 class _Reader:
-    """Goes through the blocks of a document, and knows under which heading it is."""
+    """Reads the blocks of a document; knows the heading above them."""
 
-    def __init__(self, found: Read, text: str, now: datetime, step: Step) -> None:
+    def __init__(self, found: ParsedFile, text: str, now: datetime, step: Step) -> None:
         self._found = found
         self._lines = text.split("\n")
         self._now = now
@@ -133,76 +143,76 @@ class _Reader:
         self._home: str | None = None
         self._heading: str | None = None
 
-    def blocks(self, nodes: list[SyntaxTreeNode]) -> None:
-        """Take the tasks of a document."""
+    def read_blocks(self, nodes: list[SyntaxTreeNode]) -> None:
+        """Read the tasks of a document."""
         for node in nodes:
             if node.type == "heading":
-                self._take_heading(node.children[0].content if node.children else "")
+                self._read_heading(node.children[0].content if node.children else "")
             elif node.type in _LISTS:
-                self._list(node, None)
+                self._read_list(node, None)
             else:
-                self._found.lost[_ELSE] += 1
+                self._found.lost[_NOT_A_TASK] += 1
 
-    def _take_heading(self, text: str) -> None:
-        if (ours := _COMMENT.fullmatch(text)) and (told := _decoded(ours[2], _ListComment)) is not None:
-            self._home, self._heading = told.list, None
-            self._found.lists.append(ListRecord(told.list, "list", ours[1].strip() or told.list))
+    def _read_heading(self, text: str) -> None:
+        if (ours := _COMMENT.fullmatch(text)) and (comment := _parse_comment(ours[2], _ListComment)) is not None:
+            self._home, self._heading = comment.list, None
+            self._found.lists.append(ListRecord(comment.list, "list", ours[1].strip() or comment.list))
         else:
             self._home, self._heading = None, text or None
 
-    def _list(self, node: SyntaxTreeNode, parent: Record | None) -> list[str]:
-        """Take the tasks of a list; return their ids."""
+    def _read_list(self, node: SyntaxTreeNode, parent: TaskRecord | None) -> list[str]:
+        """Read the tasks of a list; return their ids."""
         ids = []
         for item in node.children:
             text = item.children[0].children[0].content if item.children and item.children[0].children else ""
             box = _BOX.fullmatch(text) if item.children and item.children[0].type == "paragraph" else None
             if box is None:
-                self._found.lost[_ELSE] += 1
+                self._found.lost[_NOT_A_TASK] += 1
                 for child in item.children:
-                    ids += self._list(child, parent) if child.type in _LISTS else []
+                    ids += self._read_list(child, parent) if child.type in _LISTS else []
             else:
-                ids.append(self._item(item, box, parent))
+                ids.append(self._read_item(item, box, parent))
         return ids
 
-    def _item(self, item: SyntaxTreeNode, box: re.Match[str], parent: Record | None) -> str:
+    def _read_item(self, item: SyntaxTreeNode, box: re.Match[str], parent: TaskRecord | None) -> str:
         where = f"line {(item.map or (0, 0))[0] + 1}"
         status = _STATUS[box[1]]
         ours = _COMMENT.fullmatch(box[2])
         if ours is None:
             name = " ".join(box[2].split("\n"))
             fields: dict[str, Any] = {"domain": self._heading} if self._heading else {}
-            id_ = self._id(name, parent)
+            id_ = self._id_of_item(name, parent)
         else:
             name = " ".join(ours[1].split("\n")).strip() or "\ufffd"
-            told = _decoded(ours[2], _Comment)
-            if told is None:
+            comment = _parse_comment(ours[2], _Comment)
+            if comment is None:
                 raise InvalidArgument("file", f"{where}: the comment at its end is not as it was written")
-            fields = msgspec.structs.asdict(told)
-            fields["links"] = list(told.links)
+            fields = msgspec.structs.asdict(comment)
+            fields["links"] = list(comment.links)
             id_ = fields.pop("uid")
             own = fields.pop("status")
-            # The box may have been ticked since.
+            # The user may have changed the box since it was written.
             if (own == "in_progress" and box[1] == " ") or (own in CLOSED and box[1] == "-"):
                 status = own
-        description, nested = self._under(item, is_ours=ours is not None)
+        description, nested = self._description_and_sublists(item, is_ours=ours is not None)
         if description or ours is not None:
             fields["description"] = description
-        record = Record(where, id_, {}, home=self._home)
+        record = TaskRecord(where, id_, {}, home=self._home)
         self._found.records.append(record)
         self._step()
-        children = [id_ for node in nested for id_ in self._list(node, record)]
+        children = [id_ for node in nested for id_ in self._read_list(node, record)]
         if children:
             fields["depends_on"] = list(dict.fromkeys([*fields.get("depends_on", ()), *children]))
-        record.fields = checked(where, {"name": name, "status": status, **fields}, self._found, self._now)
+        record.fields = checked_fields(where, {"name": name, "status": status, **fields}, self._found, self._now)
         return id_
 
-    def _id(self, name: str, parent: Record | None) -> str:
+    def _id_of_item(self, name: str, parent: TaskRecord | None) -> str:
         key = ("" if parent is None else parent.id, name)
         self._seen[key] += 1
         return "\0".join([*key, str(self._seen[key])])
 
-    def _under(self, item: SyntaxTreeNode, *, is_ours: bool) -> tuple[str, list[SyntaxTreeNode]]:
-        """Return what stands under an item as its description, and the lists in it that have tasks."""
+    def _description_and_sublists(self, item: SyntaxTreeNode, *, is_ours: bool) -> tuple[str, list[SyntaxTreeNode]]:
+        """Return the text below an item as its description, and the nested lists that have tasks."""
         texts, nested = [], []
         for node in item.children[1:]:
             if node.type in _LISTS and self._has_box(node):
@@ -211,7 +221,7 @@ class _Reader:
             first, last = node.map or (0, 0)
             text = "\n".join(self._lines[first:last])
             if is_ours and node.type == "blockquote":
-                texts.append(_QUOTED.sub("", text).rstrip("\n"))
+                texts.append(_QUOTE_MARK.sub("", text).rstrip("\n"))
             else:
                 texts.append(textwrap.dedent(text).strip("\n"))
         return "\n\n".join(texts), nested
@@ -220,8 +230,8 @@ class _Reader:
         return any(child.type == "inline" and _BOX.fullmatch(child.content) for child in node.walk())
 
 
-def _decoded(text: str, kind: Any) -> Any:
-    """Return what a comment says; None where it says none of ours."""
+def _parse_comment(text: str, kind: Any) -> Any:
+    """Parse a comment; return None if it is not one that `write` wrote."""
     try:
         return msgspec.convert(json.loads(text), kind)
     except (msgspec.ValidationError, ValueError, RecursionError):

@@ -1,7 +1,8 @@
-"""todo.txt: a task a line (https://github.com/todotxt/todo.txt), with `+domain`, `@tag` and `due:2026-01-31`.
+"""todo.txt (https://github.com/todotxt/todo.txt): a line for each task, with `+domain`, `@tag` and `due:2026-01-31`.
 
-Lines of ours end in `uid:` and the words for what follows it, so that the words of a name stay words. A line of others
-is known by its text without its marks: it is the same task when it is done, and another one when it is reworded.
+The lines that `write` writes end in `uid:` and further fields, so that the words before it are the name. A line of
+others is identified by its text without the marks at its end: it stays the same task when it is done, and is another
+one when it is reworded.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ import pytodotxt
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
-from tui_tasks.formats.dates import begin, day_of, day_of_due, since_epoch
+from tui_tasks.formats.dates import day_of, day_of_due, since_epoch, start_of_day
 from tui_tasks.formats.records import (
+    ExportData,
     ListRecord,
-    Read,
-    Record,
-    Rows,
+    ParsedFile,
     Step,
-    checked,
-    fitting_times,
+    TaskRecord,
+    checked_fields,
     no_step,
     plain,
     plain_name,
+    valid_times,
 )
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SPACE: Final = re.compile(r"\s+")
-_OURS: Final = re.compile(r"(.*) uid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})((?: \S+)*)")
+_OUR_LINE: Final = re.compile(r"(.*) uid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})((?: \S+)*)")
 _MARK: Final = re.compile(r"(?:[+@]\S+|due:\d{4}-\d\d-\d\d|pri:[A-Z])")
 
 
-def write(rows: Rows, now: datetime) -> Iterator[str]:
+def write(rows: ExportData, now: datetime) -> Iterator[str]:
     """Write the tasks in the order of their lists."""
     for home, tasks in rows.lists:
         for task in tasks:
@@ -61,11 +62,11 @@ def _line(task: Task, home: TaskList, now: datetime) -> str:
         "agent": task.agent and _word(task.agent),
         "list": _word(home.name),
     }
-    told = [f"{name}:{value}" for name, value in words.items() if value is not None]
-    told += [f"dep:{uid}" for uid in sorted(task.depends_on)]
-    told += [f"link:{kind}:{target}" for kind, target in _links(task.links)]
-    told += [f"+{_word(task.domain)}"] if task.domain else []
-    line.description = " ".join([_name(task.name), *told, *(f"@{_word(tag)}" for tag in task.tags)])
+    parts = [f"{name}:{value}" for name, value in words.items() if value is not None]
+    parts += [f"dep:{uid}" for uid in sorted(task.depends_on)]
+    parts += [f"link:{kind}:{target}" for kind, target in _one_word_links(task.links)]
+    parts += [f"+{_word(task.domain)}"] if task.domain else []
+    line.description = " ".join([_name(task.name), *parts, *(f"@{_word(tag)}" for tag in task.tags)])
     return str(line)
 
 
@@ -77,8 +78,8 @@ def _word(text: str) -> str:
     return _SPACE.sub("_", plain(text)) or "_"
 
 
-def _links(links: tuple[dict[str, str], ...]) -> list[tuple[str, str]]:
-    """Those that are one word; a path may have spaces."""
+def _one_word_links(links: tuple[dict[str, str], ...]) -> list[tuple[str, str]]:
+    """Return the links without spaces; a path may have some."""
     return [(link["kind"], link["target"]) for link in links if not _SPACE.search(link["target"])]
 
 
@@ -86,8 +87,8 @@ def _letter(priority: int) -> str | None:
     return None if priority == MEDIUM else _LETTERS[min(priority, len(_LETTERS)) - 1]
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> Read:
-    """Read each line that is not empty.
+def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse each line that is not empty.
 
     Raises:
         InvalidArgument: a line is no task.
@@ -96,8 +97,8 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
     def day(at: int | None) -> date | None:
         return None if at is None else day_of(at, now)
 
-    found = Read(
-        coarse={
+    found = ParsedFile(
+        reducers={
             "name": _name,
             "status": lambda status: "done" if status in CLOSED else "pending",
             "priority": _letter,
@@ -105,7 +106,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
             "domain": lambda domain: domain and _word(domain),
             "agent": lambda agent: agent and _word(agent),
             "due": lambda due: due and day_of_due(due, now),
-            "links": _links,
+            "links": _one_word_links,
             **dict.fromkeys(("created_at", "finished_at"), day),
         }
     )
@@ -118,7 +119,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
     return found
 
 
-def _record(found: Read, where: str, text: str, seen: Counter[str], now: datetime) -> Record:
+def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: datetime) -> TaskRecord:
     try:
         line = pytodotxt.Task(text)
     except ValueError as error:
@@ -126,33 +127,35 @@ def _record(found: Read, where: str, text: str, seen: Counter[str], now: datetim
     description = line.description or ""
     fields: dict[str, Any] = {"status": "done" if line.is_completed else "pending"}
     home = None
-    if ours := _OURS.fullmatch(description):
+    if ours := _OUR_LINE.fullmatch(description):
         name, id_, rest = ours.groups()
         fields |= {"tags": [], "domain": None, "due": None, "agent": None, "estimate": None, "depends_on": []}
         fields["links"] = []
         fields["priority"] = MEDIUM
-        home = _take(found, fields, rest.split(), line)
+        home = _apply_words(found, fields, rest.split(), line)
     else:
-        name, marks = _without_marks(description)
-        _take(found, fields, [word for word in name.split() if word[0] in "+@"] + marks, line)
+        name, marks = _split_marks(description)
+        _apply_words(found, fields, [word for word in name.split() if word[0] in "+@"] + marks, line)
         seen[name] += 1
         id_ = name if seen[name] == 1 else f"{name}\0{seen[name]}"
     if line.priority is not None:
         fields["priority"] = _priority(found, line.priority)
     days = {"created_at": line.creation_date, "finished_at": line.completion_date}
-    times: dict[str, int | None] = {name: since_epoch(begin(day, now)) for name, day in days.items() if day is not None}
+    times: dict[str, int | None] = {
+        name: since_epoch(start_of_day(day, now)) for name, day in days.items() if day is not None
+    }
     fields["name"] = name
-    return Record(
+    return TaskRecord(
         where,
         id_,
-        checked(where, fields, found, now),
+        checked_fields(where, fields, found, now),
         home=home,
-        times=fitting_times(fields["status"], times),
+        times=valid_times(fields["status"], times),
     )
 
 
-def _without_marks(description: str) -> tuple[str, list[str]]:
-    """Return a text without the marks at its end, and these; a text of marks alone stays."""
+def _split_marks(description: str) -> tuple[str, list[str]]:
+    """Split a text into what precedes the marks at its end, and these. A text of marks alone is its own name."""
     words = description.split(" ")
     at = len(words)
     while at > 0 and (not words[at - 1] or _MARK.fullmatch(words[at - 1])):
@@ -162,8 +165,8 @@ def _without_marks(description: str) -> tuple[str, list[str]]:
     return " ".join(words[:at]), [word for word in words[at:] if word]
 
 
-def _take(found: Read, fields: dict[str, Any], words: list[str], line: pytodotxt.Task) -> str | None:
-    """Put into the fields what words say; return the list that one names."""
+def _apply_words(found: ParsedFile, fields: dict[str, Any], words: list[str], line: pytodotxt.Task) -> str | None:
+    """Set the fields that the words name; return the name of the list if they have one."""
     home = None
     for word in words:
         name, _, value = word.partition(":")
@@ -195,7 +198,7 @@ def _take(found: Read, fields: dict[str, Any], words: list[str], line: pytodotxt
     return home
 
 
-def _priority(found: Read, letter: str) -> int:
+def _priority(found: ParsedFile, letter: str) -> int:
     if len(letter) == 1 and letter in _LETTERS:
         return _LETTERS.index(letter) + 1
     found.lost[f"priority: {letter} is no letter"] += 1

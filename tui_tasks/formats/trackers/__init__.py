@@ -1,1 +1,1 @@
-"""The files of other programs that keep tasks: a module a program."""
+"""The files of other programs that keep tasks, one program in each module."""

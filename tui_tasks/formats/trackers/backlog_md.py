@@ -1,8 +1,8 @@
-"""The tasks of Backlog.md (https://github.com/MrLesk/Backlog.md): a Markdown file each, with front matter and sections.
+"""The tasks of Backlog.md (https://github.com/MrLesk/Backlog.md): Markdown files with front matter and sections.
 
-Backlog.md numbers its tasks and drops front matter that it does not know. So a task of ours is known by one of its
-references, `tui-tasks:` and its uid; further ones have what else there is no place for. What is in a file and no task
-has is kept: in the file when it is written again, in the task's metadata when it is imported.
+Backlog.md numbers its tasks and drops unknown front matter. So our uid is in one of a task's references,
+`tui-tasks:UID`; fields without a place are in further references. What a file has and a task has not is preserved: in
+the file when it is written again, in the task's metadata when it is imported.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.dates import since_epoch, utc
 from tui_tasks.formats.records import (
+    ExportData,
     ListRecord,
-    Logged,
-    Read,
-    Record,
-    Rows,
+    LogRecord,
+    ParsedFile,
     Step,
-    checked,
-    fitting_times,
+    TaskRecord,
+    checked_fields,
     foreign_of,
     no_step,
     plain,
     plain_name,
     uid_of,
+    valid_times,
 )
 
 NAME: Final = "backlog.md"
@@ -46,8 +46,8 @@ _STATUS_READ: Final = {
     **dict.fromkeys(("done", "complete", "completed", "closed"), "done"),
 }
 _PRIORITY_READ: Final = {"high": HIGH, "medium": MEDIUM, "low": LOW, "": MEDIUM}
-_OURS: Final = "tui-tasks:"
-# The sections of a file in their order, by their marks, with their headings.
+_REFERENCE_PREFIX: Final = "tui-tasks:"
+# The headings of the sections in their order, by the marks around them.
 _HEADINGS: Final = {
     "SECTION:DESCRIPTION": "## Description\n",
     "AC": "## Acceptance Criteria",
@@ -62,12 +62,12 @@ _SECTION: Final = re.compile(r"(?:## [^\n]*\n\n?)?<!-- ([A-Z:_]+):BEGIN -->\n?(.
 _MARK: Final = re.compile(r"<!--(?=\s*[A-Z:_]+:(?:BEGIN|END)\s*-->)")
 _COMMENT: Final = re.compile(r"(?:author: ([^\n]*)\n)?created: (\d{4}[^\n]*)\n---\n(.*?)\n---(?=\n|$)", re.DOTALL)
 _RULE: Final = re.compile(r"^---\s*$", re.MULTILINE)
-_NO_WORD: Final = re.compile(r"[\W_]+")
-_MOST_VALUES: Final = 10_000
+_NON_WORD: Final = re.compile(r"[\W_]+")
+_MAX_VALUES: Final = 10_000
 
 
-class _Fields(msgspec.Struct):
-    """The front matter that has a place in a task."""
+class _FrontMatter(msgspec.Struct):
+    """The front matter with a place in a task."""
 
     id: str
     title: str
@@ -82,8 +82,8 @@ class _Fields(msgspec.Struct):
     references: list[str] | str | None = None
 
 
-class _Kept(msgspec.Struct):
-    """What an import has kept of a file in the task's metadata."""
+class _Preserved(msgspec.Struct):
+    """What an import preserved of a file in the task's metadata."""
 
     id: str | None = None
     status: str | None = None
@@ -92,17 +92,25 @@ class _Kept(msgspec.Struct):
 
 
 class _File(msgspec.Struct):
-    """A file that is read: `own` are the words of ours among its references, by name."""
+    """A parsed file.
+
+    Attributes:
+        path: its path in the folder.
+        front: its front matter.
+        sections: the texts of its sections by their marks.
+        fields: the front matter with a place in a task.
+        own: the values that we wrote into its references, by name.
+    """
 
     path: str
     front: dict[str, Any]
     sections: dict[str, str]
-    fields: _Fields
+    fields: _FrontMatter
     own: dict[str, str]
 
     @property
     def key(self) -> str:
-        """The id by which the task is known: ours, else its own."""
+        """The id of the task: our uid, else its own."""
         return self.own.get("uid") or self.fields.id.upper()
 
 
@@ -121,41 +129,41 @@ _LOADER: Final = type(
 _HANDLER: Final = YAMLHandler()
 
 
-def write_folder(rows: Rows, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
-    """Yield a file for each task: that which the folder has of it, with what has changed, else one of a new number.
+def write_folder(rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield a file for each task: its existing one with the changes, else a new one with the next number.
 
     Raises:
-        InvalidArgument: a file of the folder cannot be read.
+        InvalidArgument: an existing file cannot be parsed.
     """
-    there = {uid_of(NAME, file.key): file for file in (_parsed(*each) for each in present.items())}
-    numbers = _Numbers([file.fields.id for file in there.values()])
-    ids = {uid: file.fields.id for uid, file in there.items()}
+    existing = {uid_of(NAME, file.key): file for file in (_parse_file(*each) for each in present.items())}
+    numbers = _IdAllocator([file.fields.id for file in existing.values()])
+    ids = {uid: file.fields.id for uid, file in existing.items()}
     for _, tasks in rows.lists:
         for task in tasks:
             if task.uid not in ids:
-                ids[task.uid] = numbers.take(_kept(task).id)
+                ids[task.uid] = numbers.allocate(_preserved(task).id)
     for at, (home, task) in enumerate(((home, task) for home, tasks in rows.lists for task in tasks), 1):
-        file = there.get(task.uid)
+        file = existing.get(task.uid)
         id_ = ids[task.uid]
         path = f"tasks/{id_.lower()} - {_slug(task.name)}.md" if file is None else file.path
-        yield path, _text_of(task, home, rows.logs.get(task.uid, []), file, ids, at, now)
+        yield path, _render(task, home, rows.logs.get(task.uid, []), file, ids, at, now)
 
 
-def _kept(task: Task) -> _Kept:
-    """Return what an import has kept of a task, cleaned as texts of agents are: one may have made it up."""
+def _preserved(task: Task) -> _Preserved:
+    """Return what an import preserved of a task, with unsafe text made visible; nothing if an agent made it up."""
     try:
-        kept = msgspec.convert(foreign_of(task, NAME), _Kept)
-        _refuse_many(kept.front_matter)
+        preserved = msgspec.convert(foreign_of(task, NAME), _Preserved)
+        _refuse_too_many_values(preserved.front_matter)
     except ValueError:
-        return _Kept()
-    if kept.id is not None and uid_of(NAME, kept.id.upper()) != task.uid:
-        return _Kept()
-    kept.sections = {mark: _text(text) for mark, text in kept.sections.items() if mark in _HEADINGS}
-    return kept
+        return _Preserved()
+    if preserved.id is not None and uid_of(NAME, preserved.id.upper()) != task.uid:
+        return _Preserved()
+    preserved.sections = {mark: _text(text) for mark, text in preserved.sections.items() if mark in _HEADINGS}
+    return preserved
 
 
-class _Numbers:
-    """Gives ids that no task has."""
+class _IdAllocator:
+    """Allocates ids that no task has."""
 
     def __init__(self, taken: list[str]) -> None:
         self._taken = {id_.upper() for id_ in taken}
@@ -163,23 +171,23 @@ class _Numbers:
         own = (re.fullmatch(rf"{re.escape(self._prefix)}-(\d+)(?:\.\d+)*", id_) for id_ in self._taken)
         self._last = max((int(match[1]) for match in own if match), default=0)
 
-    def take(self, wanted: str | None) -> str:
-        """Return the id that is wanted where it is free, else the next one."""
+    def allocate(self, wanted: str | None) -> str:
+        """Return the wanted id if it is free, else the next one."""
         id_ = (wanted or "").upper()
         if not re.fullmatch(r"[A-Z]+-\d+(\.\d+)*", id_) or id_ in self._taken:
             self._last += 1
             id_ = f"{self._prefix}-{self._last}"
             if id_ in self._taken:
-                return self.take(None)
+                return self.allocate(None)
         self._taken.add(id_)
         return id_
 
 
 def _slug(name: str) -> str:
-    return _NO_WORD.sub("-", plain_name(name, one_line=True))[:60].strip("-") or "task"
+    return _NON_WORD.sub("-", plain_name(name, one_line=True))[:60].strip("-") or "task"
 
 
-def _text_of(
+def _render(
     task: Task,
     home: TaskList,
     log: list[LogEntry],
@@ -188,22 +196,24 @@ def _text_of(
     at: int,
     now: datetime,
 ) -> str:
-    kept = _kept(task)
-    front = dict(file.front) if file else {**kept.front_matter, "status": kept.status}
-    sections = dict(file.sections if file else kept.sections)
+    preserved = _preserved(task)
+    front = dict(file.front) if file else {**preserved.front_matter, "status": preserved.status}
+    sections = dict(file.sections if file else preserved.sections)
     others = _texts(front.get("assignee"))[1:]
     own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
     own["links"] = work_links.write(task.links, now) or None
     own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
-    references = [each for each in _texts(front.get("references")) if not each.startswith(_OURS)]
-    if kept.id is None:
-        references.append(_OURS + task.uid)
-        references += [f"{_OURS}{name}={_line(str(value))}" for name, value in own.items() if value is not None]
+    references = [each for each in _texts(front.get("references")) if not each.startswith(_REFERENCE_PREFIX)]
+    if preserved.id is None:
+        references.append(_REFERENCE_PREFIX + task.uid)
+        references += [
+            f"{_REFERENCE_PREFIX}{name}={_line(str(value))}" for name, value in own.items() if value is not None
+        ]
     status = str(front.get("status") or "")
     given = {
         "id": ids[task.uid],
         "title": plain_name(task.name, one_line=True),
-        "status": status if status and _status_of(status) == _told(task.status) else _status(task.status),
+        "status": status if status and _parse_status(status) == _reduced_status(task.status) else _status(task.status),
         "assignee": [*([f"@{_line(task.agent)}"] if task.agent else []), *others],
         "created_date": _date(task.created_at),
         "due_date": task.due[:10] if task.due else None,
@@ -234,12 +244,12 @@ def _status(status: str) -> str:
     return _STATUS.get(status, "Done")
 
 
-def _status_of(word: str) -> str:
-    """A status of the folder's own is none of these, and open."""
+def _parse_status(word: str) -> str:
+    """Return the status of a word; a status that only this folder has counts as open."""
     return _STATUS_READ.get(word.lower(), "pending")
 
 
-def _told(status: str) -> str:
+def _reduced_status(status: str) -> str:
     return "done" if status in CLOSED else status
 
 
@@ -248,7 +258,7 @@ def _line(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text within a section, which no mark in it ends."""
+    """Return a text for a section, with marks in it made harmless."""
     return _MARK.sub("<! --", plain(text)).strip()
 
 
@@ -272,18 +282,18 @@ def _comments(log: list[LogEntry]) -> str:
 
 
 def _message(message: str) -> str:
-    """A comment ends at a line of three hyphens."""
+    """Return a comment's text, with lines of three hyphens, which would end it, made harmless."""
     return _RULE.sub("- - -", _text(message))
 
 
-def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -> Read:
-    """Read the tasks of a folder, in their own order.
+def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse the tasks of a folder, in Backlog.md's order.
 
     Raises:
-        InvalidArgument: a file is none of a task.
+        InvalidArgument: a file is no task.
     """
-    found = Read(
-        coarse={
+    found = ParsedFile(
+        reducers={
             "name": _line,
             "description": _text,
             "status": _status,
@@ -297,7 +307,7 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
             "log": _message,
         }
     )
-    parsed = sorted((_parsed(*each) for each in files.items()), key=_order)
+    parsed = sorted((_parse_file(*each) for each in files.items()), key=_sort_key)
     keys = {file.fields.id.upper(): file.key for file in parsed}
     for file in parsed:
         try:
@@ -309,29 +319,29 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
     return found
 
 
-def _order(file: _File) -> tuple[float, list[int]]:
+def _sort_key(file: _File) -> tuple[float, list[int]]:
     ordinal = file.fields.ordinal
     is_number = ordinal is not None and re.fullmatch(r"\d{1,15}(\.\d{1,15})?", ordinal)
     numbers = [int(number) for number in re.findall(r"\d{1,15}", file.fields.id)]
     return (float(ordinal) if ordinal is not None and is_number else float("inf"), numbers)
 
 
-def _parsed(path: str, text: str) -> _File:
+def _parse_file(path: str, text: str) -> _File:
     if not _HANDLER.detect(text):
         raise InvalidArgument("file", f"{path}: it begins with no front matter (---)")
     try:
         head, content = _HANDLER.split(text)
         front = yaml.load(head, Loader=_LOADER)
-        _refuse_many(front)
-        fields = msgspec.convert(front, _Fields, strict=False)
+        _refuse_too_many_values(front)
+        fields = msgspec.convert(front, _FrontMatter, strict=False)
     except (yaml.YAMLError, msgspec.ValidationError, ValueError, RecursionError) as error:
         raise InvalidArgument("file", f"{path}: {' '.join(str(error).split())}") from None
     own = {}
     for reference in _texts(fields.references):
-        if reference.startswith(_OURS):
-            name, is_word, value = reference.removeprefix(_OURS).partition("=")
+        if reference.startswith(_REFERENCE_PREFIX):
+            name, is_word, value = reference.removeprefix(_REFERENCE_PREFIX).partition("=")
             own[name if is_word else "uid"] = value if is_word else name
-    # Without marks, everything is the description.
+    # Text outside the marks belongs to the description.
     sections = dict(_SECTION.findall(content))
     rest = _SECTION.sub("", content).strip().removeprefix("## Description").strip()
     if rest:
@@ -339,14 +349,18 @@ def _parsed(path: str, text: str) -> _File:
     return _File(path, front, sections, fields, own)
 
 
-def _refuse_many(value: Any) -> None:
-    """Aliases of YAML make few lines into more values than there is memory for."""
-    left, level = _MOST_VALUES, [value]
+def _refuse_too_many_values(value: Any) -> None:
+    """Refuse front matter whose YAML aliases expand to more values than fit into memory.
+
+    Raises:
+        ValueError: it has too many.
+    """
+    left, level = _MAX_VALUES, [value]
     while level:
         each = level.pop()
         left -= 1
         if left < 0:
-            raise ValueError(f"over {_MOST_VALUES:,} values in the front matter")
+            raise ValueError(f"over {_MAX_VALUES:,} values in the front matter")
         if isinstance(each, dict):
             level += each.values()
         elif isinstance(each, list):
@@ -359,26 +373,26 @@ def _texts(value: Any) -> list[str]:
     return [] if value in (None, "") else [str(value)]
 
 
-def _record(found: Read, file: _File, keys: Mapping[str, str], now: datetime) -> Record:
-    told, own = file.fields, file.own
+def _record(found: ParsedFile, file: _File, keys: Mapping[str, str], now: datetime) -> TaskRecord:
+    front, own = file.fields, file.own
     foreign = _foreign(found, file)
-    status = _status_of(told.status or "")
-    if (told.status or "").lower() not in _STATUS_READ:
-        found.lost[f"status: {told.status} is read as pending"] += 1
+    status = _parse_status(front.status or "")
+    if (front.status or "").lower() not in _STATUS_READ:
+        found.lost[f"status: {front.status} is read as pending"] += 1
     if own.get("status") in CLOSED and status == "done":
         status = own["status"]
-    priority = _PRIORITY_READ.get((told.priority or "").lower())
+    priority = _PRIORITY_READ.get((front.priority or "").lower())
     if priority is None:
-        found.lost[f"priority: {told.priority} is none of high, medium and low"] += 1
-    assignees = _texts(told.assignee)
+        found.lost[f"priority: {front.priority} is none of high, medium and low"] += 1
+    assignees = _texts(front.assignee)
     fields: dict[str, Any] = {
-        "name": told.title,
+        "name": front.title,
         "status": status,
         "priority": priority or MEDIUM,
         "agent": assignees[0].removeprefix("@") if assignees else None,
-        "due": told.due_date,
-        "tags": _texts(told.labels),
-        "depends_on": [keys.get(id_.upper(), id_.upper()) for id_ in _texts(told.dependencies)],
+        "due": front.due_date,
+        "tags": _texts(front.labels),
+        "depends_on": [keys.get(id_.upper(), id_.upper()) for id_ in _texts(front.dependencies)],
         "description": file.sections.get(_DESCRIPTION, ""),
     }
     if _SUMMARY in file.sections:
@@ -386,26 +400,26 @@ def _record(found: Read, file: _File, keys: Mapping[str, str], now: datetime) ->
     fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
     if "links" in own:
         fields["links"] = list(work_links.parse(own["links"], now))
-    created = None if told.created_date is None else _microseconds(told.created_date)
-    return Record(
+    created = None if front.created_date is None else _parse_date(front.created_date)
+    return TaskRecord(
         file.path,
         file.key,
-        checked(file.path, fields, found, now),
+        checked_fields(file.path, fields, found, now),
         home=own.get("list"),
-        times=fitting_times(status, {} if created is None else {"created_at": created}),
+        times=valid_times(status, {} if created is None else {"created_at": created}),
         log=[
-            Logged(None, _microseconds(at), author or NAME, message)
+            LogRecord(None, _parse_date(at), author or NAME, message)
             for author, at, message in _COMMENT.findall(file.sections.get(_COMMENTS, ""))
         ],
         foreign=foreign,
     )
 
 
-def _foreign(found: Read, file: _File) -> dict[str, Any]:
-    """What the file has and no task; its id where it is not one of ours."""
-    extra = {name: value for name, value in file.front.items() if name not in _Fields.__struct_fields__}
+def _foreign(found: ParsedFile, file: _File) -> dict[str, Any]:
+    """Return what the file has and no task has; also its id if the task's id is not ours."""
+    extra = {name: value for name, value in file.front.items() if name not in _FrontMatter.__struct_fields__}
     extra = {name: value for name, value in extra.items() if name != "updated_date" and value not in (None, [], "")}
-    references = [each for each in _texts(file.fields.references) if not each.startswith(_OURS)]
+    references = [each for each in _texts(file.fields.references) if not each.startswith(_REFERENCE_PREFIX)]
     if references:
         extra["references"] = references
     if assignees := _texts(file.fields.assignee)[1:]:
@@ -417,14 +431,14 @@ def _foreign(found: Read, file: _File) -> dict[str, Any]:
     }
     for name in [*extra, *sections]:
         found.lost[f"{name.removeprefix('SECTION:').lower()}: kept in the metadata alone"] += 1
-    kept: dict[str, Any] = {} if "uid" in file.own else {"id": file.fields.id}
+    preserved: dict[str, Any] = {} if "uid" in file.own else {"id": file.fields.id}
     status = file.fields.status or ""
     if status not in (*_STATUS.values(), "Done", ""):
-        kept["status"] = status
-    return kept | ({"front_matter": extra} if extra else {}) | ({"sections": sections} if sections else {})
+        preserved["status"] = status
+    return preserved | ({"front_matter": extra} if extra else {}) | ({"sections": sections} if sections else {})
 
 
-def _microseconds(text: str) -> int:
-    """Dates are in UTC, with or without a time."""
+def _parse_date(text: str) -> int:
+    """Return a date in UTC, with or without a time, as microseconds since the epoch."""
     at = datetime.fromisoformat(text.strip())
     return since_epoch(at.replace(tzinfo=at.tzinfo or UTC))

@@ -1,7 +1,7 @@
-"""The issues of beads, as `bd export` writes and `bd import` reads them: one a line.
+"""The issues of beads, as `bd export` writes and `bd import` reads them: a line for each.
 
-What beads has no field for is written into an issue's metadata under `tui_tasks`. Of an import, fields that no task has
-are kept in the task's metadata.
+Fields for which beads has none are in an issue's metadata under `tui_tasks`. On import, fields that no task has are
+preserved in the task's metadata.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
-from tui_tasks.formats.dates import instant, is_day, microseconds, moved
+from tui_tasks.formats.dates import format_instant, in_zone, is_day, parse_instant
 from tui_tasks.formats.records import (
+    ExportData,
     ListRecord,
-    Logged,
-    Read,
-    Record,
-    Rows,
+    LogRecord,
+    ParsedFile,
     Step,
-    checked,
-    fitting_times,
+    TaskRecord,
+    checked_fields,
     foreign_of,
     no_step,
     plain,
     plain_json,
     plain_name,
     uid_of,
+    valid_times,
 )
 from tui_tasks.formats.trackers.json_values import json_values
 from tui_tasks.text import json_text
 
 NAME: Final = "beads"
-_OURS: Final = "tui_tasks"
-_MOST_TITLE: Final = 500
+_METADATA_KEY: Final = "tui_tasks"
+_MAX_TITLE: Final = 500
 _LOWEST: Final = 4  # 0 is the highest
 _STATUS: Final = {"pending": "open", "in_progress": "in_progress"}
 _STATUS_READ: Final = {
@@ -48,7 +48,7 @@ _STATUS_READ: Final = {
 }
 _DELETED: Final = "tombstone"
 _OWN_FIELDS: Final = ("key", "domain", "intent", "node_ids", "links", "result", "metadata")
-_LEFT: Final = frozenset({"_type", "updated_at"})
+_IGNORED: Final = frozenset({"_type", "updated_at"})
 
 
 class _Dependency(msgspec.Struct):
@@ -63,13 +63,13 @@ class _Comment(msgspec.Struct):
 
 
 class _Issue(msgspec.Struct):
-    """The fields of an issue that have a place in a task."""
+    """The fields of an issue with a place in a task."""
 
     id: str
     title: str
     description: str = ""
     status: str = "open"
-    priority: int = 0  # releases that left zeros out wrote none for it
+    priority: int = 0  # some releases of beads omit zeros
     assignee: str | None = None
     estimated_minutes: int | None = None
     created_at: str | None = None
@@ -83,34 +83,38 @@ class _Issue(msgspec.Struct):
     metadata: dict[str, Any] | None = None
 
 
-class _Kept(msgspec.Struct):
-    """What is looked at of what an import has kept of an issue."""
+class _Preserved(msgspec.Struct):
+    """The fields that are used of what an import preserved of an issue."""
 
     id: str | None = None
     status: str | None = None
     dependencies: list[dict[str, str]] = []
 
 
-def _kept(task: Task) -> tuple[dict[str, Any], _Kept]:
-    """Return what an import has kept, and what is looked at of it; nothing where an agent made it up."""
+def _preserved(task: Task) -> tuple[dict[str, Any], _Preserved]:
+    """Return all and the used part of what an import preserved; nothing if an agent made it up."""
     foreign = foreign_of(task, NAME)
     try:
-        kept = msgspec.convert(foreign, _Kept)
+        preserved = msgspec.convert(foreign, _Preserved)
     except msgspec.ValidationError:
-        return {}, _Kept()
-    return (foreign, kept) if kept.id is not None and uid_of(NAME, kept.id) == task.uid else ({}, _Kept())
+        return {}, _Preserved()
+    return (
+        (foreign, preserved)
+        if preserved.id is not None and uid_of(NAME, preserved.id) == task.uid
+        else ({}, _Preserved())
+    )
 
 
-def write(rows: Rows, now: datetime) -> Iterator[str]:
+def write(rows: ExportData, now: datetime) -> Iterator[str]:
     """Write the issues in the order of their lists."""
-    ids = {task.uid: _kept(task)[1].id or task.uid for _, tasks in rows.lists for task in tasks}
+    ids = {task.uid: _preserved(task)[1].id or task.uid for _, tasks in rows.lists for task in tasks}
     for home, tasks in rows.lists:
         for task in tasks:
             yield json_text.shown(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
 
 
 def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str], now: datetime) -> dict[str, Any]:
-    foreign, kept = _kept(task)
+    foreign, preserved = _preserved(task)
     id_ = ids[task.uid]
     status = _status(task.status)
     is_closed = status == "closed"
@@ -120,23 +124,23 @@ def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str],
         "id": id_,
         "title": _title(task.name),
         "description": plain(task.description),
-        "status": kept.status if _STATUS_READ.get(kept.status or "") == task.status else status,
+        "status": preserved.status if _STATUS_READ.get(preserved.status or "") == task.status else status,
         "assignee": task.agent and plain(task.agent),
         "estimated_minutes": task.estimate,
-        "created_at": instant(task.created_at),
-        "updated_at": instant(task.updated_at),
-        "started_at": instant(task.started_at) if is_closed or status == "in_progress" else None,
-        "closed_at": instant(task.finished_at or task.updated_at) if is_closed else None,
+        "created_at": format_instant(task.created_at),
+        "updated_at": format_instant(task.updated_at),
+        "started_at": format_instant(task.started_at) if is_closed or status == "in_progress" else None,
+        "closed_at": format_instant(task.finished_at or task.updated_at) if is_closed else None,
         "close_reason": plain(task.result) if isinstance(task.result, str) and is_closed else None,
         "due_at": None if task.due is None else _due(task.due, now),
         "labels": _labels(task.tags),
         "dependencies": [
             *({"issue_id": id_, "depends_on_id": ids.get(on, on), "type": "blocks"} for on in sorted(task.depends_on)),
-            *({"issue_id": id_, **each} for each in kept.dependencies),
+            *({"issue_id": id_, **each} for each in preserved.dependencies),
         ],
         "comments": [
             {"id": at, "issue_id": id_, "author": plain(entry.agent), "text": plain(entry.message)}
-            | {"created_at": instant(entry.at)}
+            | {"created_at": format_instant(entry.at)}
             for at, entry in enumerate(sorted(log, key=lambda entry: (entry.at, entry.uid)), 1)
         ],
         "metadata": _metadata(task, home, foreign),
@@ -152,7 +156,7 @@ def _status(status: str) -> str:
 
 
 def _title(name: str) -> str:
-    return plain_name(name)[:_MOST_TITLE]
+    return plain_name(name)[:_MAX_TITLE]
 
 
 def _priority(priority: int) -> int:
@@ -164,7 +168,7 @@ def _labels(tags: tuple[str, ...]) -> list[str]:
 
 
 def _due(due: str, now: datetime) -> str:
-    """An issue knows instants alone: a date is its last minute here, as it is over when the day is."""
+    """Return the instant of a due date, as issues have instants only: of a day, its last minute in the local zone."""
     if is_day(due):
         return datetime.combine(datetime.fromisoformat(due).date(), _LAST_MINUTE, now.tzinfo).isoformat()
     return due
@@ -174,7 +178,7 @@ _LAST_MINUTE: Final = time_of_day(23, 59)
 
 
 def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, Any]:
-    """The task's own metadata, and what the issue has no field for."""
+    """Return the task's own metadata, and the fields for which an issue has none."""
     metadata = plain_json(task.metadata) if isinstance(task.metadata, dict) else {}
     metadata.pop(NAME, None)
     if foreign:
@@ -189,17 +193,17 @@ def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, 
         own["result"] = task.result
     if task.metadata is not None and not metadata:
         own["metadata"] = task.metadata
-    return {**metadata, _OURS: plain_json(own)}
+    return {**metadata, _METADATA_KEY: plain_json(own)}
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> Read:
-    """Read an issue a line, or an array of them.
+def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse an issue in each line, or an array of them.
 
     Raises:
         InvalidArgument: something in it is no issue.
     """
-    found = Read(
-        coarse={
+    found = ParsedFile(
+        reducers={
             "name": _title,
             "description": plain,
             "status": _status,
@@ -212,7 +216,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
     )
     for where, value in json_values(text):
         try:
-            _take(found, where, value, now)
+            _add_record(found, where, value, now)
             step()
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidArgument("file", f"{where}: {error}") from None
@@ -220,7 +224,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
     return found
 
 
-def _take(found: Read, where: str, value: Any, now: datetime) -> None:
+def _add_record(found: ParsedFile, where: str, value: Any, now: datetime) -> None:
     if isinstance(value, dict) and value.get("_type", "issue") != "issue":
         found.lost[f"{str(value['_type'])[:40]}: a line that is no issue"] += 1
         return
@@ -231,9 +235,9 @@ def _take(found: Read, where: str, value: Any, now: datetime) -> None:
     found.records.append(_record(found, where, issue, value, now))
 
 
-def _record(found: Read, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> Record:
+def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> TaskRecord:
     metadata = dict(issue.metadata or {})
-    own = metadata.pop(_OURS, None)
+    own = metadata.pop(_METADATA_KEY, None)
     own = own if isinstance(own, dict) else {}
     status = _STATUS_READ.get(issue.status, "pending")
     blocking = [each.depends_on_id for each in issue.dependencies if each.type == "blocks"]
@@ -256,22 +260,23 @@ def _record(found: Read, where: str, issue: _Issue, value: dict[str, Any], now: 
         del fields["metadata"]
     times = {"created_at": issue.created_at, "started_at": issue.started_at, "finished_at": issue.closed_at}
     home = own.get("list")
-    return Record(
+    return TaskRecord(
         where,
         issue.id,
-        checked(where, {**fields, "status": status}, found, now),
+        checked_fields(where, {**fields, "status": status}, found, now),
         home=home if isinstance(home, str) else None,
-        times=fitting_times(status, {name: microseconds(text) for name, text in times.items() if text}),
+        times=valid_times(status, {name: parse_instant(text) for name, text in times.items() if text}),
         log=[
-            Logged(None, microseconds(each.created_at) or 0, each.author or NAME, each.text) for each in issue.comments
+            LogRecord(None, parse_instant(each.created_at) or 0, each.author or NAME, each.text)
+            for each in issue.comments
         ],
         foreign={} if own else _foreign(found, issue, value),
     )
 
 
-def _foreign(found: Read, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
-    """What no task has, told but for what every issue has."""
-    foreign = {name: each for name, each in value.items() if name not in {*_Issue.__struct_fields__, *_LEFT}}
+def _foreign(found: ParsedFile, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
+    """Return what no task has, and count it as lost, except what every issue has."""
+    foreign = {name: each for name, each in value.items() if name not in {*_Issue.__struct_fields__, *_IGNORED}}
     others = [{"depends_on_id": each.depends_on_id, "type": each.type} for each in issue.dependencies]
     if others := [each for each in others if each["type"] != "blocks"]:
         foreign["dependencies"] = others
@@ -289,5 +294,5 @@ def _read_due(text: str, now: datetime) -> str:
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError("due_at: an instant needs an offset, such as Z")
-    local = moved(at, now.tzinfo)
+    local = in_zone(at, now.tzinfo)
     return local.date().isoformat() if local.time() == _LAST_MINUTE else text

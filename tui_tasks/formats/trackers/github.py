@@ -1,4 +1,4 @@
-"""Issues of GitHub as `gh issue list --json` prints them; they are read alone, as `gh` takes none in.
+"""Issues of GitHub as `gh issue list --json` prints them; for import only, as `gh` imports none.
 
     gh issue list --state all --limit 10000 --json \\
         number,title,body,state,stateReason,labels,assignees,milestone,createdAt,closedAt,url,author,comments
@@ -13,17 +13,25 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.vocab import OPEN
-from tui_tasks.formats.dates import microseconds
-from tui_tasks.formats.records import Logged, Read, Record, Step, checked, fitting_times, no_step
+from tui_tasks.formats.dates import parse_instant
+from tui_tasks.formats.records import (
+    LogRecord,
+    ParsedFile,
+    Step,
+    TaskRecord,
+    checked_fields,
+    no_step,
+    valid_times,
+)
 from tui_tasks.formats.trackers.json_values import json_values
 
 NAME: Final = "github"
 _NOT_DONE: Final = ("NOT_PLANNED", "DUPLICATE")
-# Told as `url` is, or by the order and the number of comments.
-_LEFT: Final = frozenset({"id", "updatedAt", "closed", "isPinned", "reactionGroups"})
+# These repeat `url` or other fields.
+_IGNORED: Final = frozenset({"id", "updatedAt", "closed", "isPinned", "reactionGroups"})
 
 
-class _Named(msgspec.Struct):
+class _Reference(msgspec.Struct):
     name: str = ""
     login: str = ""
     title: str = ""
@@ -33,11 +41,11 @@ class _Named(msgspec.Struct):
 class _Comment(msgspec.Struct, rename="camel"):
     body: str = ""
     created_at: str | None = None
-    author: _Named | None = None
+    author: _Reference | None = None
 
 
 class _Issue(msgspec.Struct, rename="camel"):
-    """The fields that have a place in a task; each is there if it was asked for."""
+    """The fields of an issue with a place in a task; each is present if `--json` named it."""
 
     title: str
     number: int
@@ -45,9 +53,9 @@ class _Issue(msgspec.Struct, rename="camel"):
     body: str | msgspec.UnsetType = msgspec.UNSET
     state: str | msgspec.UnsetType = msgspec.UNSET
     state_reason: str | None = None
-    labels: list[_Named] | msgspec.UnsetType = msgspec.UNSET
-    assignees: list[_Named] | msgspec.UnsetType = msgspec.UNSET
-    milestone: _Named | msgspec.UnsetType | None = msgspec.UNSET
+    labels: list[_Reference] | msgspec.UnsetType = msgspec.UNSET
+    assignees: list[_Reference] | msgspec.UnsetType = msgspec.UNSET
+    milestone: _Reference | msgspec.UnsetType | None = msgspec.UNSET
     created_at: str | None = None
     closed_at: str | None = None
     comments: list[_Comment] = []
@@ -56,13 +64,13 @@ class _Issue(msgspec.Struct, rename="camel"):
 _FIELDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(_Issue))
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> Read:
-    """Read an array of issues, or an issue a line.
+def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse an array of issues, or an issue in each line.
 
     Raises:
         InvalidArgument: something in it is no issue.
     """
-    found = Read(coarse={"status": _state})
+    found = ParsedFile(reducers={"status": _state})
     for where, value in json_values(text):
         try:
             found.records.append(_record(found, where, msgspec.convert(value, _Issue), value, now))
@@ -73,11 +81,11 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
 
 
 def _state(status: str) -> str:
-    """An issue is open, or closed in one of two ways."""
+    """Return the state of an issue for a status: open, or closed as done or not done."""
     return "open" if status in OPEN else "not done" if status in ("skipped", "cancelled") else "done"
 
 
-def _record(found: Read, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> Record:
+def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any], now: datetime) -> TaskRecord:
     fields: dict[str, Any] = {"name": issue.title}
     if issue.state is not msgspec.UNSET:
         closed = "cancelled" if issue.state_reason in _NOT_DONE else "done"
@@ -89,26 +97,28 @@ def _record(found: Read, where: str, issue: _Issue, value: dict[str, Any], now: 
     if issue.assignees is not msgspec.UNSET:
         fields["agent"] = issue.assignees[0].login if issue.assignees else None
     if issue.milestone is not msgspec.UNSET:
-        milestone = issue.milestone or _Named()
+        milestone = issue.milestone or _Reference()
         fields |= {"domain": milestone.title or None, "due": milestone.due_on and milestone.due_on[:10]}
     times = {"created_at": issue.created_at, "finished_at": issue.closed_at}
-    return Record(
+    return TaskRecord(
         where,
         issue.url or f"#{issue.number}",
-        checked(where, fields, found, now),
-        times=fitting_times(fields.get("status"), {name: microseconds(text) for name, text in times.items() if text}),
+        checked_fields(where, fields, found, now),
+        times=valid_times(fields.get("status"), {name: parse_instant(text) for name, text in times.items() if text}),
         log=[_logged(comment) for comment in issue.comments],
         foreign=_foreign(found, issue, value),
     )
 
 
-def _logged(comment: _Comment) -> Logged:
+def _logged(comment: _Comment) -> LogRecord:
     author = comment.author.login if comment.author else ""
-    return Logged(None, microseconds(comment.created_at) or 0, author or NAME, comment.body.replace("\r\n", "\n"))
+    return LogRecord(None, parse_instant(comment.created_at) or 0, author or NAME, comment.body.replace("\r\n", "\n"))
 
 
-def _foreign(found: Read, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
-    others = {name: each for name, each in value.items() if name not in _FIELDS | _LEFT and each not in (None, "", [])}
+def _foreign(found: ParsedFile, issue: _Issue, value: dict[str, Any]) -> dict[str, Any]:
+    others = {
+        name: each for name, each in value.items() if name not in _FIELDS | _IGNORED and each not in (None, "", [])
+    }
     if issue.assignees is not msgspec.UNSET and len(issue.assignees) > 1:
         others["assignees"] = [each.login for each in issue.assignees]
     for name in others:

@@ -1,4 +1,4 @@
-"""The values of a file that is one JSON array, or has a value a line."""
+"""The values of a file that is one JSON array, or has one value in each line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tui_tasks.dialects.requests import strict_json
 
 
 def json_values(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield each value with its place in the file; a comma may end a line.
+    """Yield each value with its place in the file; lines may end with a comma.
 
     Raises:
-        InvalidArgument: what stands there is no JSON.
+        InvalidArgument: a line is no JSON.
     """
     is_array = text.lstrip().startswith("[")
     lines = [text] if is_array else [line.rstrip().removesuffix(",") for line in text.split("\n")]

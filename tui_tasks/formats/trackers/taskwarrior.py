@@ -1,7 +1,7 @@
 """Taskwarrior's tasks, as `task export` writes and `task import` reads them.
 
-What Taskwarrior has no attribute for is written as attributes of a user's own, which it keeps as they are: notes,
-agent, estimate, links, tasklist and outcome. Of an import, attributes that no task has are kept in the metadata.
+Fields for which Taskwarrior has no attribute are user-defined attributes, which it keeps: notes, agent, estimate,
+links, tasklist and outcome. On import, attributes that no task has are preserved in the task's metadata.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
-from tui_tasks.formats.dates import SECOND, begin, is_day, moved, since_epoch, utc
+from tui_tasks.formats.dates import SECOND, in_zone, is_day, since_epoch, start_of_day, utc
 from tui_tasks.formats.records import (
+    ExportData,
     ListRecord,
-    Logged,
-    Read,
-    Record,
-    Rows,
+    LogRecord,
+    ParsedFile,
     Step,
-    checked,
-    fitting_times,
+    TaskRecord,
+    checked_fields,
     foreign_of,
     no_step,
     plain,
     plain_name,
+    valid_times,
 )
 from tui_tasks.formats.trackers.json_values import json_values
 from tui_tasks.text import json_text
@@ -48,9 +48,9 @@ _STATUS: Final = {
 }
 _STATUS_READ: Final = {"pending": "pending", "waiting": "pending", "completed": "done", "deleted": "cancelled"}
 _PRIORITY_READ: Final = {"H": HIGH, "M": MEDIUM, "L": LOW, None: MEDIUM, "": MEDIUM}
-# It splits tags at these, and takes what stands after a colon for a value.
+# Taskwarrior splits tags at these characters, and takes the text after a colon for a value.
 _NOT_IN_TAGS: Final = re.compile(r"[\s,:\"']+")
-_SPAN: Final = re.compile(r"PT(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:\d{1,9}S)?")
+_DURATION: Final = re.compile(r"PT(?:(\d{1,6})H)?(?:(\d{1,7})M)?(?:\d{1,9}S)?")
 _DERIVED: Final = frozenset({"id", "urgency", "modified"})
 
 
@@ -60,7 +60,7 @@ class _Annotation(msgspec.Struct):
 
 
 class _Attributes(msgspec.Struct):
-    """The attributes that have a place in a task."""
+    """The attributes with a place in a task."""
 
     uuid: str
     description: str
@@ -82,8 +82,8 @@ class _Attributes(msgspec.Struct):
     outcome: str | None = None
 
 
-def write(rows: Rows, now: datetime) -> Iterator[str]:
-    """Write a JSON array, a task a line."""
+def write(rows: ExportData, now: datetime) -> Iterator[str]:
+    """Write a JSON array, with a line for each task."""
     yield "["
     first = True
     for home, tasks in rows.lists:
@@ -95,7 +95,7 @@ def write(rows: Rows, now: datetime) -> Iterator[str]:
 
 
 def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) -> dict[str, Any]:
-    told = _STATUS[task.status]
+    annotations = _STATUS[task.status]
     begun = task.status == "in_progress" or task.status in CLOSED
     ended = task.finished_at or task.updated_at if task.status in CLOSED else None
     started = task.started_at if begun else None
@@ -104,11 +104,11 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
     attributes |= {
         "uuid": task.uid,
         "description": plain_name(task.name),
-        "status": "pending" if told == "started" else told,
-        "entry": _instant(task.created_at),
-        "modified": _instant(task.updated_at),
-        "start": _instant(started or task.created_at if told == "started" else started),
-        "end": _instant(ended),
+        "status": "pending" if annotations == "started" else annotations,
+        "entry": _format_instant(task.created_at),
+        "modified": _format_instant(task.updated_at),
+        "start": _format_instant(started or task.created_at if annotations == "started" else started),
+        "end": _format_instant(ended),
         "due": None if task.due is None else _due(task.due, now=now),
         "priority": _priority(task.priority),
         "project": _text(task.domain),
@@ -125,12 +125,12 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
     return {name: value for name, value in attributes.items() if value not in (None, "", [])}
 
 
-def _instant(at: int | None) -> str | None:
-    return None if at is None else _written(utc(at))
+def _format_instant(at: int | None) -> str | None:
+    return None if at is None else _format_time(utc(at))
 
 
-def _written(at: datetime) -> str:
-    """Years have four digits, which `strftime` does not write of the first ones."""
+def _format_time(at: datetime) -> str:
+    """Return a time as Taskwarrior writes it; `strftime` does not pad years to four digits."""
     return re.sub("[-:]", "", at.replace(tzinfo=None, microsecond=0).isoformat()) + "Z"
 
 
@@ -139,9 +139,11 @@ def _text(text: str | None) -> str | None:
 
 
 def _due(due: str, *, now: datetime) -> str:
-    """Taskwarrior knows instants alone: a date is its first one here, as `due:tomorrow` is there."""
-    at = begin(date.fromisoformat(due), now) if is_day(due) else datetime.fromisoformat(due)
-    return _written(moved(at, UTC))
+    """Return the instant of a due date, as Taskwarrior has instants only: of a day, its first one, as with
+    `due:tomorrow`.
+    """
+    at = start_of_day(date.fromisoformat(due), now) if is_day(due) else datetime.fromisoformat(due)
+    return _format_time(in_zone(at, UTC))
 
 
 def _priority(priority: int) -> str | None:
@@ -149,27 +151,27 @@ def _priority(priority: int) -> str | None:
 
 
 def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
-    """It has a tag once, and sorts them."""
+    """Return the tags as Taskwarrior has them: each once, sorted."""
     return tuple(sorted({_NOT_IN_TAGS.sub("_", plain(tag)) for tag in tags} - {""}))
 
 
 def _annotations(log: list[LogEntry]) -> list[dict[str, str | None]]:
-    """Annotations have an instant each, to the second: those of one second are moved on."""
-    told, last = [], 0
+    """Return the log as annotations. Each needs a second of its own, so those of one second are moved on."""
+    annotations, last = [], 0
     for entry in sorted(log, key=lambda entry: (entry.at, entry.uid)):
         last = max(entry.at // SECOND, last + 1)
-        told.append({"entry": _instant(last * SECOND), "description": plain(entry.message)})
-    return [each for each in told if each["description"]]
+        annotations.append({"entry": _format_instant(last * SECOND), "description": plain(entry.message)})
+    return [each for each in annotations if each["description"]]
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> Read:
-    """Read an array, or a task a line, as `json.array` has it.
+def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse an array, or a task in each line, as `json.array` decides in Taskwarrior.
 
     Raises:
         InvalidArgument: it is neither, or something in it is no task.
     """
-    found = Read(
-        coarse={
+    found = ParsedFile(
+        reducers={
             "name": plain_name,
             "description": plain,
             "domain": _text,
@@ -182,7 +184,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> Read:
         }
     )
     for where, value in json_values(text):
-        _take(found, where, value, now)
+        _add_record(found, where, value, now)
         step()
     found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
     return found
@@ -192,7 +194,7 @@ def _to_the_second(at: int | None) -> int | None:
     return None if at is None else at // SECOND
 
 
-def _take(found: Read, where: str, value: Any, now: datetime) -> None:
+def _add_record(found: ParsedFile, where: str, value: Any, now: datetime) -> None:
     try:
         task = msgspec.convert(value, _Attributes)
         if task.status == "recurring":
@@ -203,7 +205,7 @@ def _take(found: Read, where: str, value: Any, now: datetime) -> None:
         raise InvalidArgument("file", f"{where}: {error}") from None
 
 
-def _record(found: Read, where: str, task: _Attributes, value: dict[str, Any], now: datetime) -> Record:
+def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, Any], now: datetime) -> TaskRecord:
     known = set(_Attributes.__struct_fields__)
     foreign = {name: each for name, each in value.items() if name not in known | _DERIVED}
     for name in foreign:
@@ -222,7 +224,7 @@ def _record(found: Read, where: str, task: _Attributes, value: dict[str, Any], n
         "tags": task.tags,
         "domain": task.project,
         "depends_on": task.depends.split(",") if isinstance(task.depends, str) and task.depends else task.depends or [],
-        "due": None if task.due is None else _read_due(_at(task.due), now),
+        "due": None if task.due is None else _read_due(_parse_time(task.due), now),
         "description": task.notes,
         "agent": task.agent,
         "estimate": _minutes(task.estimate),
@@ -230,23 +232,23 @@ def _record(found: Read, where: str, task: _Attributes, value: dict[str, Any], n
     }
     if fields["priority"] is None:
         found.lost[f"priority: {task.priority} is none of H, M and L"] += 1
-    # What is always there when it is meant is cleared by its absence; an attribute of a user's own is not.
+    # Taskwarrior omits empty attributes of its own, so those are cleared; a user-defined one may only be unknown.
     always = ("name", "status", "tags", "domain", "depends_on", "due")
     fields = {name: each for name, each in fields.items() if each is not None or name in always}
     times = {"created_at": task.entry, "started_at": task.start, "finished_at": task.end}
-    return Record(
+    return TaskRecord(
         where,
         task.uuid,
-        checked(where, fields, found, now),
+        checked_fields(where, fields, found, now),
         home=task.tasklist,
-        times=fitting_times(status, {name: _microseconds(text) for name, text in times.items() if text is not None}),
-        log=[Logged(None, _microseconds(each.entry), NAME, each.description) for each in task.annotations],
+        times=valid_times(status, {name: _parse_instant(text) for name, text in times.items() if text is not None}),
+        log=[LogRecord(None, _parse_instant(each.entry), NAME, each.description) for each in task.annotations],
         foreign=foreign,
     )
 
 
-def _links(found: Read, text: str, now: datetime) -> list[dict[str, str]] | None:
-    """An attribute of that name may be the user's own, and have other words."""
+def _links(found: ParsedFile, text: str, now: datetime) -> list[dict[str, str]] | None:
+    """Return the links of an attribute; None if it is the user's own one of that name, with other words."""
     try:
         return list(work_links.parse(text, now))
     except ValueError as error:
@@ -254,23 +256,23 @@ def _links(found: Read, text: str, now: datetime) -> list[dict[str, str]] | None
         return None
 
 
-def _at(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     return datetime.strptime(text, _INSTANT).replace(tzinfo=UTC)
 
 
-def _microseconds(text: str) -> int:
-    return since_epoch(_at(text))
+def _parse_instant(text: str) -> int:
+    return since_epoch(_parse_time(text))
 
 
 def _read_due(at: datetime, now: datetime) -> str:
-    local = moved(at, now.tzinfo)
+    local = in_zone(at, now.tzinfo)
     is_midnight = local.tzinfo == now.tzinfo and local.time() == time_of_day()
     return local.date().isoformat() if is_midnight else at.isoformat()
 
 
 def _minutes(estimate: str | float | None) -> int | None:
-    """A duration as Taskwarrior writes it, else minutes."""
+    """Return a duration as Taskwarrior writes it, or a number of minutes, as minutes."""
     text = str(estimate or "")
-    if span := _SPAN.fullmatch(text):
-        return int(span[1] or 0) * 60 + int(span[2] or 0) or None
+    if duration := _DURATION.fullmatch(text):
+        return int(duration[1] or 0) * 60 + int(duration[2] or 0) or None
     return int(float(text)) if re.fullmatch(r"\d{1,6}(\.0*)?", text) else None
