@@ -1,9 +1,9 @@
 """The board: every task in the column of what has become of it, moved by keys and mouse whatever agents do."""
 
+from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, settle, shown, until
 from tests.tui.plan import NOW
-from tests.tui.test_board_drags import drag, place_of
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.lists import SetListRule

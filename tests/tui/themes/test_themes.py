@@ -9,7 +9,7 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from tests.tui.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
+from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tui_tasks.tui.themes import theme_files, variables
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]

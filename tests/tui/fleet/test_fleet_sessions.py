@@ -6,9 +6,9 @@ import pytest
 
 from tests.core.job_steps import Jobs
 from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
+from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
-from tests.tui.test_agents import row_of
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob

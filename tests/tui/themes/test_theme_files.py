@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.theme import Theme
 
-from tests.tui.theme_lab import THEMES
+from tests.tui.themes.theme_lab import THEMES
 from tui_tasks.tui.themes import theme_files, variables
 
 GOOD = """\
