@@ -14,7 +14,7 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
 
 
@@ -48,7 +48,7 @@ def replays(store: Store):
     assert chain.broken_link(store.db) is None
     with Store(":memory:") as again:
         replay(store.db, again.db)
-        for name in models.STATE:
+        for name in STATE:
             query = f"SELECT * FROM {name} ORDER BY 1, 2"
             assert again.db.sql(query).fetchall() == store.db.sql(query).fetchall()
 

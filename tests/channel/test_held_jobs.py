@@ -13,7 +13,8 @@ from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.jobs import DecideDue, EnableJob
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.jobs import JobRow
 from tui_tasks.core.snapshots import Job
 from tui_tasks.core.store import Store
 
@@ -28,7 +29,7 @@ def reviewed(store: Store, other: Talk) -> Iterator[None]:
     yield
     with Store(":memory:") as again:
         replay(store.db, again.db)
-        table = f"SELECT {', '.join(models.columns(models.JobRow))} FROM job"
+        table = f"SELECT {', '.join(columns(JobRow))} FROM job"
         assert again.db.sql(table).fetchall() == store.db.sql(table).fetchall()
 
 

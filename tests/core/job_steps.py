@@ -8,8 +8,8 @@ from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.schema import models
 from tui_tasks.core.schema.migrations import migrate
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.snapshots import Heartbeat
 
 MINUTE = 60 * SECOND
@@ -70,7 +70,7 @@ def at(text, zone):
 
 def tables(db):
     """Every row of the state, by table."""
-    return {name: sorted(db.sql(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in models.STATE}
+    return {name: sorted(db.sql(f'SELECT * FROM "{name}"').fetchall(), key=repr) for name in STATE}
 
 
 def replayed(store):

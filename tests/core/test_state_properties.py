@@ -19,7 +19,7 @@ from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES, SYSTEM
 
@@ -30,7 +30,7 @@ if settings.get_current_profile_name() == "ordinary":
 
 
 def tables(db: Database) -> dict[str, list]:
-    return {name: sorted(map(repr, db.sql(f"SELECT * FROM {name}").fetchall())) for name in models.STATE}
+    return {name: sorted(map(repr, db.sql(f"SELECT * FROM {name}").fetchall())) for name in STATE}
 
 
 class TheState(StateSteps):

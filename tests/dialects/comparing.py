@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from tests.dialects.model_state import Refused
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -101,4 +101,4 @@ def without(value: dict, *names: str) -> dict:
 
 
 def tables(store: Store) -> dict[str, list]:
-    return {name: sorted(map(repr, store.db.sql(f"SELECT * FROM {name}").fetchall())) for name in models.STATE}
+    return {name: sorted(map(repr, store.db.sql(f"SELECT * FROM {name}").fetchall())) for name in STATE}

@@ -13,7 +13,7 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.tables.journal import JournalRow as J
 
 # Letters of other scripts, by the ASCII letter that they look like (Unicode's confusables.txt), without those that
 # compatibility normalisation turns into that letter, and without those outside the Basic Multilingual Plane.

@@ -11,7 +11,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import Model
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema.tables.columns import Flag, JsonField, columns
 from tui_tasks.core.schema.task_fields import FIELDS
 
 
@@ -448,14 +448,14 @@ def reader(cls: type[S], model: type[Model]) -> Callable[[Any], S]:
 
 def _decoders(cls: type[S], model: type[Model]) -> list[tuple[int, Callable[[Any], Any]]]:
     """Return the functions that decode columns, by position. Made at the first row, as not all tables are read."""
-    columns = models.columns(model)
-    assert tuple(columns) == cls.__struct_fields__, (cls, model)
+    fields = columns(model)
+    assert tuple(fields) == cls.__struct_fields__, (cls, model)
     kinds = {field.name: field.type for field in msgspec.structs.fields(cls)}
     decoders: list[tuple[int, Callable[[Any], Any]]] = []
-    for at, (name, column) in enumerate(columns.items()):
-        if isinstance(column, models.JsonField):
+    for at, (name, column) in enumerate(fields.items()):
+        if isinstance(column, JsonField):
             decoders.append((at, msgspec.json.Decoder(kinds[name]).decode))
-        elif isinstance(column, models.Flag):
+        elif isinstance(column, Flag):
             decoders.append((at, bool))
     return decoders
 

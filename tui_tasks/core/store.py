@@ -24,7 +24,7 @@ from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.schema import migrations
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.core.uids import new_uids
 from tui_tasks.core.vocab import SYSTEM

@@ -26,7 +26,7 @@ from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted, Process
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
-from tui_tasks.core.schema.models import TakenInRow
+from tui_tasks.core.schema.tables.sessions import TakenInRow
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.hooks import discretion, programs, storable
 from tui_tasks.hooks.records import reading

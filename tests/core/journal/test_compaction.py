@@ -25,7 +25,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTa
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.tasks import matching, queries
 from tui_tasks.core.schedule import run_logs
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
 
 
@@ -52,7 +52,7 @@ def _compact(store: Store, before: int, now: int = 10_000) -> None:
 
 
 def _tables(store: Store) -> dict[str, list]:
-    return {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in models.STATE}
+    return {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in STATE}
 
 
 def _again(store: Store) -> dict[str, list]:
@@ -202,7 +202,7 @@ def test_a_database_that_was_compacted_before_the_tables_were_kept_in_steps_goes
     store.db.sql("CREATE TABLE base_then AS SELECT seq, last, hash FROM base")
     store.db.sql("DROP TABLE base")
     store.db.sql("ALTER TABLE base_then RENAME TO base")
-    for table in models.STATE:
+    for table in STATE:
         store.db.sql(f"DROP TABLE {found.copy}_{table}")
         store.db.sql(f"CREATE TABLE base_{table} AS SELECT * FROM {table}")
     assert compaction.base(store.db) == found._replace(tables=found.seq, copy="base")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from tui_tasks.core import schema
 from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.open_checks import SCHEMA
+from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, replay_check
@@ -23,12 +26,22 @@ from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema import models
+from tui_tasks.core.schema import tables as tables_package
+from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.store import Store
 
 FILES = sorted(Path(released.__file__).parent.glob("version-*.db"))
 LATER = START + 10_000 * SECOND
+
+# The models of all tables.
+ALL = {
+    model
+    for module in iter_modules(tables_package.__path__, f"{tables_package.__name__}.")
+    for model in vars(import_module(module.name)).values()
+    if isinstance(model, type) and issubclass(model, Model) and model is not Model
+}
 
 
 OLDER = [file for file in FILES if int(file.stem.split("-")[1]) < SCHEMA]
@@ -74,13 +87,13 @@ def rows(path: Path) -> dict[str, list[dict[str, Any]]]:
     with closing(connect(path)) as db:
         return {
             table: list(_by_columns(db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")))
-            for table in (model._meta.table_name for model in models.ALL)
+            for table in (model._meta.table_name for model in ALL)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
         }
 
 
 def tables(store: Store) -> dict[str, list[Any]]:
-    return {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in models.STATE}
+    return {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in STATE}
 
 
 def replay_of(store: Store) -> dict[str, list[Any]]:
@@ -184,10 +197,11 @@ def test_a_backup_of_then_opens_read_only_once_it_was_opened_to_write(older: Pat
 
 
 def test_the_steps_make_the_columns_that_the_models_name(store: Store) -> None:
-    for model in models.ALL:
+    assert len(ALL) > len(STATE)
+    for model in ALL:
         table = model._meta.table_name
         made = {name for _, name, *_ in store.db.sql(f"PRAGMA table_info({table})")}
-        assert made == set(models.columns(model)), table
+        assert made == set(columns(model)), table
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(older: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.past import moments
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.past_app import PastApp

@@ -16,8 +16,10 @@ from tui_tasks.core.commit import apply_checks, apply_runs
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import EdgeRow, ListRow, TaskCheckRow, TaskRow
+from tui_tasks.core.schema.state_tables import model_of
+from tui_tasks.core.schema.tables.checks import TaskCheckRow
+from tui_tasks.core.schema.tables.columns import Flag, JsonField, columns
+from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 
 _encode = msgspec.json.Encoder().encode
 
@@ -25,11 +27,11 @@ _encode = msgspec.json.Encoder().encode
 @cache
 def _writers(entity: str) -> dict[str, Callable[[Any], Any]]:
     """Return the conversions of the columns whose values are not bound unchanged."""
-    fields = models.columns(models.STATE[entity])
+    fields = columns(model_of(entity))
     json: dict[str, Callable[[Any], Any]] = {
-        name: _text for name, field in fields.items() if isinstance(field, models.JsonField)
+        name: _text for name, field in fields.items() if isinstance(field, JsonField)
     }
-    return json | {name: int for name, field in fields.items() if isinstance(field, models.Flag)}
+    return json | {name: int for name, field in fields.items() if isinstance(field, Flag)}
 
 
 def _text(value: Any) -> str:
@@ -39,21 +41,21 @@ def _text(value: Any) -> str:
 
 @cache
 def _insert(entity: str, names: tuple[str, ...]) -> Statement:
-    model = models.STATE[entity]
-    fields = models.columns(model)
+    model = model_of(entity)
+    fields = columns(model)
     return Statement(model.insert({fields[name]: slot(name) for name in names}))
 
 
 @cache
 def _update(entity: str, names: tuple[str, ...]) -> Statement:
-    model = models.STATE[entity]
-    fields = models.columns(model)
+    model = model_of(entity)
+    fields = columns(model)
     return Statement(model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_")))
 
 
 @cache
 def _count(status: str) -> Statement:
-    field = models.columns(ListRow)[status]
+    field = columns(ListRow)[status]
     return Statement(ListRow.update({field: field + slot("by")}).where(ListRow.id == slot("id")))
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema.models import CheckRunRow, RunLogRow, TaskCheckRow
+from tui_tasks.core.schema.tables.checks import CheckRunRow, TaskCheckRow
+from tui_tasks.core.schema.tables.jobs import RunLogRow
 
 _WAIVE = Statement(
     TaskCheckRow.update({TaskCheckRow.waived: 1}).where(

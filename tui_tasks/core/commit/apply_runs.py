@@ -10,10 +10,10 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import JobRow, RunLogRow, RunRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.jobs import JobRow, RunLogRow, RunRow
 
-_COLUMNS = models.columns(RunRow)
+_COLUMNS = columns(RunRow)
 _INSERT = Statement(RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))
 _JOB_OF = Statement(RunRow.select(RunRow.job_uid).where(RunRow.uid == slot("uid")))
 _SET_LAST_RUN = Statement(JobRow.update({JobRow.last_run: slot("at")}).where(JobRow.uid == slot("job")))

@@ -16,8 +16,8 @@ from tui_tasks.core import rank, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema.models import JournalRow as J
-from tui_tasks.core.schema.models import ListRow
+from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables.tasks import ListRow
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 from tui_tasks.core.commit.apply import apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE
 
 # Entries that are read at once: a cursor that stands would keep the journal's database from being checkpointed.
 PAGE: Final = 2_000

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.schema.models import UnfinishedChangeRow as Row
+from tui_tasks.core.schema.tables.journal import UnfinishedChangeRow as Row
 
 
 class UnfinishedChange(NamedTuple):

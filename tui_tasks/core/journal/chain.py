@@ -12,7 +12,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base
-from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.tables.journal import JournalRow as J
 
 _encode = msgspec.json.Encoder().encode
 _TYPES: Final = {int, str, NoneType}

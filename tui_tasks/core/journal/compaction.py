@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.journal import journal
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE
 
 _DAY: Final = 24 * 3600 * 1_000_000
 _DAYS: Final = {"d": 1, "w": 7}

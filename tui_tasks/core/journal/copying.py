@@ -18,7 +18,7 @@ from tui_tasks.core.engine.private_files import make_private
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal.compaction import OVERTAKEN, is_there
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE
 
 
 @contextlib.contextmanager

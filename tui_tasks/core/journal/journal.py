@@ -19,15 +19,16 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import CursorExpired
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
 
 # Characters; a longer text is left out of an entry's image, and found by `event_task`.
 LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
-COLUMNS = tuple(models.columns(J).values())
+COLUMNS = tuple(columns(J).values())
 # The columns that are hashed, in this order. A column added later is not hashed, so that old hashes stay valid.
 _HASHED: Final = (
     *("seq", "at", "actor", "kind", "entity", "uid", "task"),
@@ -97,8 +98,8 @@ def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
 
 @cache
 def _insert(names: tuple[str, ...]) -> Statement:
-    columns = models.columns(J)
-    return Statement(J.insert({columns[name]: slot(name) for name in names}))
+    fields = columns(J)
+    return Statement(J.insert({fields[name]: slot(name) for name in names}))
 
 
 def head(db: Database) -> tuple[int, bytes]:
@@ -242,9 +243,7 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
 
 
 _LONG_NOW = Statement(
-    models.TaskRow.select(*(models.columns(models.TaskRow)[name] for name in LONG_FIELDS)).where(
-        models.TaskRow.uid == slot("task")
-    )
+    TaskRow.select(*(columns(TaskRow)[name] for name in LONG_FIELDS)).where(TaskRow.uid == slot("task"))
 )
 
 

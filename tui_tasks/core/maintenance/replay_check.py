@@ -12,7 +12,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.journal import journal
 from tui_tasks.core.schema import migrations
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE, model_of
 
 AT_ONCE: Final = 100_000
 """Entries; so many are replayed in a few seconds."""
@@ -60,7 +60,7 @@ def _of_table(table: str, db: Database, other: Database) -> Iterator[str]:
 
 def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
     """Yield the rows of a table with their keys, in the order of the keys."""
-    keys = _keys(STATE[table])
+    keys = _keys(model_of(table))
     cursor = db.sql(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
     columns = [column[0] for column in cursor.description]
     for row in cursor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE, model_of
 
 # `seq`: of the last entry that the tables have; `since`: of the earliest state that `go_back` can restore.
 _POSITION: Final = """
@@ -96,7 +96,8 @@ def stop(db: Database) -> None:
 def go_back(db: Database, seq: int) -> None:
     """Restore all rows as they were after an entry, not before `since`, within the write transaction."""
     db.sql("UPDATE position SET is_recording = 0")
-    for table, model in STATE.items():
+    for table in STATE:
+        model = model_of(table)
         meta: Any = model._meta
         keys = ", ".join(field.column_name for field in meta.get_primary_keys())
         columns = ", ".join(_columns(db, table))

@@ -17,7 +17,7 @@ from tui_tasks.core.journal import compaction
 from tui_tasks.core.past import before_images
 from tui_tasks.core.past.scratch_folder import ScratchFolder
 from tui_tasks.core.schema import migrations
-from tui_tasks.core.schema.models import STATE
+from tui_tasks.core.schema.state_tables import STATE
 
 WINDOW: Final = 20_000
 """The number of entries that can be gone back over without a replay."""

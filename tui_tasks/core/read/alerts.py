@@ -11,7 +11,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read import checks
-from tui_tasks.core.schema.models import JobRow, JournalRow, RunRow, TaskRow
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
 
 MOST: Final = 1_000
 """How many alerts of one stretch are counted at most."""

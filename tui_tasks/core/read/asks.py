@@ -8,7 +8,8 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema.models import AskRow, JournalRow
+from tui_tasks.core.schema.tables.agents import AskRow
+from tui_tasks.core.schema.tables.journal import JournalRow
 
 # How many of the newest questions are searched: a hook waits for about a minute, so its question is among them.
 _NEWEST: Final = 200

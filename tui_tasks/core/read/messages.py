@@ -8,9 +8,9 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import HumanMessageRow as M
-from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.tables.agents import HumanMessageRow as M
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import HumanMessage, reader
 
 # The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.
@@ -18,7 +18,7 @@ _ANSWERS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
 # How many entries after a delivery are searched for the answer.
 _LOOKED_AT: Final = 200
 
-_COLUMNS = tuple(models.columns(M).values())
+_COLUMNS = tuple(columns(M).values())
 _read = reader(HumanMessage, M)
 _WAITING = Statement(M.select(*_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id))
 _NEWEST = Statement(M.select(*_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit")))

@@ -13,8 +13,10 @@ from tui_tasks.core.engine.orm import JOIN, SQL, Case, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import EdgeRow, JobRow, JournalRow, ListRow, LogRow, TaskRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.jobs import JobRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, LogRow, TaskRow
 from tui_tasks.core.snapshots import LogEntry, reader
 
 J = JournalRow
@@ -119,7 +121,7 @@ _DEPENDENTS = Statement(
 )
 _OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
 _LOG_BEFORE = Statement(
-    LogRow.select(*models.columns(LogRow).values())
+    LogRow.select(*columns(LogRow).values())
     .where(_OF_LOG & (LogRow.id < slot("before")))
     .order_by(LogRow.id.desc())
     .limit(slot("limit"))

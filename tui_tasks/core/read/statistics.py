@@ -19,7 +19,10 @@ from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.schedule import ON_TIME
-from tui_tasks.core.schema.models import AskRow, JobRow, JournalRow, RunRow, TaskRow
+from tui_tasks.core.schema.tables.agents import AskRow
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.vocab import HUMAN, OPEN
 
 MOST: Final = 200_000

@@ -25,7 +25,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.claims import claim_ended_by, restore_claim
 from tui_tasks.core.rules.tasks.lists import refuse_taken_name
 from tui_tasks.core.rules.tasks.tasks import change_task, refuse_second_in_progress, touched, writable
-from tui_tasks.core.schema.models import JournalRow as J
+from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task
 
 if TYPE_CHECKING:

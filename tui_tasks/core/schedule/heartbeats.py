@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import HeartbeatRow as B
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.jobs import HeartbeatRow as B
 from tui_tasks.core.snapshots import Heartbeat, reader
 
-_COLUMNS = tuple(models.columns(B).values())
+_COLUMNS = tuple(columns(B).values())
 _read = reader(Heartbeat, B)
 
 _FIND = Statement(B.select(*_COLUMNS).where(B.run_uid == slot("run_uid")))

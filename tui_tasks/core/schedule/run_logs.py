@@ -13,7 +13,7 @@ from typing import Final
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema.models import RunLogRow as L
+from tui_tasks.core.schema.tables.jobs import RunLogRow as L
 
 HEAD: Final = 512 * 1024
 TAIL: Final = 512 * 1024

@@ -16,8 +16,10 @@ from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.read.agents.stuck import AgentActivity, Cause, Sign, Thresholds, causes
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import AgentRow, EdgeRow, JournalRow, StuckRow, TaskRow
+from tui_tasks.core.schema.tables.agents import AgentRow, StuckRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import EdgeRow, TaskRow
 from tui_tasks.core.snapshots import Ask, Stuck, reader
 
 # How many of an agent's newest entries are read for its signs.
@@ -31,7 +33,7 @@ _NEWEST = Statement(
     J.select(J.at, J.kind, J.task, J.new).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
 )
 _PAUSED = Statement(AgentRow.select(AgentRow.uid).where(AgentRow.paused == SQL("1")))
-_NOTED = Statement(StuckRow.select(*models.columns(StuckRow).values()))
+_NOTED = Statement(StuckRow.select(*columns(StuckRow).values()))
 _ON: Any = TaskRow.alias()
 # Agents with a task that waits for a task in progress, and who works on that one.
 _WAITING = Statement(

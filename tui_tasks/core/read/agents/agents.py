@@ -12,7 +12,8 @@ from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
-from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
 
 # How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60

@@ -21,7 +21,8 @@ from tui_tasks.core.read.agents.agents import Word
 from tui_tasks.core.read.agents.sessions import GONE, Seen
 from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema.models import AgentRow, JournalRow
+from tui_tasks.core.schema.tables.agents import AgentRow
+from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.snapshots import AgentSession, Ask, Stuck
 
 MINUTE: Final = 60_000_000

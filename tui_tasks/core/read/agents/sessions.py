@@ -10,16 +10,16 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, SessionRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.snapshots import AgentSession, Ask, SessionActivity, reader
 
 GONE: Final = "gone"
 BY_ERROR: Final = "error"
 """`ended_by` of a session whose process ended by an error of its model's service."""
 
-_COLUMNS: Final = tuple(models.columns(SessionRow).values())
-_ACTIVITY_COLUMNS: Final = tuple(models.columns(ActivityRow).values())
+_COLUMNS: Final = tuple(columns(SessionRow).values())
+_ACTIVITY_COLUMNS: Final = tuple(columns(ActivityRow).values())
 _read = reader(AgentSession, SessionRow)
 _read_activity = reader(SessionActivity, ActivityRow)
 

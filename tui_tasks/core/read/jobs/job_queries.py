@@ -14,15 +14,15 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schedule import due, job_settings, run_logs
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.core.schedule.schedule import Load
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import JobRow, RunRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.jobs import HeartbeatRow, JobRow, RunRow
 from tui_tasks.core.snapshots import Job, Run, reader
 
 HOUR: Final = 3_600_000_000  # microseconds
 MAX_UPCOMING: Final = 1_440  # one due time a minute for a day
 
-_JOB = tuple(models.columns(JobRow).values())
-_RUN = tuple(models.columns(RunRow).values())
+_JOB = tuple(columns(JobRow).values())
+_RUN = tuple(columns(RunRow).values())
 _LIVE: Any = JobRow.deleted == SQL("0")
 # Stated twice, so that SQLite uses the index of open runs.
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
@@ -73,7 +73,7 @@ class OpenRun(msgspec.Struct, frozen=True, gc=False):
     not_before: int | None
 
 
-_OPEN_COLUMNS = tuple(models.columns(RunRow)[name] for name in OpenRun.__struct_fields__)
+_OPEN_COLUMNS = tuple(columns(RunRow)[name] for name in OpenRun.__struct_fields__)
 # Sorted by `open_runs`: to sort, SQLite would go through all runs of the job.
 _OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
 _OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
@@ -109,9 +109,7 @@ _STARTED = Statement(
     )
 )
 _IN_HAND = Statement(
-    RunRow.select(fn.COUNT(RunRow.id))
-    .join(models.HeartbeatRow, on=(models.HeartbeatRow.run_uid == RunRow.uid))
-    .where(_OPEN)
+    RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(_OPEN)
 )
 _acts_at: Any = Case(
     None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before

@@ -12,8 +12,8 @@ from tui_tasks.core.engine.orm import SQL, Case, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import RunRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.jobs import RunRow
 from tui_tasks.core.snapshots import Job
 
 # How many outcomes a line shows as a job's history.
@@ -83,7 +83,7 @@ class JobLine(msgspec.Struct, frozen=True, gc=False):
         return self.job.failures or int(bool(self.history) and self.history[-1] != "success")
 
 
-_FIELDS = models.columns(RunRow)
+_FIELDS = columns(RunRow)
 _LENGTH = fn.LENGTH(RunRow.result)
 _LINE = (
     *(_FIELDS[name] for name in RunLine.__struct_fields__[:-1]),

@@ -18,8 +18,8 @@ from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term, contains
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import JournalRow, ListRow, TaskRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
 
 J = JournalRow
 
@@ -458,4 +458,4 @@ def _name_of_list(db: Database, uid: str) -> str | None:
 _LIST_NAME = Statement(ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
 assert set(_FAILING) < set(vocab.OUTCOMES)
 assert set(_STATUSES_WITH_REASON) < set(vocab.STATUSES)
-assert models.JournalRow is J
+assert JournalRow is J

@@ -12,7 +12,8 @@ import msgspec
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.schema.models import JournalRow, TaskRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
 
 J = JournalRow
 

@@ -11,8 +11,8 @@ from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schema.models import JournalRow as J
-from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables.tasks import TaskRow
 
 MOST_NAMES: Final = 3
 MOST_CHANGES: Final = 1_000

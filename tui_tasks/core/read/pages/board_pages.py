@@ -17,7 +17,8 @@ from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
 from tui_tasks.core.read.pages.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
-from tui_tasks.core.schema.models import AskRow, TaskRow
+from tui_tasks.core.schema.tables.agents import AskRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.vocab import OPEN
 
 NEEDS_YOU: Final = "needs_you"

@@ -13,7 +13,7 @@ from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
 from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
-from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
 
 
 def after(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter = ALL) -> list[TaskLine]:

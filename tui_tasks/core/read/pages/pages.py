@@ -17,8 +17,8 @@ from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import TaskList
 
 # With a filter, rows are read in stretches; after `MOST_PASSED` rows reading stops early.
@@ -75,7 +75,7 @@ class TaskPage(list[TaskLine]):
         return self.reached is not None
 
 
-_FIELDS = models.columns(TaskRow)
+_FIELDS = columns(TaskRow)
 # Tags are offered for completion; a line of a screen has no room for thousands.
 _FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MOST_TAGS, _FIELDS["tags"])], SQL("'[]'"))
 LINE: Final = tuple(_FEW_TAGS if name == "tags" else _FIELDS[name] for name in TaskLine.__struct_fields__)

@@ -11,7 +11,8 @@ from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks.queries import HELD
-from tui_tasks.core.schema.models import EdgeRow, JournalRow, ListRow, TaskRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 
 
 class HeldTask(msgspec.Struct, frozen=True, gc=False):

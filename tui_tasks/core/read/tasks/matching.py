@@ -16,8 +16,8 @@ from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_memory, read_task
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import WAITS, MemoryRow, TaskRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.tasks import WAITS, MemoryRow, TaskRow
 from tui_tasks.core.snapshots import Memory, Task
 
 # All matches are counted, so reading each of this many costs less than going through a long list.
@@ -38,7 +38,7 @@ _URGENT_FIRST = (TaskRow.priority, TaskRow.id)
 _FIRST = Statement(TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT_FIRST).limit(slot("limit")))
 _HOW_MANY = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
 _BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
-_MEMORY = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
+_MEMORY = Statement(MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
 # Row numbers begin with 1.
 _FIRST_OF_ALL: Final = (vocab.URGENT, 0)
 

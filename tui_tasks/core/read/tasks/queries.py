@@ -14,23 +14,14 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import (
-    WAITS,
-    AgentRow,
-    AskRow,
-    ClaimRow,
-    EdgeRow,
-    ListRow,
-    LogRow,
-    MemoryRow,
-    StateRow,
-    TaskRow,
-)
+from tui_tasks.core.schema.state_tables import model_of
+from tui_tasks.core.schema.tables.agents import AgentRow, AskRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.tasks import WAITS, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
 from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
 
-TASK = tuple(models.columns(TaskRow).values())
-_LIST = tuple(models.columns(ListRow).values())
+TASK = tuple(columns(TaskRow).values())
+_LIST = tuple(columns(ListRow).values())
 LIVE: Any = TaskRow.deleted == SQL("0")
 # Deleting a list deletes its tasks without marking them. Reads of one list's tasks have found the list before; reads
 # of tasks by uid, or of all lists, need this condition too.
@@ -106,7 +97,7 @@ _OF_STATUS = Statement(
     .limit(slot("limit"))
 )
 _LOGS = Statement(
-    LogRow.select(*models.columns(LogRow).values())
+    LogRow.select(*columns(LogRow).values())
     .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
     .order_by(LogRow.id)
 )
@@ -116,33 +107,33 @@ _LATEST_LOGS = Statement(
     .order_by(LogRow.id.desc())
     .limit(slot("limit"))
 )
-_LOG_BY_ID = Statement(LogRow.select(*models.columns(LogRow).values()).where(LogRow.id == slot("id")))
-_STATE = Statement(StateRow.select(*models.columns(StateRow).values()).where(StateRow.uid == slot("uid")))
-_MEMORY_OF = Statement(MemoryRow.select(*models.columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
+_LOG_BY_ID = Statement(LogRow.select(*columns(LogRow).values()).where(LogRow.id == slot("id")))
+_STATE = Statement(StateRow.select(*columns(StateRow).values()).where(StateRow.uid == slot("uid")))
+_MEMORY_OF = Statement(MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
 _DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
-_CLAIM = Statement(ClaimRow.select(*models.columns(ClaimRow).values()).where(ClaimRow.uid == slot("uid")))
+_CLAIM = Statement(ClaimRow.select(*columns(ClaimRow).values()).where(ClaimRow.uid == slot("uid")))
 _CLAIM_OF = Statement(
-    ClaimRow.select(*models.columns(ClaimRow).values()).where(
+    ClaimRow.select(*columns(ClaimRow).values()).where(
         (ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'"))
     )
 )
 _LAST_CLAIM_OF = Statement(
-    ClaimRow.select(*models.columns(ClaimRow).values())
+    ClaimRow.select(*columns(ClaimRow).values())
     .where(ClaimRow.task_uid == slot("task"))
     .order_by(ClaimRow.id.desc())
     .limit(1)
 )
-_ASK = Statement(AskRow.select(*models.columns(AskRow).values()).where(AskRow.uid == slot("uid")))
+_ASK = Statement(AskRow.select(*columns(AskRow).values()).where(AskRow.uid == slot("uid")))
 _OPEN_ASKS = Statement(
-    AskRow.select(*models.columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
+    AskRow.select(*columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
 )
-_AGENT = Statement(AgentRow.select(*models.columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
+_AGENT = Statement(AgentRow.select(*columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
 
 
 @cache
 def _next_id(entity: str) -> Statement:
-    model = models.STATE[entity]
-    return Statement(model.select(fn.COALESCE(fn.MAX(models.columns(model)["id"]), 0) + 1))
+    model = model_of(entity)
+    return Statement(model.select(fn.COALESCE(fn.MAX(columns(model)["id"]), 0) + 1))
 
 
 def next_id(db: Database, entity: str) -> int:

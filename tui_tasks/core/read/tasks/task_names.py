@@ -8,7 +8,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.tasks.queries import LIVE
-from tui_tasks.core.schema.models import TaskRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import Task
 
 # A task further down its list is named without its number, as counting takes longer the further down it is.

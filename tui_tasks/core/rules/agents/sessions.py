@@ -47,8 +47,8 @@ from tui_tasks.core.rules.agents.asks import close_ask, open_request
 from tui_tasks.core.rules.agents.request_text import request_options, request_text
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns
-from tui_tasks.core.schema import models
-from tui_tasks.core.schema.models import ActivityRow, SessionNameRow, TakenInRow
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, TakenInRow
 from tui_tasks.core.snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
@@ -65,19 +65,15 @@ MOST_TIMES: Final = 20
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
 _REPLACED: Final = "its process has begun another session"
 
-_ACTIVITY: Final = tuple(models.columns(ActivityRow))
+_ACTIVITY: Final = tuple(columns(ActivityRow))
 _DROP_ACTIVITY = Statement(ActivityRow.delete().where(ActivityRow.uid == slot("uid")))
-_PUT_ACTIVITY = Statement(
-    ActivityRow.insert({column: slot(name) for name, column in models.columns(ActivityRow).items()})
-)
+_PUT_ACTIVITY = Statement(ActivityRow.insert({column: slot(name) for name, column in columns(ActivityRow).items()}))
 _DROP_NAME = Statement(
     SessionNameRow.delete().where(
         (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
     )
 )
-_PUT_NAME = Statement(
-    SessionNameRow.insert({column: slot(name) for name, column in models.columns(SessionNameRow).items()})
-)
+_PUT_NAME = Statement(SessionNameRow.insert({column: slot(name) for name, column in columns(SessionNameRow).items()}))
 _TAKEN_IN = Statement(TakenInRow.select(TakenInRow.at).where(TakenInRow.name == slot("name")))
 _PUT_TAKEN_IN = Statement(TakenInRow.insert({TakenInRow.name: slot("name"), TakenInRow.at: slot("at")}))
 

@@ -24,7 +24,7 @@ from tui_tasks.core.rules.tasks.tasks import (
     touched,
     writable,
 )
-from tui_tasks.core.schema.models import ListRow, LogRow
+from tui_tasks.core.schema.tables.tasks import ListRow, LogRow
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 

@@ -1,0 +1,108 @@
+"""The tables of jobs, their runs and the output of the runs."""
+
+from __future__ import annotations
+
+from tui_tasks.core.engine.orm import (
+    BigIntegerField,
+    BlobField,
+    CompositeKey,
+    FloatField,
+    IntegerField,
+    Model,
+    TextField,
+)
+from tui_tasks.core.schema.tables.columns import Flag, Id, JsonField
+
+
+class JobRow(Model):
+    """A job of the scheduler (seed 003)."""
+
+    id = Id(primary_key=True)
+    uid = TextField()
+    name = TextField()
+    name_key = TextField()  # the name with case folded
+    type = TextField()
+    system_prompt = TextField()
+    prompt = TextField()
+    schedule = JsonField(null=True)
+    plan = JsonField(null=True)
+    timezone = TextField()
+    dedicated_context = Flag(default=0)
+    enabled = Flag(default=1)
+    settings = JsonField(default="{}")
+    created_by = TextField()
+    created_at = BigIntegerField()
+    next_run = BigIntegerField(null=True)
+    last_run = BigIntegerField(null=True)
+    last_outcome = TextField(null=True)
+    last_result = TextField(null=True)
+    failures = IntegerField(default=0)  # in a row
+    decided_until = BigIntegerField()  # nominal times up to here have a run row
+    active = IntegerField(default=0)  # runs that wait to be started or run
+    deleted = Flag(default=0)
+    held = Flag(default=0)  # disabled until the human accepts it
+
+    class Meta:
+        table_name = "job"
+
+
+class RunRow(Model):
+    """One nominal time or manual start of a job, and its outcome (docs: protocol, section 6)."""
+
+    id = Id(primary_key=True)
+    uid = TextField()
+    job_uid = TextField()
+    trigger = TextField()  # schedule | plan | manual
+    scheduled_for = BigIntegerField(null=True)
+    attempt = IntegerField(default=1)
+    retry_of = TextField(null=True)  # the attempt before
+    decision = TextField()
+    outcome = TextField(null=True)
+    state = TextField()  # queued (behind a time or a run) | waiting (for its start) | running | final
+    dedicated = Flag(default=0)
+    context = TextField(default="")
+    requested_by = TextField()
+    started_at = BigIntegerField(null=True)
+    ended_at = BigIntegerField(null=True)
+    exit_code = IntegerField(null=True)
+    result = TextField(null=True)
+    reason = TextField(null=True)
+    token_hash = TextField(null=True)
+    deadline = BigIntegerField(null=True)
+    not_before = BigIntegerField(null=True)
+    stop_reason = TextField(null=True)  # set: its supervisor must end it
+    agent = TextField(null=True)  # the session's name, if it ran an agent program
+    session = TextField(null=True)  # that program's own id of the session
+    turns = IntegerField(null=True)  # how many answers its model gave
+    tokens = IntegerField(null=True)
+    cost_usd = FloatField(null=True)
+
+    class Meta:
+        table_name = "run"
+
+
+class HeartbeatRow(Model):
+    """The process that holds a run, and when it last reported. Deleted when the run ends: no part of the state."""
+
+    run_uid = TextField(primary_key=True)
+    supervised = Flag()  # 0: a scheduler has claimed the run and is about to start its supervisor
+    boot = TextField()
+    namespace = TextField()
+    pid = IntegerField()
+    born = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        table_name = "beat"
+
+
+class RunLogRow(Model):
+    """A piece of a run's output, by its offset in the whole. Bounded, and overwritten: no part of the state."""
+
+    run_uid = TextField()
+    start = BigIntegerField()
+    data = BlobField()
+
+    class Meta:
+        table_name = "run_log"
+        primary_key = CompositeKey("run_uid", "start")
