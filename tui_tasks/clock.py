@@ -7,8 +7,14 @@ import os
 import time
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
-from tui_tasks.uptime import Uptime
+
+class Uptime(NamedTuple):
+    """For how long (microseconds) a machine has been up; `machine` is another word after each start of it."""
+
+    machine: str
+    up: int
 
 
 def now() -> int:

@@ -24,7 +24,7 @@ from tui_tasks.runner.process import run_context
 from tui_tasks.runner.process.output import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.records import Ending, Prepared
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 RECORDED = Path(__file__).parent / "recorded"
 _MESSAGE_AT = re.compile(r"wrote at \S+:")

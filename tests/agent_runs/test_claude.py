@@ -16,7 +16,7 @@ from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.runner.profiles import AgentSettings
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 WHOLE, PLAIN = "claude-2.1.330-whole", "claude-2.1.330-plain"
 BASH = {

@@ -14,9 +14,9 @@ from tests.core.job_steps import Jobs
 from tests.runner.hosting import runners
 from tests.soak import long_reads
 from tests.talking import add
-from tui_tasks.channel.framing import OutputQueue
+from tui_tasks.channel.delivery.subscription import PAGE_BYTES
+from tui_tasks.channel.pipe.line_splitter import OutputQueue
 from tui_tasks.channel.replies import LongLine, whole
-from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.tasks import task_summary

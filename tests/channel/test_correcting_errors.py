@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Talk
-from tui_tasks.channel.framing import LineSplitter
+from tui_tasks.channel.pipe.line_splitter import LineSplitter
 from tui_tasks.core.errors import ParseError
 
 REQUEST = '{"tool": "tasklist:display"}'

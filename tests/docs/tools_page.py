@@ -12,7 +12,7 @@ from tests.contract.client import ROOT
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.mcp_server import bill
+from tui_tasks.mcp_server.tools import costs
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"
 BILL: Final = ROOT / "tui_tasks" / "docs" / "mcp.md"
@@ -41,7 +41,7 @@ _FAMILIES: Final = {
 }
 
 
-_TOKENS: Final = bill.tokens(TABLE)
+_TOKENS: Final = costs.tokens(TABLE)
 
 
 def tokens(tool: Tool) -> int:
@@ -119,7 +119,7 @@ def main() -> int:
 
     PAGE.write_text(page())
     before = BILL.read_text()
-    BILL.write_text(before[: before.index("| `--tools`")] + bill.text(None) + _after_table(before))
+    BILL.write_text(before[: before.index("| `--tools`")] + costs.text(None) + _after_table(before))
     schema_page.FILE.write_text(schema_page.text())
     client_tools.FILE.write_text(client_tools.source())
     print(f"{PAGE}: {sum(1 for tool in TABLE.tools.values() if not tool.human)} tools")

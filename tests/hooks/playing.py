@@ -11,7 +11,7 @@ from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.spool import Spool
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 PAYLOADS = Path(__file__).parent / "payloads"
 

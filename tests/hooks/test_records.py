@@ -16,7 +16,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.records.watching import RecordWatch
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 PID = 4711
 

@@ -24,7 +24,7 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server.conversations import Conversations
 from tui_tasks.mcp_server.server import make
-from tui_tasks.mcp_server.tools import NOT_OVER_MCP
+from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
 
 
 def command(db: Path, *options: str) -> mcp.StdioServerParameters:

@@ -30,7 +30,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.mcp_server import http as over_http
-from tui_tasks.settings.tokens import Tokens
+from tui_tasks.settings.remote_access import Tokens
 
 
 class Elsewhere:

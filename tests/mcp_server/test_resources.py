@@ -18,7 +18,7 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
-from tui_tasks.mcp_server import sizes
+from tui_tasks.mcp_server.tools import sizes
 
 INBOX = "tui-tasks://inbox"
 

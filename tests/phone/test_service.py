@@ -22,8 +22,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.phone import service
 from tui_tasks.phone.service import PhoneService
-from tui_tasks.settings.config import Config
-from tui_tasks.settings.ntfy import NtfySettings, token
+from tui_tasks.settings.config import Config, NtfySettings, token
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.store import Store
 from tui_tasks.runner.checks import git_state
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.settings.checks import CheckSettings
+from tui_tasks.settings.current import CheckSettings
 
 
 class Tree:

@@ -13,6 +13,7 @@ from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
+from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
@@ -24,7 +25,6 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.runner.clock_check import CONTRADICTED, HOLD
 from tui_tasks.runner.service import SchedulerService
-from tui_tasks.uptime import Uptime
 
 DAY = 24 * HOUR
 

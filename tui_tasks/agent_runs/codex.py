@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.agent_runs import codex_items, codex_requests
-from tui_tasks.agent_runs.codex_requests import Replies
+from tui_tasks.agent_runs import codex_messages
+from tui_tasks.agent_runs.codex_messages import Replies
 from tui_tasks.agent_runs.driver import Event, Line, Message, Request, Send, TurnOver, Used, Withdrawn, limit_reached
 from tui_tasks.core.operations.sessions import (
     Busy,
@@ -182,7 +182,7 @@ class CodexDriver:
     # What the server asks
 
     def _asked(self, method: str, rpc_id: Any, given: Message) -> list[Event]:
-        made = codex_requests.read(method, given, self._items.get(text(given, "itemId") or "", {}))
+        made = codex_messages.read(method, given, self._items.get(text(given, "itemId") or "", {}))
         if made is None:
             why = f"{method} is not supported here"
             self._send({"id": rpc_id, "error": {"code": _NO_METHOD, "message": why}})
@@ -203,7 +203,7 @@ class CodexDriver:
 
     def _item_started(self, given: Message) -> list[Event]:
         item, thread = table(given, "item"), text(given, "threadId")
-        named = codex_items.tool_of(item)
+        named = codex_messages.tool_of(item)
         if named is None:
             if text(item, "type") == "userMessage":
                 return self._prompted(item, given)
@@ -223,11 +223,11 @@ class CodexDriver:
 
     def _item_completed(self, given: Message) -> list[Event]:
         item, thread = table(given, "item"), text(given, "threadId")
-        named, key = codex_items.tool_of(item), text(item, "id") or ""
+        named, key = codex_messages.tool_of(item), text(item, "id") or ""
         if named is None:
             return self._said(item, thread)
         self._items.pop(key, None)
-        error = codex_items.error_of(item)
+        error = codex_messages.error_of(item)
         found: list[Event] = [] if error is None else [Line(f"  failed: {error}")]
         return [*found, self._heard(ToolEnded(named[0], key, error), thread=thread)]
 
@@ -264,7 +264,7 @@ class CodexDriver:
         return [self._heard(Listed(items))] if text(given, "threadId") == self.session else []
 
     def _failed(self, given: Message) -> list[Event]:
-        why = codex_items.readable(text(table(given, "error"), "message"))
+        why = codex_messages.readable(text(table(given, "error"), "message"))
         again = "; it is tried again" if given.get("willRetry") is True else ""
         return [Line(f"[{why}{again}]")] if why is not None else []
 
@@ -293,7 +293,7 @@ class CodexDriver:
             return TurnEnded(self._last_message), None
         if status == "interrupted":
             return Interrupted(), "its turn was interrupted"
-        error = codex_items.readable(text(table(turn, "error"), "message")) or "its turn has failed"
+        error = codex_messages.readable(text(table(turn, "error"), "message")) or "its turn has failed"
         return TurnFailed(error), error
 
 

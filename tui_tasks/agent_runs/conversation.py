@@ -50,7 +50,7 @@ from tui_tasks.runner.process.command import Command
 from tui_tasks.runner.process.output import MAX_LINE, RESULT
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.records import Ending, Prepared
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)
 

@@ -15,8 +15,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import discretion, intake, storable
 from tui_tasks.settings import project
+from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused
-from tui_tasks.settings.sessions import SessionSettings
 
 
 class SessionWriter:

@@ -13,14 +13,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.channel import idempotency, replies, requests
-from tui_tasks.channel.messages import MessageDelivery
+from tui_tasks.channel.delivery.messages import MessageDelivery
+from tui_tasks.channel.delivery.subscription import Subscription
+from tui_tasks.channel.delivery.waits import Waiting, Waits
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, whole
 from tui_tasks.channel.requests import Request
-from tui_tasks.channel.subscription import Subscription
-from tui_tasks.channel.waits import Waiting, Waits
-from tui_tasks.clock import uptime_beside
+from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.storage_errors import is_storage_error, storage_errors
@@ -46,7 +46,6 @@ from tui_tasks.dialects.requests.arguments import Arguments, decode
 from tui_tasks.dialects.requests.confinement import is_told, refuse_beyond, refuse_elsewhere
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.requests.task_references import with_full_uids
-from tui_tasks.uptime import Uptime
 
 if TYPE_CHECKING:
     from tui_tasks.runner.checks.check_keeper import CheckKeeper

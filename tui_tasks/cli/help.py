@@ -1,4 +1,4 @@
-"""`help`: prints the pages of `tui_tasks/docs`, for a terminal or a pipe, and the manual page of all commands."""
+"""`help` and `schema`: the pages of `tui_tasks/docs`, the manual page of all commands, and the JSON Schemas."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 PAGES: Final = Path(__file__).parents[1] / "docs"
+SCHEMA: Final = PAGES / "schema.json"
+"""The JSON Schemas of every request, reply and event of the channel, and of what commands print with `--json`."""
 _INDENT: Final = "    "
 
 
@@ -19,7 +21,9 @@ def topics() -> list[str]:
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
+    """Declare what a command takes."""
+    if name == "schema":
+        return
     command.add_argument(
         "topic", metavar="TOPIC", nargs="?", choices=topics(), help=f"one of {', '.join(topics())}; without: a list"
     )
@@ -27,7 +31,10 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Print a page, the manual page, or the list of pages. Exit status 0."""
+    """Print a page, the manual page, which pages there are, or the schemas. Exit status 0."""
+    if name == "schema":
+        sys.stdout.write(SCHEMA.read_text(encoding="utf-8"))
+        return 0
     if options.man:
         from datetime import date
 

@@ -175,7 +175,7 @@ def check_speaker(options: argparse.Namespace) -> None:
     """
     if options.agent is None and options.list is None:
         return
-    from tui_tasks.cli.agents import speaker
+    from tui_tasks.cli import speaker
     from tui_tasks.settings import paths
 
     tool = getattr(options, "tool", None) or ""

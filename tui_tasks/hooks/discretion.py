@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.operations.sessions import Asked, Fact, Heard, Item, Listed, Prompted, Said, ToolEnded
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)
 

@@ -33,8 +33,8 @@ from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.records.record import Record
 from tui_tasks.hooks.spool import Payload, Spool
 from tui_tasks.settings import config, paths, project
+from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused
-from tui_tasks.settings.sessions import SessionSettings
 
 _log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.mcp_server.conversations import Conversation
-from tui_tasks.mcp_server.results import result_of
+from tui_tasks.mcp_server.tools.results import result_of
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 # Before the limit of the least patient clients, 30 seconds.

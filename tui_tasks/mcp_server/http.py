@@ -27,7 +27,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tui_tasks.channel.framing import MAX_LINE
+from tui_tasks.channel.pipe.line_splitter import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import DatabaseRefused, ParseError
 from tui_tasks.core.store import Store
@@ -36,8 +36,7 @@ from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server import server
 from tui_tasks.mcp_server.conversations import Conversation, Conversations
-from tui_tasks.settings.hosts import LOOPBACK
-from tui_tasks.settings.tokens import Token, Tokens
+from tui_tasks.settings.remote_access import LOOPBACK, Token, Tokens
 
 _log = logging.getLogger(__name__)
 

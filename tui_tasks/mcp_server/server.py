@@ -12,13 +12,14 @@ from mcp.server.lowlevel import Server
 from tui_tasks import __version__
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.confinement import shown_tools
-from tui_tasks.mcp_server import asking, prompts, resources, sizes
+from tui_tasks.mcp_server import asking, prompts, resources
 from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.changes import ResourceSubscriptions
 from tui_tasks.mcp_server.conversations import Conversation
-from tui_tasks.mcp_server.results import as_data, result_of, text_of
-from tui_tasks.mcp_server.tools import BESIDE, beside, described
-from tui_tasks.mcp_server.wording import instructions, mcp_name
+from tui_tasks.mcp_server.tools import sizes
+from tui_tasks.mcp_server.tools.descriptions import BESIDE, beside, described
+from tui_tasks.mcp_server.tools.results import as_data, result_of, text_of
+from tui_tasks.mcp_server.tools.wording import instructions, mcp_name
 
 # Seconds between two words to a client whose call waits.
 _PROGRESS_SECONDS: Final = 5

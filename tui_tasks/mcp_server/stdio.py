@@ -1,19 +1,31 @@
-"""MCP on standard input and output."""
+"""MCP on standard input and output. Lines are strict JSON as on the channel, and one that is none gets a reply."""
 
 from __future__ import annotations
 
+import fcntl
 import logging
-from typing import Any, cast
+import os
+import re
+from typing import Any, Final, cast
 
 import anyio
+import mcp_types as types
+from anyio import to_thread
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 
+from tui_tasks.channel.pipe.line_splitter import MAX_LINE
 from tui_tasks.channel.session import Session
+from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, TooLarge
+from tui_tasks.dialects.requests import strict_json
 from tui_tasks.mcp_server import server
 from tui_tasks.mcp_server.conversations import Conversations
-from tui_tasks.mcp_server.lines import StrictLines
 
 _log = logging.getLogger(__name__)
+
+_CODES: Final = {ParseError: types.PARSE_ERROR, TooLarge: types.INVALID_REQUEST, InvalidRequest: types.INVALID_REQUEST}
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_VALUE: Final = re.compile(rb'\s*:\s*(-?\d{1,19}(?![\d.eE])|"(?:[^"\\]|\\.)*")', re.DOTALL)
 
 
 def run(session: Session, *, structured: bool) -> bool:
@@ -43,3 +55,82 @@ def run(session: Session, *, structured: bool) -> bool:
         _log.error("replies cannot be written (%s): no more requests are served", reason)
         is_written = False
     return is_written
+
+
+class StrictLines:
+    """The lines that are messages, for the SDK, which drops all others without a word.
+
+    Attributes:
+        write: where messages to the client are sent; to be set before the first line is taken.
+    """
+
+    write: Any
+
+    def __init__(self) -> None:
+        # What is started from here must not read the client's messages.
+        own = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        self._input = os.fdopen(own, "rb", closefd=False)
+
+    def __aiter__(self) -> StrictLines:
+        return self
+
+    async def __anext__(self) -> str:
+        while line := await self._read(MAX_LINE + 2):
+            try:
+                if len(line) > MAX_LINE + 1 or (len(line) > MAX_LINE and not line.endswith(b"\n")):
+                    await self._pass_over(line)
+                if not line.isspace():
+                    return _message(line)
+            except Refusal as refused:
+                await self._refuse(line, refused)
+        raise StopAsyncIteration
+
+    async def _read(self, most: int) -> bytes:
+        return await to_thread.run_sync(self._input.readline, most)
+
+    async def _pass_over(self, line: bytes) -> None:
+        """Read to the end of a line that is too long, without holding it."""
+        while line and not line.endswith(b"\n"):
+            line = await self._read(MAX_LINE)
+        raise TooLarge(f"a line of over {MAX_LINE:,} bytes was dropped")
+
+    async def _refuse(self, line: bytes, refused: Refusal) -> None:
+        told = types.ErrorData(code=_CODES[type(refused)], message=f"{refused.code}: {refused.message}")
+        error = types.JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=told)
+        await self.write.send(SessionMessage(error))
+
+
+def _message(line: bytes) -> str:
+    """The line as the SDK reads it.
+
+    Raises:
+        ParseError: it is not one JSON text.
+        InvalidRequest: it is none of JSON-RPC's messages.
+    """
+    strict_json.load_line(line.rstrip(b"\r\n"))
+    text = line.decode()
+    try:
+        types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        raise InvalidRequest("not a message of JSON-RPC 2.0") from None
+    return text
+
+
+def _id_of(line: bytes) -> str | int | None:
+    """The id of a request, which must be answered though it is no JSON; None where it can't be told."""
+    depth = 0
+    for token in _TOKEN.finditer(line):
+        if token[0] in b"{[":
+            depth += 1
+        elif token[0] in b"}]":
+            depth -= 1
+        elif depth == 1 and token[0] == b'"id"' and (value := _VALUE.match(line, token.end())):
+            try:
+                found: str | int = strict_json.load_line(value[1])
+            except ParseError:
+                return None
+            return found
+    return None

@@ -32,7 +32,7 @@ from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.phone import messages
 from tui_tasks.phone.ntfy_client import NtfyClient, NtfyFailed, NtfyForbidden
-from tui_tasks.settings.ntfy import NtfySettings
+from tui_tasks.settings.config import NtfySettings
 
 _log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from datetime import timedelta
 from statistics import median_low
 from typing import Final
 
+from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
-from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
 

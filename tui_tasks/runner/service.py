@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks import clock as wall
+from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.engine.watch import Watch
@@ -40,7 +41,6 @@ from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.lease import Leases
 from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.stuck_watch import StuckWatch
-from tui_tasks.uptime import Uptime
 
 _log = logging.getLogger(__name__)
 

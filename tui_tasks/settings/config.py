@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -14,10 +15,76 @@ from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.read.agents.stuck import Thresholds
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.settings import atomic_file, permissions
-from tui_tasks.settings.ntfy import NtfySettings
-from tui_tasks.settings.sessions import SessionSettings
 
 Seconds = Annotated[int, Meta(ge=1)]
+WaitSeconds = Annotated[int, Meta(ge=0, le=3600)]
+Program = Literal["claude", "codex", "gemini", "opencode"]
+
+# The terminals of Codex and Gemini CLI are blocked while a hook waits.
+DEFAULT_WAITS: Final[dict[Program, int]] = {"claude": 50, "codex": 0, "gemini": 0, "opencode": 50}
+Topic = Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")]
+TOKENS: Final = ("TUI_TASKS_NTFY_TOKEN", "NTFY_TOKEN")
+"""The variables of the environment that hold the token; the first that is set is used."""
+# Messages and token can be read by anybody on the way; on this machine there is nobody.
+_SERVER: Final = re.compile(r"https://[^/\s@]+(/\S*)?|http://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?/?")
+
+
+class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The table `[sessions]`.
+
+    Attributes:
+        wait: for how many seconds a hook waits for the human's answer: one number, or one for each program.
+        tasks: whether each prompt becomes a task, and a program's own list of tasks stands below it.
+        keep: what is kept of what is said and given to tools: all of it, its first lines, or nothing.
+        redact: regular expressions; what they match is not kept. They come beside those for common keys and tokens.
+    """
+
+    wait: WaitSeconds | dict[Program, WaitSeconds] = msgspec.field(default_factory=DEFAULT_WAITS.copy)
+    tasks: bool = True
+    keep: Literal["all", "titles", "none"] = "all"
+    redact: tuple[str, ...] = ()
+
+    def waits(self) -> dict[str, int]:
+        """Return for how many seconds a hook of each program waits."""
+        if isinstance(self.wait, int):
+            return dict.fromkeys(DEFAULT_WAITS, self.wait)
+        return {program: self.wait.get(program, default) for program, default in DEFAULT_WAITS.items()}
+
+
+class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The table `[ntfy]`.
+
+    Attributes:
+        server: the address of the server.
+        topic: where messages are sent to; empty: none are.
+        reply_topic: where answers come from, None: the topic with `-reply` behind it; empty: none are taken.
+        titles: whether questions, titles and names of lists are sent, or only who waits.
+        delay: for how many seconds a question stands before it is sent: who sits at the screen has answered by then.
+        expires: for how many seconds an answer is taken.
+    """
+
+    server: str = "https://ntfy.sh"
+    topic: Topic = ""
+    reply_topic: Topic | None = None
+    titles: bool = True
+    delay: Annotated[int, Meta(ge=0, le=86_400)] = 5
+    expires: Annotated[int, Meta(ge=10, le=86_400)] = 3_600
+
+    def __post_init__(self) -> None:
+        """Refuse a server to which others could listen.
+
+        Raises:
+            ValueError: it is none, or is not reached by https.
+        """
+        if not _SERVER.fullmatch(self.server):
+            raise ValueError("server is an address that begins with https:// (http:// on this machine alone)")
+        if self.topic and self.replies == self.topic:
+            raise ValueError("reply_topic is another than topic")
+
+    @property
+    def replies(self) -> str:
+        """The topic of the answers; empty: none are read."""
+        return f"{self.topic[:58]}-reply" if self.reply_topic is None else self.reply_topic
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -138,6 +205,11 @@ def line_of(text: str, name: str, table: str | None = None) -> int | None:
         elif here == table and re.match(rf"""\s*["']?{re.escape(name)}["']?\s*(=|\.)""", line):
             return number
     return None
+
+
+def ntfy_token(environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the token of the notification server, None where none is set."""
+    return next((environment[name] for name in TOKENS if environment.get(name)), None)
 
 
 def keep_theme(path: Path, name: str) -> None:

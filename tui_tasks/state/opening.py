@@ -67,7 +67,7 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
     from tui_tasks.runner.process.run_context import inside_run
-    from tui_tasks.settings.review import ReviewSettings
+    from tui_tasks.settings.current import ReviewSettings
 
     store.review = ReviewSettings()
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
@@ -76,7 +76,7 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     )
     if not identity.read_only and not identity.inside_run:
         from tui_tasks.runner.checks.check_keeper import CheckKeeper
-        from tui_tasks.settings.checks import CheckSettings
+        from tui_tasks.settings.current import CheckSettings
 
         session.checks = CheckKeeper(CheckSettings())
     return session

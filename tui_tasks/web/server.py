@@ -20,7 +20,7 @@ import textual_serve
 from aiohttp import WSCloseCode, web
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.settings.hosts import LOOPBACK
+from tui_tasks.settings.remote_access import LOOPBACK
 from tui_tasks.web.tab import STOP_SECONDS, Tab
 
 MOST_TABS: Final = 20

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START
+from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.elapsed import Elapsed, mark
 from tui_tasks.core.store import Store
-from tui_tasks.uptime import Uptime
 
 DAY = 24 * 3600 * SECOND
 

@@ -138,19 +138,39 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.cli.admin import compact
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.core.journal.compaction import instant
+    from tui_tasks.core.journal import compaction, journal
+    from tui_tasks.core.maintenance import compacting
     from tui_tasks.runner.process.run_context import inside_run
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")
     now = clock.now()
-    before = instant(options.before, now)
+    before = compaction.instant(options.before, now)
     with open_store(options) as store:
         if inside_run(os.environ, store.db):
             raise Forbidden("only the human drops entries of the journal, never a run of a job")
-        return compact.run(store, before, now, asked=options.yes)
+        count = compaction.older_than(store.db, before, now)
+        if count > 0 and not options.yes and not _agreed(count):
+            print("nothing was dropped")
+            return REFUSED
+        count = compacting.compact(store, before, now)
+        print(f"dropped {count:,} entries; the journal begins at {journal.oldest(store.db):,}")
+    return 0
+
+
+def _agreed(count: int) -> bool:
+    """Ask whether so many entries are to be dropped.
+
+    Raises:
+        InvalidArgument: there is nobody to ask.
+    """
+    from tui_tasks.core.errors import InvalidArgument
+
+    if not sys.stdin.isatty():
+        raise InvalidArgument("yes", "nobody can be asked here: say --yes")
+    told = f"{count:,} entries are dropped: history, and undo of what they tell of, end there. Drop them? [y/N] "
+    return input(told).strip().lower() in ("y", "yes")
 
 
 def _config(options: argparse.Namespace) -> int:

@@ -2,17 +2,51 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tui_tasks.channel import single_request
-from tui_tasks.channel.session import Session
+from tui_tasks.cli.options import USAGE, hosts_scheduler, open_store, session_of
 from tui_tasks.core.errors import ParseError
-from tui_tasks.dialects.requests import strict_json
-from tui_tasks.dialects.requests.arguments import schema
-from tui_tasks.dialects.table import TABLE
 from tui_tasks.text import json_text
 from tui_tasks.text.safe import safe_line
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.session import Session
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument("tool", metavar="TOOL", nargs="?", help="its name; without one the tools are listed")
+    command.add_argument("arguments", metavar="ARGUMENTS", nargs="*", help="one JSON object, or name=value words")
+    command.add_argument("-h", "--help", action="store_true", help="show what the tool does and takes")
+    command.set_defaults(usage=command.format_help)
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Make the request, or print the tools; return the exit status."""
+    if options.tool is None:
+        print(options.usage() if options.help else listing())
+        return 0
+    if options.help:
+        return describe(options.tool)
+    try:
+        arguments = words(options.arguments)
+    except ValueError as error:
+        print(f"tui-tasks call: {error}", file=sys.stderr)
+        return USAGE
+    with open_store(options) as store:
+        if options.tool == "control:agents" and not options.read_only:
+            from tui_tasks import clock
+            from tui_tasks.hooks.presence import departures
+
+            departures.end_departed(store, clock.now())
+        status = call(session_of(options, store), options.tool, arguments)
+        if options.tool == "scheduler:run_task" and status == 0 and hosts_scheduler(options):
+            from tui_tasks.state import hosting
+
+            hosting.start_waiting(store)
+    return status
 
 
 def words(given: list[str]) -> dict[str, Any]:
@@ -21,6 +55,8 @@ def words(given: list[str]) -> dict[str, Any]:
     Raises:
         ValueError: they are neither.
     """
+    from tui_tasks.dialects.requests import strict_json
+
     if len(given) == 1 and given[0].lstrip().startswith("{"):
         try:
             held = strict_json.loads(given[0])
@@ -43,6 +79,8 @@ def words(given: list[str]) -> dict[str, Any]:
 
 def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Return exit status 0 or 1."""
+    from tui_tasks.channel import single_request
+
     reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
     for message in reply.get("messages", ()):
         print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
@@ -57,6 +95,8 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
 
 def listing() -> str:
     """Return every tool in a line, and how to learn more."""
+    from tui_tasks.dialects.table import TABLE
+
     lines = [
         f"{tool.name:34} {tool.description.splitlines()[0].partition('. ')[0].rstrip('.')}"
         for tool in TABLE.tools.values()
@@ -67,6 +107,9 @@ def listing() -> str:
 
 def describe(name: str) -> int:
     """Print what a tool does and its arguments. Return exit status 0; 1 when there is no such tool."""
+    from tui_tasks.dialects.requests.arguments import schema
+    from tui_tasks.dialects.table import TABLE
+
     found = TABLE.find(name)
     if found is None or found.human:
         print(f"tui-tasks call: no tool {safe_line(name, 60)}; `tui-tasks call` lists them", file=sys.stderr)

@@ -111,10 +111,10 @@ def _tasks(prefix: str, options: argparse.Namespace, command: str) -> dict[str, 
 def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
     import json
 
-    from tui_tasks.cli.agents.schema_command import FILE
+    from tui_tasks.cli.help import SCHEMA
 
     # Importing the dialects would take longer.
-    return dict.fromkeys(json.loads(FILE.read_text(encoding="utf-8"))["requests"], "")
+    return dict.fromkeys(json.loads(SCHEMA.read_text(encoding="utf-8"))["requests"], "")
 
 
 _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str]]]] = {

@@ -22,7 +22,7 @@ from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
 if TYPE_CHECKING:
-    from tui_tasks.channel.loop import ControlChannel
+    from tui_tasks.channel.pipe.loop import ControlChannel
 
 _log = logging.getLogger(__name__)
 # Seconds for which the channel may write ready replies after the screen has closed.
@@ -144,9 +144,9 @@ def _once_painted(
     ended = threading.Event()
 
     def host() -> None:
-        from tui_tasks.channel import hosting
         from tui_tasks.hooks import follower
         from tui_tasks.hooks.presence import screen_presence
+        from tui_tasks.state import hosting
 
         with (
             hosting.hosted(path, wanted=scheduler, alone=True),
@@ -204,7 +204,7 @@ class _Engine(threading.Thread):
     def run(self) -> None:
         """Serve until the input ends or `stop` is called."""
         # Imported here, as a screen without a pipe starts sooner without them.
-        from tui_tasks.channel.loop import ControlChannel
+        from tui_tasks.channel.pipe.loop import ControlChannel
         from tui_tasks.dialects.table import TABLE
         from tui_tasks.state.opening import opened_store, session_for
 

@@ -14,9 +14,9 @@ from tui_tasks.cli.options import (
     print_permission_findings,
     print_refusal,
 )
-from tui_tasks.tui.keys import pane_names
+from tui_tasks.tui import panes
 
-_PANES: Final = tuple(pane_names.PANES)
+_PANES: Final = tuple(panes.PANES)
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:

@@ -128,7 +128,7 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tui_tasks.channel import hosting
+    from tui_tasks.state import hosting
 
     with open_store(options) as store:
         job = _found(store, options.job)

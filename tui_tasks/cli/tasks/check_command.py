@@ -64,7 +64,7 @@ def _print_definitions(session: Session, *, as_json: bool) -> int:
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.read import checks
     from tui_tasks.core.read.tasks import queries
-    from tui_tasks.settings.checks import CheckSettings
+    from tui_tasks.settings.current import CheckSettings
     from tui_tasks.text.safe import safe_line
 
     found = checks.definitions(session.store.db)
@@ -103,10 +103,10 @@ def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
 
 
 def _request_run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
-    from tui_tasks.channel import hosting
     from tui_tasks.cli.tasks.tasks import find_task, request
     from tui_tasks.core.read import checks as read_checks
-    from tui_tasks.settings.checks import CheckSettings
+    from tui_tasks.settings.current import CheckSettings
+    from tui_tasks.state import hosting
 
     task = find_task(session, reference)
     named = {} if name is None else {"check": name}

@@ -73,7 +73,7 @@ def _look_at_checks(database: str) -> None:
     from tui_tasks.core.store import Store
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
     from tui_tasks.runner.process.run_context import inside_run
-    from tui_tasks.settings.checks import CheckSettings
+    from tui_tasks.settings.current import CheckSettings
 
     with contextlib.suppress(StorageFailed), Store(database) as store:
         if not inside_run(os.environ, store.db):

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
+from tui_tasks.clock import Uptime
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import views
-from tui_tasks.uptime import Uptime
 
 _KEY: Final = "elapsed"
 _UNTIL: Final = "until:"

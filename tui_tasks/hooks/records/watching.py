@@ -12,7 +12,7 @@ from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import discretion, intake
 from tui_tasks.hooks.records import claude_status, reading
-from tui_tasks.settings.sessions import SessionSettings
+from tui_tasks.settings.config import SessionSettings
 
 
 class RecordWatch:

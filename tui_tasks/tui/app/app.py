@@ -23,7 +23,7 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import views
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
-from tui_tasks.tui.app import panes
+from tui_tasks.tui import panes
 from tui_tasks.tui.app.focus import Absence, FocusTracking
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions

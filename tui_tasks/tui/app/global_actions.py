@@ -16,10 +16,10 @@ from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.app.panes import screen
 from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 

@@ -21,7 +21,7 @@ def first(context: Context) -> str:
 
 def go_on(context: Context, here: str) -> None:
     """Go to the next part; failed checks are skipped when there are none."""
-    from tui_tasks.tui.app.panes import screen
+    from tui_tasks.tui.panes import screen
 
     at = PARTS.index(here) + 1
     others = (*PARTS[at:], *PARTS[: at - 1])

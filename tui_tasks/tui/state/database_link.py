@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 
-from tui_tasks.clock import uptime_beside
+from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.journal import journal
@@ -26,7 +26,6 @@ from tui_tasks.core.read import checks, overview, views
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.uptime import Uptime
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database

@@ -15,9 +15,9 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts, count, due, moment
 from tui_tasks.tui.keys.actions import ACTIONS
-from tui_tasks.tui.keys.pane_names import PANES
 from tui_tasks.tui.painting.line_painter import LinePainter, changed_span, strip_of
 from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
 
 if TYPE_CHECKING:

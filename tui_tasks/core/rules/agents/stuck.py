@@ -1,4 +1,4 @@
-"""Recording that an agent is stuck, or goes on (`core.read.stuck` finds it)."""
+"""Recording that an agent is stuck, or goes on (`core.read.agents.stuck` finds it)."""
 
 from __future__ import annotations
 

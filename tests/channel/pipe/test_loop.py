@@ -1,0 +1,143 @@
+"""The channel at work on two pipes, where its storage or its clock cannot be had from a real process."""
+
+import fcntl
+import json
+import os
+import select
+import socket
+import threading
+
+import pytest
+
+from tests.conftest import Clock
+from tui_tasks.channel.pipe.loop import ControlChannel
+from tui_tasks.channel.session import Session
+from tui_tasks.core.engine import watch
+from tui_tasks.core.engine.database import Database, sqlite3
+from tui_tasks.core.journal import journal
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.dialects.table import TABLE
+
+
+@pytest.fixture
+def pipes(path):
+    """A channel on its own thread: what writes to it, and what its replies are read from, with room for a lot."""
+    to_channel, requests = os.pipe()
+    replies, from_channel = os.pipe()
+    fcntl.fcntl(replies, fcntl.F_SETPIPE_SZ, 1024 * 1024)
+
+    def serve() -> None:
+        with Store(str(path)) as store:
+            ControlChannel(Session(store, TABLE, Identity(), Clock()), to_channel, from_channel).run()
+        os.close(from_channel)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    with os.fdopen(requests, "wb") as writing, os.fdopen(replies, "rb") as reading:
+        yield writing, reading
+        writing.close()
+        serving.join(30)
+        assert not serving.is_alive()
+    os.close(to_channel)
+
+
+def ask(pipes, tool: str, **arguments) -> dict:
+    writing, reading = pipes
+    writing.write(json.dumps({"tool": tool, "arguments": arguments}).encode() + b"\n")
+    writing.flush()
+    return json.loads(reading.readline())
+
+
+def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch):
+    # Nobody looks for commits again until long after this test.
+    monkeypatch.setattr(watch, "SAFETY_NET", 3600.0)
+    writing, reading = pipes
+    for _ in range(4):
+        batch = [{"tool": "tasklist:add_task", "arguments": {"name": "n" * 300}}] * 500
+        writing.write(json.dumps(batch).encode() + b"\n")
+        writing.flush()
+        assert len(json.loads(reading.readline())) == 500
+    writing.write(b'{"tool": "control:subscribe", "arguments": {"since": 0}}\n')
+    writing.flush()
+    assert json.loads(reading.readline())["ok"]
+    told = reading.read1().count(b"\n") if reading.peek() else 0
+    while told < 2_000:
+        ready, _, _ = select.select([reading], [], [], 20)
+        assert ready, f"nothing more came after {told}"
+        told += reading.read1(65536).count(b"\n")
+    assert told == 2_000
+
+
+@pytest.mark.parametrize("broken", [(Database, "_begin"), (journal, "head")])
+def test_a_disk_that_fails_is_told_and_when_it_is_back_service_goes_on(pipes, monkeypatch, broken):
+    def fail(*_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    assert ask(pipes, "tasklist:add_task", name="one")["ok"]
+    with monkeypatch.context() as failing:
+        failing.setattr(*broken, fail)
+        failing.setattr(watch.Watch, "changed", lambda *_: True)
+        for tool, arguments in (("tasklist:display", {}), ("tasklist:add_task", {"name": "two"})):
+            error = ask(pipes, tool, **arguments)["error"]
+            assert (error["code"], error["data"]) == ("storage_error", {"retryable": True})
+    assert len(ask(pipes, "tasklist:display")["result"]) == 1
+    assert ask(pipes, "tasklist:add_task", name="two")["ok"]
+
+
+@pytest.fixture
+def sockets(path):
+    """A channel on one socket, as programs get it that start others with sockets for pipes."""
+    ours, theirs = socket.socketpair()
+    ended = []
+
+    def serve() -> None:
+        with Store(str(path)) as store:
+            ControlChannel(Session(store, TABLE, Identity(), Clock()), theirs.fileno(), theirs.fileno()).run()
+        ended.append(True)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    yield ours
+    ours.close()
+    serving.join(30)
+    theirs.close()
+    assert ended == [True]
+
+
+def test_a_program_that_ends_with_a_reply_unread_is_the_end_of_the_input(sockets):
+    sockets.sendall(b'{"tool": "tasklist:display"}\n')
+    assert select.select([sockets], [], [], 20)[0]
+    assert sockets.recv(4096, socket.MSG_PEEK).endswith(b"\n")
+
+
+def test_a_stop_that_comes_after_the_end_writes_nowhere(path, tmp_path):
+    read_from, write_to = os.pipe()
+    os.close(write_to)
+    with Store(str(path)) as store, (tmp_path / "replies").open("wb") as replies:
+        channel = ControlChannel(Session(store, TABLE, Identity(), Clock()), read_from, replies.fileno())
+        channel.run()
+        # As many as were closed, so that one of them has the number of the pipe that woke the channel.
+        files = [(tmp_path / str(number)).open("w+b") for number in range(4)]
+        channel.stop()
+        for file in files:
+            file.close()
+    assert [(tmp_path / str(number)).read_bytes() for number in range(4)] == [b""] * 4
+    os.close(read_from)
+
+
+def test_while_the_replies_stand_unread_no_more_requests_are_taken(pipes):
+    writing, reading = pipes
+    ask(pipes, "tasklist:add_task", name="long", description="x" * 100_000)
+    line = json.dumps({"tool": "tasklist:display", "ignored": "x" * 20_000}).encode() + b"\n"
+    os.set_blocking(writing.fileno(), False)
+    requests, sent = line * 300, 0
+    while sent < len(requests) and select.select([], [writing], [], 2)[1]:
+        sent += os.write(writing.fileno(), requests[sent : sent + 65_536])
+    assert sent < 60 * len(line), "requests are taken though 30 MB of replies would have to be held"
+    os.set_blocking(writing.fileno(), True)
+    rest = threading.Thread(target=lambda: (writing.write(requests[sent:]), writing.flush()))
+    rest.start()
+    for _ in range(300):
+        assert json.loads(reading.readline())["ok"]
+    rest.join(30)

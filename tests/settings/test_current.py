@@ -1,0 +1,121 @@
+"""What of the configuration file applies at once: `[check.NAME]` and the review lane."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.runner.checks import check_table, checks
+from tui_tasks.settings import config
+from tui_tasks.settings.current import CheckSettings, ReviewSettings
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "config.toml"
+    file.write_text(text)
+    file.chmod(0o600)
+    return file
+
+
+def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files(tmp_path: Path) -> None:
+    file = written(
+        tmp_path, '[check.a]\ncommand = ["true"]\n[check.b]\ncommand = ["x", ""]\ncwd = "../y"\n[check.c]\ncwd = "~"\n'
+    )
+    found = CheckSettings(lambda: file)()
+    assert found.profiles["a"] == checks.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
+    assert found.profiles["b"].cwd == str(tmp_path.parent / "y")
+    assert found.unreadable == {"c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("command = []", 2, "check.a.command: Expected `array` of length >= 1"),
+        ('command = [""]', 2, "check.a.command: Expected the name of a program as the first word"),
+        ('command = "pytest"', 2, "check.a.command: Expected `array | null`, got `str`"),
+        ("timeout = 1", 1, "check.a.command: is missing"),
+        ('command = ["x"]\ntimeout = 0', 3, "check.a.timeout: Expected `int` >= 1"),
+        ('command = ["x"]\nshell = true', 3, "check.a.shell: is no setting of a check"),
+        ('command = ["x"]\ninputs = ["/etc/**"]', 3, "check.a.inputs: Expected a pattern below cwd, not /etc/**"),
+        ('command = ["x"]\ninputs = ["a/../../b"]', 3, "check.a.inputs: Expected a pattern below cwd, not a/../../b"),
+        ('command = ["x"]\ngate = "yes"', 3, "check.a.gate: Expected `bool`, got `str`"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line_and_the_check_is_left_out(tmp_path, text, line, told) -> None:
+    file = written(tmp_path, f'[check.a]\n{text}\n[check.b]\ncommand = ["true"]\n')
+    settings, problems = config.load(file)
+    assert [(problem.line, problem.message) for problem in problems] == [(line, told)]
+    found = check_table.read(settings.check, str(file))[0]
+    assert (set(found.profiles), found.unreadable) == ({"b"}, {"a"})
+
+
+def test_an_edit_is_read_and_what_is_no_toml_takes_nothing_away(tmp_path: Path) -> None:
+    file = written(tmp_path, '[check.a]\ncommand = ["true"]\n')
+    settings = CheckSettings(lambda: file)
+    first = settings()
+    assert settings() is first
+    for broken in ("[check", "check = 1\n"):
+        written(tmp_path, broken)
+        assert (settings().profiles, settings().is_known) == (first.profiles, False)
+    file.chmod(0o666)
+    assert (settings().profiles, settings().is_known) == (first.profiles, False)
+    written(tmp_path, "ascii = true\n")
+    assert (settings().profiles, settings().is_known) == ({}, True)
+    file.unlink()
+    assert (settings().profiles, settings().is_known) == ({}, True)
+
+
+def test_only_what_is_run_and_looked_at_is_in_the_digest() -> None:
+    def digest(**more: object) -> str:
+        return checks.CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
+
+    assert digest() == digest(timeout=1, lists=("l",), gate=True)
+    assert len({digest(), digest(inputs=("a",)), checks.CheckProfile("a", ("x", "z"), "/y").digest}) == 3
+
+
+# The review lane
+
+
+def rewritten(file: Path, text: str, at: int) -> None:
+    """Write the file as if at an instant (seconds), so that no two look alike."""
+    file.write_text(text)
+    os.utime(file, (at, at))
+
+
+def test_without_a_file_no_list_is_under_review(tmp_path: Path) -> None:
+    assert ReviewSettings(lambda: tmp_path / "config.toml")() == ReviewPolicy((), 25)
+
+
+def test_what_the_file_says_holds_as_soon_as_it_has_changed(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    settings = ReviewSettings(lambda: file)
+    assert settings().lists == ()
+    rewritten(file, '[review]\nlists = ["tasklist"]\n', 1)
+    assert settings() == ReviewPolicy(("tasklist",), 25)
+    rewritten(file, '[review]\nlists = ["tasklist", "*"]\nlimit = 3\n', 2)
+    assert settings() == ReviewPolicy(("tasklist", "*"), 3)
+    file.unlink()
+    assert settings() == ReviewPolicy()
+
+
+def test_a_file_that_is_wrong_lets_nothing_through_that_was_held_before(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    settings = ReviewSettings(lambda: file)
+    rewritten(file, '[review]\nlists = ["tasklist"]\n', 1)
+    settings()
+    for at, text in enumerate(("[review\n", '[review]\nlists = "tasklist"\n', "[review]\nlimit = 0\n"), 2):
+        rewritten(file, text, at)
+        assert settings().lists == ("tasklist",), text
+    rewritten(file, "bell = true\n", 9)
+    assert settings().lists == ()
+
+
+def test_a_file_that_cannot_be_named_is_as_good_as_none() -> None:
+    def nowhere() -> Path:
+        raise DatabaseRefused("~nobody: nobody of that name has a folder here")
+
+    assert ReviewSettings(nowhere)() == ReviewPolicy()

@@ -1,0 +1,162 @@
+"""`mcp` and `token`: the tools over MCP, on standard input and output or HTTP, and who may speak over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_tasks.cli.options import (
+    REFUSED,
+    USAGE,
+    identity_of,
+    open_store,
+    print_missing_extra,
+    print_permission_findings,
+    session_of,
+    table_of,
+)
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.session import Session
+    from tui_tasks.core.store import Store
+    from tui_tasks.dialects.base import Table
+    from tui_tasks.settings.remote_access import Token
+
+_PORT = 8765
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what a command takes."""
+    if name == "mcp":
+        _declare_mcp(command)
+    else:
+        _declare_token(command)
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Run a command; return the exit status."""
+    return _serve(options) if name == "mcp" else _change_tokens(options)
+
+
+def _declare_mcp(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--tokens", action="store_true", help="print what the tools cost an agent, and serve nothing")
+    command.add_argument(
+        "--structured", action="store_true", help="give results as data with output schemas, and not as text"
+    )
+    group = command.add_argument_group("over HTTP, for agents elsewhere (each needs a token: `tui-tasks token`)")
+    group.add_argument("--http", action="store_true", help="serve over HTTP, at /mcp")
+    group.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
+    group.add_argument("--port", type=int, default=_PORT, help=f"the port (default: {_PORT}; 0: any)")
+    group.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], help="another name of it, such as a proxy's"
+    )
+    group.add_argument("--tls-cert", metavar="FILE", type=Path, help="its certificate: then it speaks HTTPS")
+    group.add_argument("--tls-key", metavar="FILE", type=Path, help="the certificate's key")
+
+
+def _serve(options: argparse.Namespace) -> int:
+    try:
+        from tui_tasks.mcp_server import stdio
+        from tui_tasks.mcp_server.tools import costs
+        from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
+    except ImportError:
+        print_missing_extra("tui-tasks mcp", "mcp")
+        return REFUSED
+    from tui_tasks.dialects.requests import selection
+
+    if options.tokens:
+        print(costs.text(options.tools))
+        return 0
+    if not options.http and (sys.__stdin__ is None or sys.__stdout__ is None):
+        print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
+        return USAGE
+    table = selection.without(table_of(options), NOT_OVER_MCP)
+    with open_store(options) as store:
+        print_permission_findings(options)
+        if options.http:
+            return _over_http(options, store, table)
+        # Over MCP the agent is always the one named by the human (docs: protocol, section 2).
+        options.agent_only = identity_of(options).agent
+        session = session_of(options, store, table, stays=True)
+        try:
+            return 0 if stdio.run(session, structured=options.structured) else REFUSED
+        finally:
+            session.leave()
+
+
+def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
+    from tui_tasks.mcp_server import http
+    from tui_tasks.settings.remote_access import Tokens
+
+    logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
+    if (options.tls_cert is None) is not (options.tls_key is None):
+        print("tui-tasks mcp: --tls-cert and --tls-key go together", file=sys.stderr)
+        return USAGE
+    where = http.Where(
+        options.host,
+        options.port,
+        tuple(options.allow_host),
+        options.tls_cert,
+        options.tls_key,
+        structured=options.structured,
+    )
+    http.check(where)
+    if not Tokens(store.path).all():
+        print("tui-tasks: no agent has a token yet: `tui-tasks token add NAME` makes one", file=sys.stderr)
+    if where.is_open:
+        print("tui-tasks: tokens can be read on the way: use --tls-cert, or a proxy that speaks TLS", file=sys.stderr)
+
+    def session_for(token: Token) -> Session:
+        of_agent = argparse.Namespace(**vars(options))
+        of_agent.agent = of_agent.agent_only = token.agent
+        of_agent.read_only = options.read_only or token.read_only
+        return session_of(of_agent, store, table)
+
+    app = http.application(store, identity_of(options), table, session_for, where)
+    http.run(app, where, lambda url: print(url, flush=True))
+    return 0
+
+
+def _declare_token(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Let agents on other machines use this database, over `tui-tasks mcp --http`. A token is for one agent, whose "
+        "name it fixes; with --read-only it writes nothing. It is printed once, and kept as a hash."
+    )
+    command.add_argument("action", choices=("add", "list", "revoke"))
+    command.add_argument("name", metavar="NAME", nargs="?", help="the agent's name, for add and revoke")
+
+
+def _change_tokens(options: argparse.Namespace) -> int:
+    import time
+    from datetime import datetime
+
+    from tui_tasks.channel import requests
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.runner.process.run_context import is_marked
+    from tui_tasks.settings import paths
+    from tui_tasks.settings.remote_access import Tokens
+    from tui_tasks.text.safe import safe_line
+
+    if is_marked(os.environ):
+        raise Forbidden("only the human hands out tokens, never a run of a job")
+    tokens = Tokens(paths.database(options.db))
+    if options.action == "list":
+        for token in tokens.all():
+            made = datetime.fromtimestamp(token.created_at)
+            print(f"{safe_line(token.agent):24} {'read-only' if token.read_only else 'agent':10} {made:%Y-%m-%d}")
+        return 0
+    if options.name is None:
+        print(f"tui-tasks token {options.action}: name the agent", file=sys.stderr)
+        return USAGE
+    if options.action == "revoke":
+        tokens.revoke(options.name)
+        print(f"{safe_line(options.name)} may speak over HTTP no more.")
+        return 0
+    agent = requests.agent_name(requests.name("NAME", options.name))
+    assert agent is not None
+    print(tokens.add(agent, read_only=options.read_only, now=int(time.time())))
+    return 0

@@ -1,0 +1,63 @@
+"""`prime`: what an agent needs to know to start, in under 1,000 tokens."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from itertools import islice
+
+from tui_tasks.channel.session import Session
+from tui_tasks.cli.options import open_store, require_database, session_of
+from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.text.safe import safe_line
+
+MOST_TASKS = 12
+
+RULES = """\
+You share a live task list with a human and other agents through tui-tasks.
+Send one JSON object a line to `tui-tasks serve` (or run `tui-tasks call TOOL name=value ...`):
+  {"id": 1, "tool": "tasklist:add_task", "args": {"name": "...", "description": "..."}}
+Each is answered by one line with "ok" and "result" or "error". `control:hello` lists every tool and its arguments.
+Rules:
+- Plan in steps; set a task in_progress when you start it (one at a time in a tasklist), then done, failed or skipped.
+- Log what you do (`tasklist:log_task_progress`); log the reason when you fail or skip.
+- Several agents at work? Take tasks with `control:claim`, and send `control:heartbeat` before the lease ends.
+- Decisions that are not yours: `ask` the human. `control:subscribe` tells you what the human and others do.
+- A refusal changes nothing; its message says what is in the way. The error `paused` means: stop until resumed.
+"""
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare nothing beside the shared options."""
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Print the rules and the existing tasks. Return exit status 0."""
+    try:
+        require_database(options)
+    except DatabaseRefused as missing:
+        # An agent that reads this may be the first to write.
+        print(f"{RULES}\nNo tasks yet: {missing}")
+        return 0
+    with open_store(options) as store:
+        print(text(session_of(options, store)))
+    return 0
+
+
+def text(session: Session) -> str:
+    """Return the rules, the open tasks and the next task."""
+    db, project = session.store.db, session.identity.project
+    total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
+    with closing(queries.open_tasks(db, None, None, project=project)) as found:
+        tasks = list(islice(found, MOST_TASKS))
+    lines = [RULES, f"Open tasks: {total}"]
+    lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
+    if total > len(tasks):
+        lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
+    ready = queries.ready(db, None, session.identity.agent, project=project)
+    if ready is not None:
+        lines += ["", f"Next: {ready.uid} {safe_line(ready.name, 80)}"]
+        if ready.description:
+            lines.append(safe_line(ready.description, 300))
+    return "\n".join(lines)

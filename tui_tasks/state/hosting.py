@@ -1,0 +1,81 @@
+"""Hosts the scheduler in a thread with its own database connection, beside a front end or alone."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterator
+
+from tui_tasks.core.read.agents.stuck import Thresholds
+from tui_tasks.core.store import Store
+from tui_tasks.runner import profiles
+from tui_tasks.runner.checks.check_keeper import CheckKeeper
+from tui_tasks.runner.process.run_context import inside_run
+from tui_tasks.runner.profiles import Runners
+from tui_tasks.runner.service import SchedulerService
+from tui_tasks.settings import config, paths
+from tui_tasks.settings.current import CheckSettings
+
+_log = logging.getLogger(__name__)
+# Seconds that the scheduler has to finish its turn when it is stopped.
+STOP_SECONDS = 2.0
+
+
+def runners() -> Runners:
+    """Read the configured runners; an edit of the file applies from the next start of a run."""
+    file = paths.configuration()
+    settings, _ = config.load(file)
+    return profiles.read(settings.runner, str(file))[0]
+
+
+def thresholds() -> Thresholds:
+    """Read the configured thresholds after which an agent counts as stuck."""
+    return config.load(paths.configuration())[0].stuck
+
+
+def start_waiting(store: Store) -> None:
+    """Start the waiting runs from a process that ends soon; the runs outlive it."""
+    service = SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings()))
+    if not inside_run(os.environ, store.db):
+        service.turn(store)
+
+
+def _phone(path: str) -> contextlib.AbstractContextManager[None]:
+    """Send what needs the human to the phone that is configured, as it was when this began."""
+    settings = config.load(paths.configuration())[0].ntfy
+    if not settings.topic:
+        return contextlib.nullcontext()
+    from tui_tasks import clock
+    from tui_tasks.phone import service  # only now: few have configured one
+
+    return service.following(path, settings, config.ntfy_token(), clock.now)
+
+
+@contextlib.contextmanager
+def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
+    """Host the scheduler of a database while the block runs, if `wanted`; started runs go on afterwards.
+
+    `alone`: whether checks of other configuration files are removed, as `CheckKeeper` does for the human's file.
+    """
+    if not wanted:
+        yield
+        return
+    keeper = CheckKeeper(CheckSettings(), alone=alone)
+    service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
+
+    def serve() -> None:
+        try:
+            service.run()
+        except Exception:  # the front end goes on without it
+            _log.exception("the scheduler has ended")
+
+    thread = threading.Thread(target=serve, name="scheduler", daemon=True)
+    thread.start()
+    try:
+        with _phone(path):
+            yield
+    finally:
+        service.stop()
+        thread.join(STOP_SECONDS)
