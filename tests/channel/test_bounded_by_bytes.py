@@ -15,7 +15,7 @@ from tests.runner.hosting import runners
 from tests.soak import long_reads
 from tests.talking import add
 from tui_tasks.channel.delivery.subscription import PAGE_BYTES
-from tui_tasks.channel.pipe.line_splitter import OutputQueue
+from tui_tasks.channel.pipe.output_queue import OutputQueue
 from tui_tasks.channel.replies import LongLine, whole
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.pages import pages

@@ -22,7 +22,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.phone import service
 from tui_tasks.phone.service import PhoneService
-from tui_tasks.settings.config import Config, NtfySettings, token
+from tui_tasks.settings.config import Config, NtfySettings, ntfy_token
 
 
 @pytest.fixture
@@ -270,9 +270,9 @@ def test_a_table_that_is_wrong_is_refused(wrong):
 
 
 def test_the_token_comes_from_the_environment():
-    assert token({}) is None
-    assert token({"NTFY_TOKEN": "a", "TUI_TASKS_NTFY_TOKEN": ""}) == "a"
-    assert token({"NTFY_TOKEN": "a", "TUI_TASKS_NTFY_TOKEN": "b"}) == "b"
+    assert ntfy_token({}) is None
+    assert ntfy_token({"NTFY_TOKEN": "a", "TUI_TASKS_NTFY_TOKEN": ""}) == "a"
+    assert ntfy_token({"NTFY_TOKEN": "a", "TUI_TASKS_NTFY_TOKEN": "b"}) == "b"
 
 
 def test_answers_of_long_ago_are_forgotten(store, clock):

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.channel.pipe.line_splitter import CHUNK, LineSplitter, OutputQueue
+from tui_tasks.channel.pipe.line_splitter import LineSplitter
+from tui_tasks.channel.pipe.loop import CHUNK
+from tui_tasks.channel.pipe.output_queue import OutputQueue
 from tui_tasks.core.errors import ParseError, TooLarge
 
 MIB = 1024 * 1024
