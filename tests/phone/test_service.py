@@ -39,7 +39,7 @@ def phone(store: Store, server: StandIn, clock: Clock) -> Callable[..., PhoneSer
     def make(secret: str | None = None, **settings: Any) -> PhoneService:
         wanted = NtfySettings(**{"server": server.address, "topic": "mine", "delay": 0, **settings})
         made = PhoneService(store.path, wanted, secret, clock)
-        made.begin(store)
+        made.resume(store)
         return made
 
     return make
@@ -58,13 +58,13 @@ def refusals(store: Store) -> list[str]:
 
 def test_a_question_is_sent_once_and_answered_by_touching_an_action(store, server, clock, phone):
     sender, uid = phone(), opened(store, clock)
-    sender.look(store)
-    sender.look(store)
+    sender.send_pending(store)
+    sender.send_pending(store)
     (message,) = server.messages["mine"]
     assert (message["title"], message["message"]) == ("claude-1 asks", "Which one?")
     assert [action["label"] for action in message["actions"]] == ["jose", "pyjwt"]
     nonce = server.touch(message, "pyjwt")
-    assert sender.take(store, nonce)
+    assert sender.accept_answer(store, nonce)
     ask = queries.ask(store.db, uid)
     assert (ask.state, ask.answer) == ("answered", "pyjwt")
     newest = journal.since(store.db, 0, 1_000)[-1]
@@ -74,33 +74,33 @@ def test_a_question_is_sent_once_and_answered_by_touching_an_action(store, serve
 
 def test_a_nonce_is_taken_once_and_a_second_try_is_kept_in_the_journal(store, server, clock, phone):
     sender, _ = phone(), opened(store, clock)
-    sender.look(store)
+    sender.send_pending(store)
     nonce = server.touch(server.messages["mine"][0], "jose")
-    assert sender.take(store, nonce)
-    assert not sender.take(store, nonce)
+    assert sender.accept_answer(store, nonce)
+    assert not sender.accept_answer(store, nonce)
     assert refusals(store) == ["an answer that was given before"]
 
 
 def test_what_was_never_offered_is_refused_and_kept_and_cannot_fill_the_journal(store, server, clock, phone):
     sender, uid = phone(), opened(store, clock)
-    sender.look(store)
+    sender.send_pending(store)
     for number in range(100):
-        assert not sender.take(store, f"forged-{number}")
+        assert not sender.accept_answer(store, f"forged-{number}")
     assert queries.ask(store.db, uid).state == "open"
-    assert refusals(store) == ["an answer that nobody was asked for"] * service.MOST_REFUSALS
+    assert refusals(store) == ["an answer that nobody was asked for"] * service.MAX_REFUSALS
     clock.forward(3_601)
-    assert not sender.take(store, "forged")
-    assert len(refusals(store)) == service.MOST_REFUSALS + 1
+    assert not sender.accept_answer(store, "forged")
+    assert len(refusals(store)) == service.MAX_REFUSALS + 1
     assert len(server.messages["mine"]) == 1
 
 
 def test_an_answer_that_comes_too_late_is_refused_and_whoever_gave_it_is_told_once(store, server, clock, phone):
     sender, uid = phone(expires=60), opened(store, clock)
-    sender.look(store)
+    sender.send_pending(store)
     nonce = server.touch(server.messages["mine"][0], "jose")
     clock.forward(60)
-    assert not sender.take(store, nonce)
-    assert not sender.take(store, nonce)
+    assert not sender.accept_answer(store, nonce)
+    assert not sender.accept_answer(store, nonce)
     assert queries.ask(store.db, uid).state == "open"
     assert refusals(store) == ["an answer that came too late", "an answer that was given before"]
     assert [message["title"] for message in server.messages["mine"][1:]] == ["Too late"]
@@ -108,17 +108,17 @@ def test_an_answer_that_comes_too_late_is_refused_and_whoever_gave_it_is_told_on
 
 def test_an_answer_to_what_was_answered_on_the_screen_changes_nothing(store, server, clock, phone):
     sender, uid = phone(), opened(store, clock)
-    sender.look(store)
+    sender.send_pending(store)
     nonce = server.touch(server.messages["mine"][0], "jose")
     store.commit(AnswerAsk(uid, "pyjwt"), actor="human", now=clock())
-    assert not sender.take(store, nonce)
+    assert not sender.accept_answer(store, nonce)
     assert queries.ask(store.db, uid).answer == "pyjwt"
     assert "answered already" in refusals(store)[0]
 
 
 def test_only_hashes_of_nonces_are_kept(store, server, clock, phone):
     sender, _ = phone(), opened(store, clock)
-    sender.look(store)
+    sender.send_pending(store)
     nonces = [action["body"] for action in server.messages["mine"][0]["actions"]]
     rows = store.db.sql("SELECT * FROM phone_answer").fetchall()
     assert len(rows) == 2
@@ -128,14 +128,14 @@ def test_only_hashes_of_nonces_are_kept(store, server, clock, phone):
 
 def test_a_question_that_was_answered_in_time_is_not_sent(store, server, clock, phone):
     sender, uid = phone(delay=5), opened(store, clock)
-    sender.look(store)
+    sender.send_pending(store)
     clock.forward(4)
-    sender.look(store)
+    sender.send_pending(store)
     assert server.messages == {}
     later = opened(store, clock, "Another?")
     store.commit(AnswerAsk(uid, "jose"), actor="human", now=clock())
     clock.forward(5)
-    sender.look(store)
+    sender.send_pending(store)
     assert [message["message"] for message in server.messages["mine"]] == ["Another?"]
     assert queries.ask(store.db, later).state == "open"
 
@@ -148,23 +148,23 @@ def test_what_fails_is_told_together_and_once(store, server, clock, phone):
         (task,) = store.commit(AddTask(name, home.uid), actor="a", now=clock())
         store.commit(EditTask(task.uid, {"status": "failed"}), actor="a", now=clock())
     store.commit(EditTask(before.uid, {"status": "done"}), actor="a", now=clock())
-    sender.look(store)
-    sender.look(store)
+    sender.send_pending(store)
+    sender.send_pending(store)
     assert [message["message"] for message in server.messages["mine"]] == ["One\nTwo"]
 
 
 def test_a_server_that_is_not_there_costs_nothing_and_gets_it_later(store, server, clock, phone, monkeypatch):
     sender, _ = phone(), opened(store, clock)
     server.status = 503
-    sender.look(store)
+    sender.send_pending(store)
     tried = len(server.tokens)
     for _ in range(50):
-        sender.look(store)
+        sender.send_pending(store)
     assert len(server.tokens) == tried == 1
     assert phone_answers.sent(store.db) == set()
     server.status = 200
-    monkeypatch.setattr(sender, "_again_at", 0.0)
-    sender.look(store)
+    monkeypatch.setattr(sender, "_retry_at", 0.0)
+    sender.send_pending(store)
     assert len(server.messages["mine"]) == 1
 
 
@@ -172,7 +172,7 @@ def test_what_a_process_was_about_to_send_when_it_ended_is_sent_by_the_next(stor
     phone()
     uid = opened(store, clock)
     phone_answers.offer(store.db, uid, {}, START)
-    phone().look(store)
+    phone().send_pending(store)
     assert len(server.messages["mine"]) == 1
 
 
@@ -181,7 +181,7 @@ def test_the_token_is_sent_to_the_server_alone_and_no_redirect_is_followed(store
     try:
         server.location = elsewhere.address + "/"
         opened(store, clock)
-        phone("secret").look(store)
+        phone("secret").send_pending(store)
         assert server.tokens == ["Bearer secret"]
         assert elsewhere.tokens == []
     finally:
@@ -190,8 +190,8 @@ def test_the_token_is_sent_to_the_server_alone_and_no_redirect_is_followed(store
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_whoever_the_server_turns_away_lets_another_process_send(store, server, clock, phone, monkeypatch, status):
-    monkeypatch.setattr(service, "_TURNED_AWAY", 0.0)
-    monkeypatch.setattr(service, "_TAKE_OVER", 0.01)
+    monkeypatch.setattr(service, "_FORBIDDEN_SECONDS", 0.0)
+    monkeypatch.setattr(service, "_TAKE_OVER_SECONDS", 0.01)
     server.status = status
     opened(store, clock)
     turned_away, allowed = phone(), phone("secret")
@@ -211,7 +211,7 @@ def test_whoever_the_server_turns_away_lets_another_process_send(store, server, 
 
 
 def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, monkeypatch):
-    monkeypatch.setattr(service, "_TAKE_OVER", 0.01)
+    monkeypatch.setattr(service, "_TAKE_OVER_SECONDS", 0.01)
     uid = opened(store, clock)
     services = [phone() for _ in range(3)]
     threads = [threading.Thread(target=each.run, daemon=True) for each in services]

@@ -172,7 +172,7 @@ def test_a_screen_that_cannot_begin_closes_the_page_and_its_reason_stands_in_the
 
 
 def test_so_many_tabs_and_no_more(monkeypatch) -> None:
-    monkeypatch.setattr(server, "MOST_TABS", 1)
+    monkeypatch.setattr(server, "MAX_TABS", 1)
     monkeypatch.setattr(tab, "STOP_SECONDS", 0.2)
 
     async def story(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The client for asyncio: any number of requests at once."""
+"""The client for asyncio, with any number of requests at once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tui_tasks.client import requests
 from tui_tasks.client.errors import ServerGone
 from tui_tasks.client.tools import AsyncTools
 
-# A reply may be long.
-_MOST: Final = 2**30
+# The limit of a line; replies may be long.
+_MAX_LINE_BYTES: Final = 2**30
 
 
 class AsyncClient(AsyncTools):
-    """A conversation with `tui-tasks serve`; a call that waits holds up no other.
+    """A connection to a `tui-tasks serve` process; a waiting call does not block others.
 
     Each tool is a method: `await client.tasklist_add_task(name="Build")`. `async with AsyncClient(...)` closes it.
     """
@@ -32,31 +32,36 @@ class AsyncClient(AsyncTools):
         on_message: Callable[[str], None] = lambda text: None,
         program: Sequence[str] | None = None,
     ) -> None:
-        """As `Client` takes them."""
-        self._command = requests.server(db, agent, list, read_only=read_only, program=program)
+        """See `Client` for the arguments."""
+        self._command = requests.server_command(db, agent, list, read_only=read_only, program=program)
         self._on_message = on_message
         self._server: Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
-        self._awaited: dict[int, asyncio.Future[dict[str, Any] | None]] = {}
+        self._pending: dict[int, asyncio.Future[dict[str, Any] | None]] = {}
         self._last_id = 0
 
     async def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **envelope: Any) -> Any:
-        """Call a tool, and return its result; as `Client.call`.
+        """Call a tool; return its result. See `Client.call`.
 
         Raises:
-            ToolError: it is refused.
+            ToolError: the call was refused.
             ServerGone: the server cannot be kept running.
         """
         self._last_id += 1
-        made = requests.request(self._last_id, tool, arguments or {}, envelope)
+        request = requests.request(self._last_id, tool, arguments or {}, envelope)
         for _ in range(requests.TRIES):
-            if (reply := await self._ask(made)) is not None:
+            if (reply := await self._ask(request)) is not None:
                 return requests.result(reply, self._on_message)
         raise ServerGone(f"{' '.join(self._command)} ends before it answers")
 
     async def events(self, since: int | None = None) -> AsyncIterator[dict[str, Any]]:
-        """Events as they come, as `Client.events`."""
+        """Yield events as they happen. See `Client.events`.
+
+        Raises:
+            ToolError: the subscription was refused.
+            ServerGone: the server cannot be kept running.
+        """
         failures = 0
         while failures < requests.TRIES:
             failures += 1
@@ -64,18 +69,18 @@ class AsyncClient(AsyncTools):
             assert server.stdin is not None
             assert server.stdout is not None
             try:
-                asked = {"since": since} if since is not None else {}
-                server.stdin.write(requests.line(requests.request(0, requests.LISTENED_TO, asked, {})))
+                arguments = {"since": since} if since is not None else {}
+                server.stdin.write(requests.line(requests.request(0, requests.SUBSCRIBE, arguments, {})))
                 while line := await server.stdout.readline():
-                    told = requests.decode(line)
-                    if "ok" in told:
-                        since = requests.result(told, self._on_message)["seq"] if since is None else since
+                    message = requests.decode(line)
+                    if "ok" in message:
+                        since = requests.result(message, self._on_message)["seq"] if since is None else since
                         continue
-                    if told["event"] == "lagged":
-                        since = told["since"]
+                    if message["event"] == "lagged":
+                        since = message["since"]
                         break
-                    failures, since = 0, told["seq"]
-                    yield told
+                    failures, since = 0, message["seq"]
+                    yield message
             finally:
                 await _end(server)
         raise ServerGone(f"{' '.join(self._command)} ends again and again")
@@ -84,44 +89,44 @@ class AsyncClient(AsyncTools):
         return await self.call(tool, {name: value for name, value in arguments.items() if value is not None})
 
     async def _start(self) -> Process:
-        return await asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE, limit=_MOST)
+        return await asyncio.create_subprocess_exec(*self._command, stdin=PIPE, stdout=PIPE, limit=_MAX_LINE_BYTES)
 
-    async def _ask(self, made: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply to a request; None where the server has ended."""
+    async def _ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the reply to a request; None if the server ended."""
         async with self._starting:
             if self._server is None:
                 self._server = await self._start()
                 self._reader = asyncio.create_task(self._read(self._server))
             server = self._server
         assert server.stdin is not None
-        answered: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
-        self._awaited[made["id"]] = answered
+        reply: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
+        self._pending[request["id"]] = reply
         try:
             with contextlib.suppress(OSError):
-                server.stdin.write(requests.line(made))
+                server.stdin.write(requests.line(request))
                 await server.stdin.drain()
-            return await answered
+            return await reply
         finally:
-            self._awaited.pop(made["id"], None)
+            self._pending.pop(request["id"], None)
 
     async def _read(self, server: Process) -> None:
-        """Hand out the replies; at the end of the server all that wait are told."""
+        """Resolve each pending request with its reply; when the server ends, the others with None."""
         assert server.stdout is not None
         with contextlib.suppress(OSError):
             while line := await server.stdout.readline():
                 reply = requests.decode(line)
-                waiting = self._awaited.get(reply.get("id")) if "ok" in reply else None
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(reply)
+                pending = self._pending.get(reply.get("id")) if "ok" in reply else None
+                if pending is not None and not pending.done():
+                    pending.set_result(reply)
         if self._server is server:
             self._server = None
-        for waiting in self._awaited.values():
-            if not waiting.done():
-                waiting.set_result(None)
+        for pending in self._pending.values():
+            if not pending.done():
+                pending.set_result(None)
         await _end(server)
 
     async def close(self) -> None:
-        """End the server; whatever was answered is done."""
+        """End the server. Whatever it replied to is stored."""
         server, reader = self._server, self._reader
         if server is not None and server.stdin is not None:
             server.stdin.close()

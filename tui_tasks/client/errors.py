@@ -1,4 +1,4 @@
-"""What a client raises."""
+"""The exceptions of the clients."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ class ToolError(Exception):
     """A request was refused; nothing of it was done.
 
     Attributes:
-        code: stable, for programs (docs: protocol, section 3).
-        message: for people and models.
-        data: what is in the way.
+        code: a stable code for programs (docs: protocol, section 3).
+        message: a text for people and models.
+        data: details, such as what is in the way.
     """
 
     def __init__(self, code: str, message: str, data: dict[str, Any]) -> None:
@@ -22,7 +22,7 @@ class ToolError(Exception):
 
     @property
     def is_retryable(self) -> bool:
-        """Whether the same request may be served a little later: somebody held the database for too long."""
+        """Whether the same request may succeed a little later: another process held the database for too long."""
         return bool(self.data.get("retryable"))
 
 

@@ -1,4 +1,4 @@
-"""Requests and replies as lines, alike for both clients."""
+"""Requests and replies as lines of JSON, shared by both clients."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import msgspec
 from tui_tasks.client.errors import ToolError
 from tui_tasks.client.tools import WRITES
 
-# How often a request is sent before it is given up.
+# How often a request is sent before the client gives up.
 TRIES: Final = 4
-LISTENED_TO: Final = "control:subscribe"
+SUBSCRIBE: Final = "control:subscribe"
 
 _encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
 
 
-def server(
+def server_command(
     db: str | None, agent: str | None, list: str | None, *, read_only: bool, program: Sequence[str] | None
 ) -> list[str]:
-    """The command that serves a client."""
+    """Return the argv of the server."""
     command = [*(program or (sys.executable, "-m", "tui_tasks")), "serve", "--no-scheduler"]
     for option, value in (("--db", db), ("--agent", agent), ("--list", list)):
         if value is not None:
@@ -32,7 +32,7 @@ def server(
 
 
 def request(id: int, tool: str, arguments: dict[str, Any], envelope: dict[str, Any]) -> dict[str, Any]:
-    """A request; one that writes has an idempotency key, by which it may be sent again."""
+    """Return a request. One that writes has an idempotency key, so that it can be sent again."""
     made = {"id": id, "tool": tool, "arguments": arguments, **envelope}
     if tool in WRITES:
         made.setdefault("idempotency_key", str(uuid.uuid4()))
@@ -40,18 +40,18 @@ def request(id: int, tool: str, arguments: dict[str, Any], envelope: dict[str, A
 
 
 def line(made: dict[str, Any]) -> bytes:
-    """A request as it is sent."""
+    """Return a request as a line."""
     return _encode(made) + b"\n"
 
 
-def result(reply: dict[str, Any], heard: Callable[[str], None]) -> Any:
-    """The result of a reply; `heard` is given what the human wrote.
+def result(reply: dict[str, Any], on_message: Callable[[str], None]) -> Any:
+    """Return the result of a reply; `on_message` is called with each message of the human.
 
     Raises:
-        ToolError: it is a refusal.
+        ToolError: the reply is an error.
     """
     for message in reply.get("messages", ()):
-        heard(message["text"])
+        on_message(message["text"])
     if reply["ok"]:
         return reply["result"]
     raise ToolError(**reply["error"])

@@ -1,4 +1,4 @@
-"""The client for programs that wait for each reply."""
+"""The client that waits for each reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui_tasks.client.tools import Tools
 
 
 class Client(Tools):
-    """A conversation with `tui-tasks serve`, one request at a time; threads take turns.
+    """A connection to a `tui-tasks serve` process, with one request at a time; threads take turns.
 
     Each tool is a method: `client.tasklist_add_task(name="Build")`. `with Client(...) as client:` closes it.
     """
@@ -29,72 +29,87 @@ class Client(Tools):
         on_message: Callable[[str], None] = lambda text: None,
         program: Sequence[str] | None = None,
     ) -> None:
-        """`on_message` is given what the human writes to the agent; `program` is what runs as `tui-tasks`."""
-        self._command = requests.server(db, agent, list, read_only=read_only, program=program)
+        """Start no process yet; the first call does.
+
+        Args:
+            db: the path of the database; None: `TUI_TASKS_DB`, else the user's own.
+            agent: the name under which changes are made.
+            list: the list that all tools work on.
+            read_only: whether calls that write are refused.
+            on_message: called with what the human writes to the agent.
+            program: the argv that starts `tui-tasks`; None: this installation.
+        """
+        self._command = requests.server_command(db, agent, list, read_only=read_only, program=program)
         self._on_message = on_message
         self._turn = threading.Lock()
         self._server: subprocess.Popen[bytes] | None = None
         self._last_id = 0
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **envelope: Any) -> Any:
-        """Call a tool, and return its result. `envelope`: `if_version`, `idempotency_key`, `thoughts` and the like.
+        """Call a tool; return its result. `envelope`: `if_version`, `idempotency_key`, `thoughts` and the like.
 
         Raises:
-            ToolError: it is refused.
+            ToolError: the call was refused.
             ServerGone: the server cannot be kept running.
         """
         with self._turn:
             self._last_id += 1
-            made = requests.request(self._last_id, tool, arguments or {}, envelope)
+            request = requests.request(self._last_id, tool, arguments or {}, envelope)
             for _ in range(requests.TRIES):
-                if (reply := self._ask(made)) is not None:
+                if (reply := self._ask(request)) is not None:
                     return requests.result(reply, self._on_message)
                 self._stop()
         raise ServerGone(f"{' '.join(self._command)} ends before it answers")
 
     def events(self, since: int | None = None) -> Iterator[dict[str, Any]]:
-        """Events as they come, after `since` or from now on; they go on where the server or the reader lagged."""
+        """Yield events as they happen, after the number `since` or from now on, without gaps even if the server
+        restarts.
+
+        Raises:
+            ToolError: the subscription was refused.
+            ServerGone: the server cannot be kept running.
+        """
         failures = 0
         while failures < requests.TRIES:
             failures += 1
-            with self._started() as server, contextlib.suppress(OSError):
+            with self._started_server() as server, contextlib.suppress(OSError):
                 assert server.stdin is not None
                 assert server.stdout is not None
-                asked = {"since": since} if since is not None else {}
-                server.stdin.write(requests.line(requests.request(0, requests.LISTENED_TO, asked, {})))
+                arguments = {"since": since} if since is not None else {}
+                server.stdin.write(requests.line(requests.request(0, requests.SUBSCRIBE, arguments, {})))
                 server.stdin.flush()
                 for line in server.stdout:
-                    told = requests.decode(line)
-                    if "ok" in told:
-                        since = requests.result(told, self._on_message)["seq"] if since is None else since
+                    message = requests.decode(line)
+                    if "ok" in message:
+                        since = requests.result(message, self._on_message)["seq"] if since is None else since
                         continue
-                    if told["event"] == "lagged":
-                        since = told["since"]
+                    if message["event"] == "lagged":
+                        since = message["since"]
                         break
-                    failures, since = 0, told["seq"]
-                    yield told
+                    failures, since = 0, message["seq"]
+                    yield message
         raise ServerGone(f"{' '.join(self._command)} ends again and again")
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
         return self.call(tool, {name: value for name, value in arguments.items() if value is not None})
 
-    def _ask(self, made: dict[str, Any]) -> dict[str, Any] | None:
-        """The reply to a request; None where the server has ended."""
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the reply to a request; None if the server ended."""
         if self._server is None:
             self._server = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         with contextlib.suppress(OSError):
-            self._server.stdin.write(requests.line(made))
+            self._server.stdin.write(requests.line(request))
             self._server.stdin.flush()
             for line in self._server.stdout:
                 reply: dict[str, Any] = requests.decode(line)
-                if "ok" in reply and reply["id"] == made["id"]:
+                if "ok" in reply and reply["id"] == request["id"]:
                     return reply
         return None
 
     @contextlib.contextmanager
-    def _started(self) -> Iterator[subprocess.Popen[bytes]]:
+    def _started_server(self) -> Iterator[subprocess.Popen[bytes]]:
         server = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         try:
             yield server
@@ -107,7 +122,7 @@ class Client(Tools):
             self._server = None
 
     def close(self) -> None:
-        """End the server; whatever was answered is done."""
+        """End the server. Whatever it replied to is stored."""
         self._stop()
 
     def __enter__(self) -> Client:
@@ -118,7 +133,7 @@ class Client(Tools):
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:
-    """End a server of one's own: it ends with its input."""
+    """End a server by closing its input; kill it if it does not end in time."""
     assert server.stdin is not None
     assert server.stdout is not None
     with contextlib.suppress(OSError):

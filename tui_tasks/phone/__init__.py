@@ -1,1 +1,1 @@
-"""What needs the human, sent to a phone by ntfy, and the answers that come back (docs: phone)."""
+"""Sends what needs the human to a phone by ntfy, and receives the answers (docs: phone)."""

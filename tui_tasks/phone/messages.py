@@ -1,6 +1,6 @@
-"""What the phone is told, and which answers it may give. Pure.
+"""The messages to the phone, and the answers that each offers. Pure functions.
 
-No answer is offered that a person could not have read whole: what does not fit is answered on the screen.
+An answer is offered only if the phone shows all that a person must read; else the question is answered on the screen.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.text.times import count
 
-MOST_ACTIONS: Final = 3
-"""So many a server takes."""
-# A server takes 4,096 bytes, which are fewer characters where they are not of Latin.
-MOST_TEXT: Final = 3_000
-_LABEL: Final = 40
-_NAME: Final = 60
+MAX_ACTIONS: Final = 3
+"""The limit of an ntfy server."""
+# A server accepts 4,096 bytes of a whole message.
+MAX_TEXT_BYTES: Final = 3_000
+_LABEL_CHARS: Final = 40
+_NAME_CHARS: Final = 60
 _HIGH, _DEFAULT = 4, 3
-_NO_MORE: Final = "Answer it on the screen."
+_ON_SCREEN_NOTE: Final = "Answer it on the screen."
 
 
 def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
-    """Return the answers that are offered, as they would be given on the screen; at most three."""
+    """Return the answers that are offered, as on the screen; at most three."""
     is_permission = (ask.request or {}).get("kind") == "permission"
     is_whole = titles and _is_whole(ask)
     if is_permission:
@@ -34,32 +34,32 @@ def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
         return tuple(answer for answer in wanted if answer in ask.options)
     if not is_whole or (ask.request is not None and not ask.options):
         return ()
-    return (ask.options or ("approve", "deny"))[:MOST_ACTIONS]
+    return (ask.options or ("approve", "deny"))[:MAX_ACTIONS]
 
 
 def _is_whole(ask: Ask) -> bool:
-    """Whether the phone shows all of a question and of the answers that are offered."""
+    """Return whether the phone shows all of a question and of the offered answers."""
     if any(unseen(text) is not None for text in (ask.question, *ask.options)):
         return False
-    offered = ask.options[:MOST_ACTIONS] if (ask.request or {}).get("kind") != "permission" else ()
-    fits = all(safe_line(option, _LABEL) == option for option in offered)
-    return len(ask.question.encode()) <= MOST_TEXT and fits
+    offered = ask.options[:MAX_ACTIONS] if (ask.request or {}).get("kind") != "permission" else ()
+    fits = all(safe_line(option, _LABEL_CHARS) == option for option in offered)
+    return len(ask.question.encode()) <= MAX_TEXT_BYTES and fits
 
 
 def of_ask(ask: Ask, project: str, nonces: Mapping[str, str], reply_address: str, *, titles: bool) -> dict[str, Any]:
-    """Return the message for a question; `nonces` are those of its answers, by the answer."""
-    who = safe_line(ask.agent, _NAME) + (f" ({safe_line(project, _NAME)})" if project and titles else "")
+    """Return the message for a question; `nonces` are the nonces of the offered answers, by answer."""
+    who = safe_line(ask.agent, _NAME_CHARS) + (f" ({safe_line(project, _NAME_CHARS)})" if project and titles else "")
     what = "wants a permission" if (ask.request or {}).get("kind") == "permission" else "asks"
-    text = safe_text(ask.question, MOST_TEXT).encode()[:MOST_TEXT].decode(errors="ignore") if titles else ""
+    text = safe_text(ask.question, MAX_TEXT_BYTES).encode()[:MAX_TEXT_BYTES].decode(errors="ignore") if titles else ""
     more = len(ask.options) > len(nonces) and (ask.request or {}).get("kind") != "permission"
     parts = [text] if text else []
-    parts += [_NO_MORE] if not nonces or more else []
+    parts += [_ON_SCREEN_NOTE] if not nonces or more else []
     message: dict[str, Any] = {"title": f"{who} {what}", "message": "\n\n".join(parts) or what, "priority": _HIGH}
     if nonces:
         message["actions"] = [
             {
                 "action": "http",
-                "label": safe_line(answer, _LABEL),
+                "label": safe_line(answer, _LABEL_CHARS),
                 "url": reply_address,
                 "method": "POST",
                 "body": nonce,
@@ -71,15 +71,15 @@ def of_ask(ask: Ask, project: str, nonces: Mapping[str, str], reply_address: str
 
 
 def of_failures(found: Sequence[Alert], *, titles: bool) -> dict[str, Any]:
-    """Return the message for what has failed."""
-    told = count(len(found), "failure")
-    names = [safe_line(alert.text, _NAME) for alert in found[:5]] if titles else []
+    """Return the message for what failed."""
+    text = count(len(found), "failure")
+    names = [safe_line(alert.text, _NAME_CHARS) for alert in found[:5]] if titles else []
     more = [f"and {len(found) - 5} more"] if titles and len(found) > 5 else []
-    return {"title": f"tui-tasks: {told}", "message": "\n".join((*names, *more)) or told, "priority": _DEFAULT}
+    return {"title": f"tui-tasks: {text}", "message": "\n".join((*names, *more)) or text, "priority": _DEFAULT}
 
 
 def too_late(ask: Ask | None, *, titles: bool) -> dict[str, Any]:
-    """Return the message for an answer of the human's that was not taken."""
-    who = safe_line(ask.agent, _NAME) if ask is not None else "an agent"
+    """Return the message for an answer that was not accepted."""
+    who = safe_line(ask.agent, _NAME_CHARS) if ask is not None else "an agent"
     question = f"\n{safe_line(ask.question, 200)}" if ask is not None and titles else ""
     return {"title": "Too late", "message": f"Your answer to {who} was not taken.{question}", "priority": _DEFAULT}

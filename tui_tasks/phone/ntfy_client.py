@@ -1,4 +1,4 @@
-"""Talking to an ntfy server: a message out, and the messages of a topic in. Nothing else of its API is used."""
+"""A client of an ntfy server: publishes messages, and reads those of a topic. It uses nothing else of ntfy's API."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any, Final
 
-SECONDS: Final = 10.0
-# The server says each 45 s that it is there.
+TIMEOUT_SECONDS: Final = 10.0
+# The server sends a keepalive message every 45 s.
 SILENCE_SECONDS: Final = 90.0
-# An answer is a nonce; a line that is longer is none.
-MOST_LINE: Final = 8_192
+# An answer is a nonce, so a longer line is none.
+MAX_LINE_BYTES: Final = 8_192
 
 
 class NtfyFailed(Exception):
-    """The server cannot be reached, or has refused."""
+    """The server cannot be reached, or refused the request."""
 
 
 class NtfyForbidden(NtfyFailed):
-    """The server knows the token not, or has not been given one."""
+    """The server does not accept the token, or requires one."""
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Follows none: the token is for the server that the human has named."""
+    """Follows no redirects: the token is only for the configured server."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
 
 class NtfyClient:
-    """One server, with the token for it where there is one."""
+    """A client of one server; `token` is sent if there is one."""
 
     def __init__(self, server: str, token: str | None) -> None:
         self.server = server.rstrip("/")
         self._headers = {"User-Agent": "tui-tasks"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        # No proxy stands between this machine and itself.
+        # Plain HTTP is for this machine only, which is not reached through a proxy.
         proxies = [urllib.request.ProxyHandler({})] if self.server.startswith("http://") else []
         self._opener = urllib.request.build_opener(_NoRedirects, *proxies)
 
     def publish(self, message: dict[str, Any]) -> None:
-        """Send a message, as JSON.
+        """Publish a message, given as ntfy's JSON.
 
         Raises:
             NtfyFailed: it may not have arrived.
         """
-        with self._open(self.server + "/", json.dumps(message).encode(), SECONDS):
+        with self._open(self.server + "/", json.dumps(message).encode(), TIMEOUT_SECONDS):
             pass
 
     def messages(self, topic: str, since: str) -> Iterator[tuple[str, str]]:
-        """Yield the id and the text of each message after the one of an id, or after an instant, as they come.
+        """Yield the id and the text of each message as it arrives. `since` is an id or a Unix time to begin after.
 
         Raises:
-            NtfyFailed: the connection has ended, as it does now and then.
+            NtfyFailed: the connection ended, as it does now and then.
         """
         with self._open(f"{self.server}/{topic}/json?since={since}", None, SILENCE_SECONDS) as response:
             try:
-                while line := response.readline(MOST_LINE):
-                    if len(line) == MOST_LINE and not line.endswith(b"\n"):
-                        _pass_over(response)
-                    elif (told := _told(line)) is not None:
-                        yield told
+                while line := response.readline(MAX_LINE_BYTES):
+                    if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                        _skip_rest_of_line(response)
+                    elif (value := _parse_message(line)) is not None:
+                        yield value
             except (OSError, http.client.HTTPException) as error:
                 raise NtfyFailed(str(error)) from error
         raise NtfyFailed("the server has ended the connection")
@@ -79,17 +79,17 @@ class NtfyClient:
             raise NtfyFailed(str(getattr(error, "reason", error))) from error
 
 
-def _pass_over(response: Any) -> None:
-    while (rest := response.readline(MOST_LINE)) and not rest.endswith(b"\n"):
+def _skip_rest_of_line(response: Any) -> None:
+    while (rest := response.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
         pass
 
 
-def _told(line: bytes) -> tuple[str, str] | None:
-    """Return id and text of a message; None for what else a server tells, and for what is no JSON."""
+def _parse_message(line: bytes) -> tuple[str, str] | None:
+    """Return the id and the text of a message; None for other lines."""
     try:
-        told = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(told, dict) or told.get("event") != "message":
+    if not isinstance(value, dict) or value.get("event") != "message":
         return None
-    return str(told.get("id", ""))[:64], str(told.get("message", ""))
+    return str(value.get("id", ""))[:64], str(value.get("message", ""))

@@ -1,6 +1,6 @@
-"""Sends what needs the human to the phone, and takes the answers: one process at a time for a database.
+"""Sends what needs the human to the phone, and accepts the answers: in one process at a time for each database.
 
-On threads of its own, with a connection of its own: whatever the server does, nobody waits for it.
+It has threads and a connection of its own, so that a slow server delays nobody else.
 """
 
 from __future__ import annotations
@@ -37,51 +37,51 @@ from tui_tasks.settings.config import NtfySettings
 _log = logging.getLogger(__name__)
 
 TOOL: Final = "ntfy"
-"""Under this name the journal keeps answers that were refused."""
-LOOK_SECONDS: Final = 0.5
-# Seconds between two tries to become the process that sends, and to reach a server that is not there.
-_TAKE_OVER: Final = 5.0
-_FIRST_WAIT, _LONGEST_WAIT = 2.0, 300.0
-_TURNED_AWAY: Final = 60.0
-_MOST_REPLIES: Final = 1_000
-# Anybody who knows the topic of answers can write to it: of what is refused, so much is kept in an hour.
-MOST_REFUSALS: Final = 20
+"""The name of the tool in the journal's entries of refused answers."""
+POLL_SECONDS: Final = 0.5
+# Seconds between attempts to become the sending process, and to reach the server again.
+_TAKE_OVER_SECONDS: Final = 5.0
+_FIRST_RETRY_SECONDS, _LONGEST_RETRY_SECONDS = 2.0, 300.0
+_FORBIDDEN_SECONDS: Final = 60.0
+_MAX_REPLIES: Final = 1_000
+# Anybody who knows the topic of answers can write to it, so at most this many refusals are recorded in an hour.
+MAX_REFUSALS: Final = 20
 _HOUR: Final = 3_600_000_000
 _SECOND: Final = 1_000_000
-_STOP: Final = 2.0
+_STOP_SECONDS: Final = 2.0
 _KEY: Final = "ntfy"
 
 
 class PhoneService:
-    """`run` sends and takes until `stop`; `look` and `take` are one step each."""
+    """Sends and receives in `run` until `stop`; `send_pending` and `accept_answer` are its steps."""
 
     def __init__(
-        self, path: str, settings: NtfySettings, token: str | None, clock: Callable[[], int], look: float = LOOK_SECONDS
+        self, path: str, settings: NtfySettings, token: str | None, clock: Callable[[], int], poll: float = POLL_SECONDS
     ) -> None:
         self._path = path
         self._settings = settings
         self._clock = clock
-        self._look_seconds = look
+        self._poll_seconds = poll
         self._client = NtfyClient(settings.server, token)
         self._stopped = threading.Event()
-        self._replies: queue.Queue[tuple[str, str]] = queue.Queue(_MOST_REPLIES)
-        self._refused: deque[int] = deque(maxlen=MOST_REFUSALS)
-        self._seen = -1
+        self._replies: queue.Queue[tuple[str, str]] = queue.Queue(_MAX_REPLIES)
+        self._refused: deque[int] = deque(maxlen=MAX_REFUSALS)
+        self._sent_seq = -1
         self._is_waiting = False
-        self._again_at = 0.0
-        self._wait = _FIRST_WAIT
+        self._retry_at = 0.0
+        self._retry_seconds = _FIRST_RETRY_SECONDS
 
     def stop(self) -> None:
-        """End `run` soon, from any thread."""
+        """Make `run` end soon; from any thread."""
         self._stopped.set()
 
     def run(self) -> None:
-        """Send and take, as soon as no other process does. Whom the server turns away lets another try."""
+        """Send and receive while no other process does. If the server forbids it, another process may try."""
         while not self._stopped.is_set():
             handle = lock_file.open_lock_file(f"{self._path}-ntfy", make=True)
             try:
-                while not _is_locked(handle):
-                    if self._stopped.wait(_TAKE_OVER):
+                while not _try_lock(handle):
+                    if self._stopped.wait(_TAKE_OVER_SECONDS):
                         return
                 with Store(self._path) as store:
                     self._serve(store)
@@ -89,12 +89,12 @@ class PhoneService:
                 _log.warning("ntfy: %s: %s; is the token in the environment?", self._settings.server, forbidden)
             finally:
                 os.close(handle)
-            self._stopped.wait(_TURNED_AWAY)
+            self._stopped.wait(_FORBIDDEN_SECONDS)
 
     def _serve(self, store: Store) -> None:
-        self.begin(store)
+        self.resume(store)
         ended = threading.Event()
-        self._replies = queue.Queue(_MOST_REPLIES)
+        self._replies = queue.Queue(_MAX_REPLIES)
         if self._settings.replies:
             threading.Thread(
                 target=self._listen, args=(self._since(store), self._replies, ended), name="ntfy replies", daemon=True
@@ -105,23 +105,23 @@ class PhoneService:
                     self._step(store)
                 except Refusal as refusal:
                     _log.warning("ntfy: %s", refusal)
-                    self._stopped.wait(_TAKE_OVER)
+                    self._stopped.wait(_TAKE_OVER_SECONDS)
         finally:
             ended.set()
 
     def _step(self, store: Store) -> None:
         with contextlib.suppress(queue.Empty):
-            number, text = self._replies.get(timeout=self._look_seconds)
+            number, text = self._replies.get(timeout=self._poll_seconds)
             try:
-                self.take(store, text)
-            except Refusal:  # it could not be written: again, when it can
+                self.accept_answer(store, text)
+            except Refusal:  # it could not be written now: try it again
                 self._replies.put((number, text))
                 raise
             self._remember(store, since=number)
-        self.look(store)
+        self.send_pending(store)
 
-    def begin(self, store: Store) -> None:
-        """Begin where the process before this one has ended; at the first time, with what happens from now on."""
+    def resume(self, store: Store) -> None:
+        """Resume where the previous process ended; the first time, begin with what happens from now on."""
         phone_answers.withdraw_half_sent(store.db)
         if views.get(store.db, _KEY) is None:
             self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // _SECOND))
@@ -129,12 +129,16 @@ class PhoneService:
     def _remember(self, store: Store, **values: object) -> None:
         views.put(store.db, _KEY, {**(views.get(store.db, _KEY) or {}), **values})
 
-    # Out
+    # Sending
 
-    def look(self, store: Store) -> None:
-        """Send what has come since; where the server cannot be reached, again a while later."""
+    def send_pending(self, store: Store) -> None:
+        """Send what came up since the last time. If the server cannot be reached, the next attempt is a while later.
+
+        Raises:
+            NtfyForbidden: the server does not accept the token.
+        """
         newest = journal.newest(store.db)
-        if (newest == self._seen and not self._is_waiting) or time.monotonic() < self._again_at:
+        if (newest == self._sent_seq and not self._is_waiting) or time.monotonic() < self._retry_at:
             return
         try:
             self._is_waiting = self._send_asks(store)
@@ -143,14 +147,14 @@ class PhoneService:
             raise
         except NtfyFailed as failed:
             _log.warning("ntfy: %s: %s", self._settings.server, failed)
-            self._again_at = time.monotonic() + self._wait
-            self._wait = min(self._wait * 2, _LONGEST_WAIT)
+            self._retry_at = time.monotonic() + self._retry_seconds
+            self._retry_seconds = min(self._retry_seconds * 2, _LONGEST_RETRY_SECONDS)
             self._is_waiting = True
             return
-        self._seen, self._wait = newest, _FIRST_WAIT
+        self._sent_seq, self._retry_seconds = newest, _FIRST_RETRY_SECONDS
 
     def _send_asks(self, store: Store) -> bool:
-        """Send the questions that have stood for a while; return whether others do not yet."""
+        """Send the questions open for longer than the configured delay; return whether others are not due yet."""
         open_asks = queries.open_asks(store.db)
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
         sent, now = phone_answers.sent(store.db), self._clock()
@@ -166,8 +170,8 @@ class PhoneService:
         if why_unanswerable(self._path, ask) is not None:
             offered = ()
         nonces = {answer: secrets.token_urlsafe(24) for answer in offered}
-        kept = {phone_answers.hashed(nonce): answer for answer, nonce in nonces.items()}
-        phone_answers.offer(store.db, ask.uid, kept, now + settings.expires * _SECOND)
+        hashes = {phone_answers.hashed(nonce): answer for answer, nonce in nonces.items()}
+        phone_answers.offer(store.db, ask.uid, hashes, now + settings.expires * _SECOND)
         session = sessions.find(store.db, ask.agent)
         project = ask.project or (session.project if session is not None else None) or ""
         address = f"{self._client.server}/{settings.replies}"
@@ -190,27 +194,31 @@ class PhoneService:
     def _publish(self, message: dict[str, object]) -> None:
         self._client.publish({"topic": self._settings.topic, **message})
 
-    # In
+    # Receiving
 
     def _since(self, store: Store) -> str:
         return str((views.get(store.db, _KEY) or {}).get("since", "10m"))
 
     def _listen(self, since: str, replies: queue.Queue[tuple[str, str]], ended: threading.Event) -> None:
-        wait = _FIRST_WAIT
+        wait = _FIRST_RETRY_SECONDS
         while not ended.is_set():
             try:
                 for number, text in self._client.messages(self._settings.replies, since):
                     if ended.is_set():
                         return
-                    since, wait = number, _FIRST_WAIT
+                    since, wait = number, _FIRST_RETRY_SECONDS
                     replies.put((number, text))
             except NtfyFailed as failed:
                 _log.info("ntfy: %s: %s", self._settings.server, failed)
             ended.wait(wait)
-            wait = min(wait * 2, _LONGEST_WAIT)
+            wait = min(wait * 2, _LONGEST_RETRY_SECONDS)
 
-    def take(self, store: Store, nonce: str) -> bool:
-        """Take an answer by its nonce; one that is refused is kept in the journal. Return whether it was taken."""
+    def accept_answer(self, store: Store, nonce: str) -> bool:
+        """Accept the answer with that nonce; return whether it was accepted. A refusal is recorded in the journal.
+
+        Raises:
+            Refusal: it could not be written; the same answer may be tried again.
+        """
         now, hashed = self._clock(), phone_answers.hashed(nonce.strip())
         found = phone_answers.find(store.db, hashed)
         try:
@@ -220,14 +228,14 @@ class PhoneService:
             store.commit(AnswerByPhone(hashed), actor=HUMAN, now=now, why={"topic": "answered by ntfy"})
         except Refusal as refused:
             if refused.code in ("forbidden", "conflict", "not_found"):
-                self._refuse(store, hashed, refused, now)
+                self._record_refusal(store, hashed, refused, now)
                 return False
             raise
         return True
 
-    def _refuse(self, store: Store, hashed: str, refused: Refusal, now: int) -> None:
-        """Keep that an answer was refused; tell whoever gave it, where it was one of ours."""
-        if len(self._refused) < MOST_REFUSALS or now - self._refused[0] >= _HOUR:
+    def _record_refusal(self, store: Store, hashed: str, refused: Refusal, now: int) -> None:
+        """Record that an answer was refused, and notify the phone if the nonce was ours."""
+        if len(self._refused) < MAX_REFUSALS or now - self._refused[0] >= _HOUR:
             self._refused.append(now)
             store.commit(RecordRefusal(TOOL, refused.message), actor=SYSTEM, now=now)
         found = phone_answers.find(store.db, hashed)
@@ -239,26 +247,26 @@ class PhoneService:
             self._publish(messages.too_late(queries.ask(store.db, found.ask), titles=self._settings.titles))
 
 
-def _is_locked(handle: int) -> bool:
-    """Whether the lock was free, and is held from now on."""
+def _try_lock(handle: int) -> bool:
+    """Take the lock if it is free; return whether this process has it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without such locks
+    except OSError:  # the file system has no such locks
         return True
     return True
 
 
 @contextlib.contextmanager
 def following(path: str, settings: NtfySettings, token: str | None, clock: Callable[[], int]) -> Iterator[None]:
-    """Send and take while the block runs, where a topic is configured."""
+    """Send and receive on a thread while the block runs."""
     service = PhoneService(path, settings, token, clock)
 
     def serve() -> None:
         try:
             service.run()
-        except Exception:  # the front end goes on without it
+        except Exception:  # the front end continues without it
             _log.exception("nothing is sent to the phone any more")
 
     thread = threading.Thread(target=serve, name="ntfy", daemon=True)
@@ -267,4 +275,4 @@ def following(path: str, settings: NtfySettings, token: str | None, clock: Calla
         yield
     finally:
         service.stop()
-        thread.join(_STOP)
+        thread.join(_STOP_SECONDS)

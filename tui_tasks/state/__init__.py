@@ -1,1 +1,1 @@
-"""The state for programs in Python, and how every front end opens it."""
+"""The state for Python programs, and how every front end opens it."""

@@ -1,4 +1,4 @@
-"""The types of what a state returns: the objects of the channel (docs: protocol, section 7)."""
+"""The types of the objects that a state returns, which are those of the channel (docs: protocol, section 7)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Verified = Literal["unproven", "running", "passed", "failed", "stale"]
 
 
 class CheckObject(TypedDict):
-    """A check of a task, and how it ended last."""
+    """A check of a task and its last run."""
 
     name: str
     state: Verified
@@ -29,7 +29,9 @@ class LinkObject(TypedDict):
 
 
 class TaskObject(TypedDict):
-    """A task with every field. Instants are ISO 8601 texts in UTC; `priority` is 1 for the most urgent."""
+    """A task with every field. Instants are ISO 8601 in UTC; `priority` 1 is the most urgent; `estimate` is in
+    minutes.
+    """
 
     uid: str
     key: str | None
@@ -61,7 +63,7 @@ class TaskObject(TypedDict):
 
 
 class ListObject(TypedDict):
-    """A list or plan. `handle` is what names it in calls: a list's name, a plan's id."""
+    """A list or plan. `handle` names it in calls: a list's name, a plan's id."""
 
     handle: str
     uid: str
@@ -73,7 +75,7 @@ class ListObject(TypedDict):
 
 
 class Event(TypedDict):
-    """A change: `event` says of what kind, such as `task.updated`; other kinds have keys of their own beside these."""
+    """A change. `event` is its kind, such as `task.updated`; some kinds have further keys."""
 
     event: str
     seq: int

@@ -1,6 +1,6 @@
-"""Opening the state: the store of a database, and a session over it. Every front end opens it here.
+"""Opens the store of a database and makes sessions over it, for every front end.
 
-Modules are imported when they are needed: short commands start through here.
+Modules are imported when they are needed, as short commands start through here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
-    """Open the store of a database, and take in what agents' hooks have left beside it.
+    """Open the store of a database while the block runs, after reading what agents' hooks left beside it.
 
     Raises:
         DatabaseRefused: it cannot be used.
@@ -30,7 +30,7 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
 
     with (
         Store(path, read_only=read_only) as store,
-        # What writes tells of its own failures.
+        # A failed write raises its own error.
         storage_errors(store.path, reading=True),
     ):
         take_in_hooks(store)
@@ -38,28 +38,28 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
 
 
 def has_hooks(path: str) -> bool:
-    """Whether hooks of agents have left something beside a database, or once did."""
+    """Return whether agents' hooks left something beside a database, or once did."""
     from tui_tasks.hooks import folder
 
     return os.path.isdir(f"{folder.path_of(path)}/payloads")
 
 
 def take_in_hooks(store: Store) -> None:
-    """Take in what agents' hooks have left beside the database, where it may be written to."""
+    """Read what agents' hooks left beside the database, unless it is read only."""
     if store.read_only or not has_hooks(store.path):
         return
     from tui_tasks import clock
     from tui_tasks.core.errors import StorageFailed
     from tui_tasks.hooks import intake
 
-    with contextlib.suppress(StorageFailed):  # what is left is taken in by the next
+    with contextlib.suppress(StorageFailed):  # the next process reads it
         intake.take_in(store, clock.now())
 
 
 def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) -> Session:
-    """Make a session over a store for the one who speaks, inside the run of a job where this process is in one.
+    """Return a session of an identity over a store; if this process is inside a job's run, the session is, too.
 
-    `stays`: it is for many requests, and whoever speaks in it is there until it ends.
+    `stays`: the session is for many requests, and its agent is present until it ends.
     """
     import msgspec
 

@@ -1,4 +1,4 @@
-"""`open_state`: the tasks of a database for a program in Python, in its own process."""
+"""`open_state`: the tasks of a database for a Python program, in its own process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tui_tasks.state.opening import opened_store, session_for
 
 __all__ = ["DatabaseRefused", "State", "ToolError", "open_state"]
 
-# Events that are read at a time.
+# So many events are read at a time.
 _PAGE: Final = 500
 
 Call = tuple[str, Mapping[str, Any]]
@@ -47,19 +47,22 @@ def open_state(
 ) -> State:
     """Open the tasks of a database; `with open_state(...) as state:` closes them.
 
-    The arguments are the options of `tui-tasks serve`: without `db` it is `TUI_TASKS_DB`, else the user's own
-    database, which is made where there is none; without `project` that of the folder, and "" is none.
+    Without `db` it is `TUI_TASKS_DB`, else the user's own database, which is created if it does not exist. The options
+    of `tui-tasks serve` have the same names and meanings.
 
     Args:
+        db: the path of the database.
         agent: who makes the changes; the human sees the name, and can pause it.
-        list: the one list that every family of tools works on, and that `tasks` reads.
-        on_message: is given what the human writes to the agent, with the reply to a call.
+        list: the list that every family of tools works on, and that `tasks` reads.
+        project: the project; None: that of the working directory; "": none.
+        read_only: whether calls that write are refused.
+        on_message: called with what the human writes to the agent, at the next call.
 
     Raises:
         DatabaseRefused: the database cannot be used; it was not changed.
-        ToolError: a name is none, or reserved.
+        ToolError: a name is invalid or reserved.
     """
-    with contextlib.ExitStack() as opening, _told_as_tool_errors():
+    with contextlib.ExitStack() as opening, _as_tool_errors():
         identity = _identity(agent, list, project, read_only=read_only)
         store = opening.enter_context(opened_store(paths.database(db), read_only=read_only))
         session = session_for(identity, store, TABLE, stays=True)
@@ -68,10 +71,10 @@ def open_state(
 
 
 def _identity(agent: str, list: str | None, of_project: str | None, *, read_only: bool) -> Identity:
-    """Who speaks.
+    """Return the identity of a state.
 
     Raises:
-        InvalidRequest: a name is none, or reserved.
+        InvalidRequest: a name is invalid or reserved.
     """
     requests.name("agent", agent)
     requests.agent_name(agent)
@@ -80,8 +83,12 @@ def _identity(agent: str, list: str | None, of_project: str | None, *, read_only
 
 
 @contextlib.contextmanager
-def _told_as_tool_errors() -> Iterator[None]:
-    """Raise refusals as the exception that the clients of the channel raise, too."""
+def _as_tool_errors() -> Iterator[None]:
+    """Raise refusals as `ToolError`, as the clients of the channel do.
+
+    Raises:
+        ToolError: the block raised a `Refusal`.
+    """
     try:
         yield
     except Refusal as refusal:
@@ -89,16 +96,16 @@ def _told_as_tool_errors() -> Iterator[None]:
 
 
 class State:
-    """The tasks of a database, for one agent; used by the thread that opened it.
+    """The tasks of a database, for one agent, to be used in the thread that opened it.
 
-    Every method raises `ToolError` where it is refused: nothing was written then.
+    Every method raises `ToolError` if it is refused, and has then written nothing.
 
     Attributes:
         tools: each tool as a method with typed arguments: `state.tools.tasklist_add_task(name="Build")`.
     """
 
     def __init__(self, session: Session, on_message: Callable[[str], None], opening: contextlib.ExitStack) -> None:
-        """`opening` is what ends with the state; use `open_state`."""
+        """Use `open_state`. `opening` is closed with the state."""
         self._session = session
         self._db = session.store.db
         self._on_message = on_message
@@ -111,21 +118,21 @@ class State:
 
     @property
     def seq(self) -> int:
-        """The number of the newest change; it grows with each one, whoever makes it."""
+        """The number of the newest change; every change by anybody increases it."""
         with self._in_use():
             return journal.newest(self._db)
 
     def lists(self) -> list[ListObject]:
-        """Return every list and plan, oldest first."""
+        """Return all lists and plans, oldest first."""
         with self._in_use():
             return [_list_object(home) for home in queries.lists(self._db)]
 
     def tasks(self, list: str | None = None, statuses: Sequence[Status] = ()) -> list[TaskObject]:
-        """Return the tasks of a list or plan in their order; without one those of the list that the state is bound to.
+        """Return the tasks of a list or plan in order.
 
         Args:
-            list: the handle of a list; without any, and with no list that the state is bound to: those of every list.
-            statuses: these alone, where any are named.
+            list: the handle of the list; None: the list of the state, or every list if it has none.
+            statuses: only tasks with these; empty: all.
         """
         with self._in_use():
             for status in statuses:
@@ -138,11 +145,13 @@ class State:
                 return [task for text in texts for task in msgspec.json.decode(f"[{text}]")]
 
     def task(self, reference: str) -> TaskObject:
-        """Return a task by its uid, the first 6 or more characters of it, or `#N` (its number in its list)."""
+        """Return the task with a uid, with 6 or more of its first characters, or with the number `#N` in its list."""
         return cast(TaskObject, self.call("control:task", {"uid": reference}))
 
     def changes(self, since: int, task: str | None = None) -> Iterator[Event]:
-        """Yield the changes after a `seq`, oldest first, up to the newest; of one task where its uid is given."""
+        """Yield the changes after a `seq`, oldest first, up to the newest; with `task` only those of the task with that
+        uid.
+        """
         next_since: int | None = since
         while next_since is not None:
             page = self.call("control:history", {"since": next_since, "limit": _PAGE, "task": task})
@@ -152,7 +161,7 @@ class State:
     # Writing
 
     def call(self, tool: str, arguments: Mapping[str, Any] | None = None, /, **envelope: Any) -> Any:
-        """Call a tool by its name, and return its result; a change is durable when this returns.
+        """Call a tool by its name; return its result. A change is durable when this returns.
 
         `envelope`: `if_version`, `idempotency_key`, `thoughts` and the like (docs: protocol, section 2).
         """
@@ -162,26 +171,27 @@ class State:
         return result(reply, self._on_message)
 
     def commit(self, *calls: Call, **envelope: Any) -> list[Any]:
-        """Make several calls as one change, whole or not at all; return their results.
-
-        Where one is refused, `failed` in the error's data is its index.
+        """Make several calls as one change, all or none; return their results.
 
         `state.commit(("tasklist:add_task", {"name": "Build"}), ("tasklist:add_task", {"name": "Ship"}))`
+
+        Raises:
+            ToolError: a call was refused; `failed` in its data is the call's index.
         """
         batch = _as_json([{"tool": tool, "arguments": arguments, **envelope} for tool, arguments in calls])
         with self._in_use():
             (line,) = self._session.answer([batch])
-        told = msgspec.json.decode(line)
-        replies = told if isinstance(told, list) else [told]
+        answer = msgspec.json.decode(line)
+        replies = answer if isinstance(answer, list) else [answer]
         for at, reply in enumerate(replies):
-            # The others of a refused batch are refused because of one of them.
+            # Find the call that was refused itself; the others name it in `failed`.
             if not reply["ok"] and "failed" not in reply["error"]["data"]:
                 reply["error"]["data"]["failed"] = at
                 result(reply, self._on_message)
         return [result(reply, self._on_message) for reply in replies]
 
     def close(self) -> None:
-        """Close the database; the agent is there no longer."""
+        """Close the database; the agent is no longer present."""
         self._is_closed = True
         self._opening.close()
 
@@ -197,7 +207,7 @@ class State:
             raise RuntimeError("this state is closed: open another by open_state()")
         if threading.get_ident() != self._thread:
             raise RuntimeError("this state was opened by another thread: open one in each thread")
-        with _told_as_tool_errors(), storage_errors(self._db.path, reading=True):
+        with _as_tool_errors(), storage_errors(self._db.path, reading=True):
             yield
 
 
@@ -223,13 +233,13 @@ def _list_object(home: TaskList) -> ListObject:
 
 
 def _as_json(value: Any) -> Any:
-    """What is given as JSON would have it, by the rules of the channel.
+    """Return a value as its JSON is parsed, by the rules of the channel.
 
     Raises:
         ToolError: it cannot be written as JSON.
     """
     try:
-        with _told_as_tool_errors():
+        with _as_tool_errors():
             return strict_json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError("parse_error", f"this cannot be written as JSON: {error}", {}) from None

@@ -1,1 +1,1 @@
-"""The screen in a browser: a page, and for each tab a process that draws the screen."""
+"""Serves the screen to a browser: a page, and a process for each tab that draws the screen."""

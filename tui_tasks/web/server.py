@@ -1,7 +1,7 @@
-"""The page, and what keeps it to the one who was given its address.
+"""The web server for the page, restricted to whoever was given its address.
 
-The address holds a token: whoever has it sees the screen. No cookie is set, which other servers of this machine would
-be sent, too. The page is served to this machine alone.
+The address contains a token: whoever has it sees the screen. No cookie is set, as it would be sent to other servers on
+this machine, too. The server listens on the loopback interface only.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.settings.remote_access import LOOPBACK
 from tui_tasks.web.tab import STOP_SECONDS, Tab
 
-MOST_TABS: Final = 20
+MAX_TABS: Final = 20
 _HOST: Final = "127.0.0.1"
 _TOKEN_BYTES: Final = 32
 _STATIC: Final = Path(textual_serve.__file__).parent / "static"
-# Seconds until a browser that is gone without a word is noticed.
+# Seconds between pings, by which a browser that is gone is noticed.
 _HEARTBEAT: Final = 15.0
 _TABS: Final = web.AppKey("tabs", set[Any])
 _STOPPING: Final = web.AppKey("stopping", set[Any])
 
-# A page loads nothing of elsewhere and runs no script but its own. As it may open no windows, an address that an agent
-# has written cannot be followed by a click that was meant for its row.
+# The page loads nothing from other servers and runs no other scripts. As it may open no windows, a click on a row
+# cannot open an address that an agent wrote into it.
 _POLICY: Final = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
-        "style-src 'self' 'unsafe-inline'",  # the terminal sets colours and sizes so
+        "style-src 'self' 'unsafe-inline'",  # the terminal widget sets inline styles
         "font-src 'self'",
         "img-src data:",
         "connect-src 'self'",
@@ -63,43 +63,43 @@ _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def application(command: Sequence[str], token: str) -> web.Application:
-    """All that is served: below the token the page, what it loads and its websocket; nothing elsewhere.
+    """Return the application. Below the token it serves the page, its files and its websocket; nothing elsewhere.
 
-    `command` draws the screen of a tab.
+    `command` is the argv of the process that draws the screen of a tab.
     """
 
     async def index(request: web.Request) -> web.Response:
-        shown = _own("page.html").replace("{websocket}", f"ws://{request.host}/{token}/ws")
-        return web.Response(text=shown, content_type="text/html")
+        page = _resource("page.html").replace("{websocket}", f"ws://{request.host}/{token}/ws")
+        return web.Response(text=page, content_type="text/html")
 
     async def style(request: web.Request) -> web.Response:
-        return web.Response(text=_own("page.css"), content_type="text/css")
+        return web.Response(text=_resource("page.css"), content_type="text/css")
 
     async def script(request: web.Request) -> web.Response:
-        return web.Response(text=_own("page.js"), content_type="text/javascript")
+        return web.Response(text=_resource("page.js"), content_type="text/javascript")
 
     async def websocket(request: web.Request) -> web.StreamResponse:
         tabs = request.app[_TABS]
-        if len(tabs) >= MOST_TABS:
-            raise web.HTTPServiceUnavailable(text=f"{MOST_TABS} tabs are open: close one of them\n")
+        if len(tabs) >= MAX_TABS:
+            raise web.HTTPServiceUnavailable(text=f"{MAX_TABS} tabs are open: close one of them\n")
         try:
             width, height = (int(request.query.get(name, "80")) for name in ("width", "height"))
         except ValueError:
             raise web.HTTPBadRequest(text="width and height are numbers\n") from None
-        opened = web.WebSocketResponse(heartbeat=_HEARTBEAT)
-        tabs.add(opened)
-        drawn = Tab(command, opened)
+        socket_ = web.WebSocketResponse(heartbeat=_HEARTBEAT)
+        tabs.add(socket_)
+        tab = Tab(command, socket_)
         try:
-            await opened.prepare(request)
-            await drawn.serve(width, height)
+            await socket_.prepare(request)
+            await tab.serve(width, height)
         finally:
-            tabs.discard(opened)
-            # This is cancelled where the browser is gone without a word: the process must end all the same.
-            stopping = asyncio.ensure_future(drawn.stop())
+            tabs.discard(socket_)
+            # The handler is cancelled if the browser vanishes; the process must end all the same.
+            stopping = asyncio.ensure_future(tab.stop())
             request.app[_STOPPING].add(stopping)
             stopping.add_done_callback(request.app[_STOPPING].discard)
             await asyncio.shield(stopping)
-        return opened
+        return socket_
 
     @web.middleware
     async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
@@ -124,28 +124,28 @@ def application(command: Sequence[str], token: str) -> web.Application:
     return app
 
 
-def _own(name: str) -> str:
+def _resource(name: str) -> str:
     return importlib.resources.files("tui_tasks.web").joinpath(name).read_text(encoding="utf-8")
 
 
 def refuse_others(request: web.Request, token: str) -> None:
-    """Refuse a request that does not come from a page of this server, or has not the token.
+    """Refuse a request that does not come from a page of this server, or lacks the token.
 
     Raises:
-        HTTPMisdirectedRequest: it was sent to another name, which a page elsewhere may have made lead here.
-        HTTPForbidden: it comes from a page elsewhere, or without the token.
+        HTTPMisdirectedRequest: it was sent to another host name, which may be DNS rebinding.
+        HTTPForbidden: its origin is another site, or the token is missing.
     """
-    if _name(f"//{request.host}") not in LOOPBACK:
+    if _hostname(f"//{request.host}") not in LOOPBACK:
         raise web.HTTPMisdirectedRequest(text="this server goes by localhost alone\n")
     origin = request.headers.get("Origin")
-    if origin is not None and _name(origin) not in LOOPBACK:
+    if origin is not None and _hostname(origin) not in LOOPBACK:
         raise web.HTTPForbidden(text="a page elsewhere may not look in here\n")
-    shown = request.path.split("/")[1]
-    if not hmac.compare_digest(shown.encode(), token.encode()):
+    given = request.path.split("/")[1]
+    if not hmac.compare_digest(given.encode(), token.encode()):
         raise web.HTTPForbidden(text="this address lacks the token: open the one that tui-tasks web has printed\n")
 
 
-def _name(address: str) -> str | None:
+def _hostname(address: str) -> str | None:
     try:
         return urlsplit(address).hostname
     except ValueError:
@@ -168,10 +168,10 @@ async def _stop_screens(app: web.Application) -> None:
 
 
 def run(command: Sequence[str], port: int, listening: Callable[[str], None]) -> None:
-    """Serve until a signal ends it; `listening` is told the address.
+    """Serve until a signal ends it; `listening` is called with the address.
 
     Raises:
-        DatabaseRefused: nobody can listen there.
+        DatabaseRefused: the port cannot be bound.
     """
     try:
         bound = socket.create_server((_HOST, port))

@@ -1,4 +1,4 @@
-"""A tab of a browser: the process that draws the screen for it, and what is said between them."""
+"""A browser's tab: the process that draws the screen for it, and the messages between the two."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-# Cells. A browser's window is never larger, and the screen holds every cell in memory.
-_MOST_CELLS: Final = 1_000
-# Seconds that the process has to end once its tab is closed.
+# The most columns or rows. No browser's window is larger, and the screen keeps every cell in memory.
+_MAX_CELLS: Final = 1_000
+# Seconds within which the process must end after its tab is closed.
 STOP_SECONDS: Final = 5.0
 
 
 class Tab(AppService):
-    """One tab. It ends with its process, and its process with it."""
+    """A tab and its process; each ends with the other."""
 
     def __init__(self, command: Sequence[str], socket: web.WebSocketResponse) -> None:
-        """`command` is the program that draws the screen, as an argv."""
+        """`command` is the argv of the process that draws the screen."""
         super().__init__(
             "",
             write_bytes=self._send_bytes,
@@ -35,14 +35,14 @@ class Tab(AppService):
         self._socket = socket
 
     async def serve(self, width: int, height: int) -> None:
-        """Show the screen in the tab until it is closed, or the screen left; `stop` must follow."""
+        """Show the screen until the tab is closed or the process ends; `stop` must follow."""
         await self.start(_cells(width), _cells(height))
         async for message in self._socket:
             if message.type == web.WSMsgType.TEXT:
-                await self._take(message.data)
+                await self._handle(message.data)
 
-    async def _take(self, text: str) -> None:
-        """Pass on what the page sends; what is none of its messages is passed over."""
+    async def _handle(self, text: str) -> None:
+        """Handle a message of the page; other texts are ignored."""
         try:
             match json.loads(text):
                 case ["stdin", str(typed)]:
@@ -57,17 +57,19 @@ class Tab(AppService):
             pass
 
     async def run(self) -> None:
-        """Pass on what the process draws, to its end."""
+        """Forward what the process draws, until it ends."""
         await super().run()
         await self._close()
 
     async def on_meta(self, data: bytes) -> None:
-        """End with the screen. Nothing else that it may ask of a page is done: it opens no pages and sends no files."""
+        """Close the tab when the process ends. Other requests of the process, to open pages or send files, are
+        ignored.
+        """
         if json.loads(data).get("type") == "exit":
             await self._close()
 
     async def stop(self) -> None:
-        """End the process; one that does not end by itself is killed."""
+        """End the process; it is killed if it does not end in time."""
         process, reading = self._process, self._task
         if process is None or reading is None:
             return
@@ -81,7 +83,7 @@ class Tab(AppService):
         await reading
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
-        # Not in the terminal's process group: Ctrl+C there ends the server, which ends the tabs in order.
+        # A session of its own, so that Ctrl+C reaches the server only, which then ends the tabs in order.
         self._process = process = await asyncio.create_subprocess_exec(
             *self._argv,
             stdin=PIPE,
@@ -90,7 +92,7 @@ class Tab(AppService):
             start_new_session=True,
         )
         self._stdin = process.stdin
-        # What it logs stands where the server's log does; AppService would hold it back and print it.
+        # The process writes its log to the server's standard error; AppService would collect and print it.
         process.stderr = asyncio.StreamReader()
         process.stderr.feed_eof()
         return process
@@ -98,7 +100,7 @@ class Tab(AppService):
     async def _close(self) -> None:
         await self._socket.close()
 
-    # What is drawn for a tab that is closed goes nowhere: the process could not end if nobody read it.
+    # Output for a closed tab is read and discarded, as the process could not end if nobody read it.
 
     async def _send_bytes(self, data: bytes) -> None:
         with contextlib.suppress(ConnectionError, RuntimeError):
@@ -109,10 +111,10 @@ class Tab(AppService):
             await self._socket.send_str(text)
 
 
-def _cells(given: Any) -> int:
-    """A width or height as a page sends it, within what a screen may be.
+def _cells(value: Any) -> int:
+    """Return a width or height from the page, limited to what a screen may have.
 
     Raises:
         ValueError, TypeError, OverflowError: it is no number.
     """
-    return max(1, min(int(given), _MOST_CELLS))
+    return max(1, min(int(value), _MAX_CELLS))
