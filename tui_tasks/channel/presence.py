@@ -1,14 +1,19 @@
-"""Records which agents are connected through this process, as long as it lives (docs: protocol, section 10)."""
+"""Records which agents are connected through this process, as long as it lives (docs: protocol, section 10).
+
+`connections` is imported where it is used: short commands record nothing."""
 
 from __future__ import annotations
 
 import contextlib
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from tui_tasks.core import connections, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
+
+if TYPE_CHECKING:
+    from tui_tasks.core.operations.sessions import Process
 
 
 class Presence:
@@ -28,6 +33,7 @@ class Presence:
     def process(self) -> Process:
         """The identity of this process."""
         # Imported on first use: the import is slow, and few requests need it.
+        from tui_tasks.core.operations.sessions import Process
         from tui_tasks.runner.process import processes
 
         return Process(*processes.identity())
@@ -37,6 +43,8 @@ class Presence:
         new = agents - self._names - vocab.RESERVED_AGENTS
         if not new or not self._stays:
             return
+        from tui_tasks.core import connections
+
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             for agent in sorted(new):
                 connections.begin(self._store.db, agent, self.process, now, self._project)
@@ -44,6 +52,8 @@ class Presence:
 
     def record_asker(self, ask: str) -> None:
         """Record that this process waits for the answer of an ask, within the transaction that opened it."""
+        from tui_tasks.core import connections
+
         connections.put_asker(self._store.db, ask, self.process)
 
     def forget_asker(self, ask: str) -> None:
@@ -52,6 +62,8 @@ class Presence:
         Raises:
             StorageFailed: it is recorded another time.
         """
+        from tui_tasks.core import connections
+
         with self._store.db.transaction(write=True):
             connections.drop_asker(self._store.db, ask)
 
@@ -60,6 +72,8 @@ class Presence:
         names, self._names = self._names, set()
         if not names:
             return
+        from tui_tasks.core import connections
+
         with contextlib.suppress(StorageFailed), self._store.db.transaction(write=True):
             for agent in sorted(names):
                 connections.end(self._store.db, agent, self.process, now)

@@ -1,4 +1,4 @@
-"""Printing JSON."""
+"""Printing the results of commands."""
 
 from __future__ import annotations
 
@@ -16,3 +16,11 @@ def print_json(value: Any, indent: int | None = None) -> None:
     """
     told = {"schema_version": SCHEMA_VERSION, **value} if isinstance(value, dict) else value
     print(json_text.shown(told, indent))
+
+
+def print_result(text: str, value: Any, *, as_json: bool) -> None:
+    """Print the result of a command: the text, or the value as JSON."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)

@@ -73,7 +73,7 @@ _ALIKE: Final = {
 _LETTERS: Final = str.maketrans({char: letter for letter, chars in _ALIKE.items() for char in chars})
 _ASCII: Final = str.maketrans("I1|0", "lllo")
 # Unicode names of Latin letters: `LATIN LETTER SMALL CAPITAL H`, `LATIN SMALL LETTER H WITH STROKE`.
-_LATIN: Final = re.compile(r"LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?(?: SCRIPT)? ([A-Z])(?: WITH .+)?")
+_LATIN: Final = r"LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?(?: SCRIPT)? ([A-Z])(?: WITH .+)?"
 # Printable characters without a visible shape.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _IS_ACTOR: Final = Statement(J.select(J.seq).where(J.actor == slot("actor")).limit(1))
@@ -107,7 +107,7 @@ _UNSEEN: Final = frozenset({"Cc", "Co", "Cn", "Mn", "Me"})
 def _letter(char: str) -> str:
     if char.isascii():
         return char
-    found = _LATIN.fullmatch(unicodedata.name(char, ""))
+    found = re.fullmatch(_LATIN, unicodedata.name(char, ""))
     return char if found is None else found[1].lower()
 
 

@@ -17,7 +17,7 @@ from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.core.store import Reading, Transaction
-from tui_tasks.dialects.requests.arguments import Arguments, task_arguments
+from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.identity import Identity, own_list
 
 A = TypeVar("A", bound=Arguments)
@@ -175,9 +175,8 @@ class Tool(msgspec.Struct, frozen=True):
     same_as: tuple[str, str] | None = None
     # Whether a call with these arguments is written in steps, because it may be long and others must be able to write.
     in_steps: Callable[[Any], bool] = lambda _: False
-    # The names of its arguments, and of those that name a task.
+    # The names of its arguments.
     argument_names: frozenset[str] = frozenset()
-    task_arguments: tuple[str, ...] = ()
 
 
 class Table:
@@ -231,7 +230,6 @@ class Table:
                 in_steps=in_steps if callable(in_steps) else lambda _: bool(in_steps),
                 same_as=same_as,
                 argument_names=frozenset(arguments.__struct_fields__),
-                task_arguments=task_arguments(arguments),
             )
             return handler
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 FILE: Final = ".tui-tasks.toml"
 _MOST_BYTES: Final = 64 * 1024
-_NAME: Final = re.compile(r"[^\W_][\w.-]{0,63}")
-_REMOTE: Final = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
+_NAME: Final = r"[^\W_][\w.-]{0,63}"
+_REMOTE: Final = r"(?m)^\s*url\s*=\s*(\S+)"
 
 
 class ProjectRefused(InvalidRequest):
@@ -31,7 +31,7 @@ def checked(name: str) -> str:
     Raises:
         ProjectRefused: it is none: 1 to 64 letters, digits, `.`, `-` and `_`, of which the first is a letter or digit.
     """
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise ProjectRefused(
             f"no project can be called {name[:64]!r}: up to 64 letters, digits, dots, - and _, beginning with a letter "
             "or digit"
@@ -113,7 +113,7 @@ def _remotes(tree: Path) -> Iterator[str]:
         text = (tree / ".git" / "config").read_bytes()[:_MOST_BYTES].decode(errors="replace")
     except OSError:  # a linked work tree, whose `.git` is a file
         return
-    for url in _REMOTE.findall(text):
+    for url in re.findall(_REMOTE, text):
         yield re.split(r"[/:]", url.rstrip("/").removesuffix(".git"))[-1]
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 from typing import Final
 
-import humanize
-
 SECOND: Final = 1_000_000
 MINUTE: Final = 60 * SECOND
 HOUR: Final = 60 * MINUTE
@@ -100,11 +98,13 @@ def _local(then_us: int, zone: tzinfo | None) -> datetime | None:
 
 def count(number: int, noun: str, plural: str = "") -> str:
     """Return a number with its noun: `1 task`, `9 tasks`, `1,000,000 tasks`."""
-    return f"{humanize.intcomma(number)} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def size(number_of_bytes: int) -> str:
     """Return a number of bytes for a person: `1.4 MB`."""
+    import humanize  # only here: every command imports this module
+
     return humanize.naturalsize(number_of_bytes)
 
 

@@ -13,7 +13,7 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
-from tui_tasks.cli.tasks import task_filter, tasks
+from tui_tasks.cli.tasks import changes, reading, task_filter, task_lookup
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
@@ -64,7 +64,7 @@ def task(store: Store, name: str) -> Task:
 
 def add(shell: Session, *each: str) -> None:
     for words in each:
-        tasks.add(shell, words, "", as_json=False)
+        changes.add(shell, words, "", as_json=False)
 
 
 # What they take
@@ -73,7 +73,7 @@ def add(shell: Session, *each: str) -> None:
 def test_what_is_added_is_read_as_quick_add_reads_it(shell: Session, told) -> None:
     add(shell, "one", "two")
     told_of = task(shell.store, "one").uid
-    tasks.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
+    changes.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
     made = task(shell.store, "Rotate API keys")
     assert (made.tags, made.priority, made.agent, made.depends_on) == (("infra",), 2, "claude-2", (told_of,))
     assert made.description == "All of them"
@@ -90,17 +90,17 @@ def test_signs_behind_a_backslash_are_plain_text(shell: Session) -> None:
 )
 def test_words_that_mean_nothing_are_refused_and_nothing_is_made(shell: Session, words: str, why: str) -> None:
     with pytest.raises(Refusal, match=why):
-        tasks.add(shell, words, "", as_json=False)
+        changes.add(shell, words, "", as_json=False)
     assert journal.latest(shell.store.db, 1) == []
 
 
 @pytest.mark.parametrize("reference", ["2", "#2"])
 def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference: str, capsys) -> None:
     add(shell, "one", "two", "three")
-    tasks.set_status(shell, [reference], "done", "", as_json=False)
+    changes.set_status(shell, [reference], "done", "", as_json=False)
     assert task(shell.store, "two").status == "done"
     capsys.readouterr()
-    tasks.ls(shell, ["done"], ascii_only=False)
+    reading.ls(shell, ["done"], ascii_only=False)
     assert capsys.readouterr().out.split()[2] == "2"
 
 
@@ -108,11 +108,11 @@ def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list
     add(shell, "one", "two")
     add(in_list(shell, "other"), "elsewhere")
     with pytest.raises(Conflict, match="--list") as refused:
-        tasks.set_status(shell, ["1"], "done", "", as_json=False)
+        changes.set_status(shell, ["1"], "done", "", as_json=False)
     for part in ("tasklist", "one", "other", "elsewhere"):
         assert part in refused.value.message
-    tasks.set_status(in_list(shell, "other"), ["#1"], "done", "", as_json=False)
-    tasks.set_status(shell, ["#2"], "done", "", as_json=False)
+    changes.set_status(in_list(shell, "other"), ["#1"], "done", "", as_json=False)
+    changes.set_status(shell, ["#2"], "done", "", as_json=False)
     assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["pending", "done", "done"]
 
 
@@ -120,24 +120,24 @@ def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list
 def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) -> None:
     add(shell, "one", "two")
     with pytest.raises(NotFound):
-        tasks.set_status(shell, [reference], "done", "", as_json=False)
+        changes.set_status(shell, [reference], "done", "", as_json=False)
 
 
 def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number(store: Store, shell: Session) -> None:
     store._uids = iter(f"12345678-0000-4000-8000-{at:012x}" for at in range(9))
     add(shell, "one")
     for reference in ("123456", "12345678"):
-        assert tasks.find_task(shell, reference).name == "one"
+        assert task_lookup.find_task(shell, reference).name == "one"
     with pytest.raises(NotFound):
-        tasks.find_task(shell, "12345")
+        task_lookup.find_task(shell, "12345")
     with pytest.raises(NotFound):
-        tasks.find_task(shell, "#123456")
+        task_lookup.find_task(shell, "#123456")
 
 
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
     (plan,) = shell.store.commit(CreatePlan("Release"), actor="bob", now=1)
     shell.store.commit(AddTask("step", plan.uid), actor="bob", now=1)
-    tasks.set_status(shell, ["1"], "done", "", as_json=False)
+    changes.set_status(shell, ["1"], "done", "", as_json=False)
     assert task(shell.store, "step").status == "done"
 
 
@@ -147,44 +147,44 @@ def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
 @pytest.mark.parametrize("status", ["in_progress", "done", "failed", "skipped"])
 def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: str) -> None:
     add(shell, "one")
-    tasks.set_status(shell, ["1"], status, " no time ", as_json=False)
+    changes.set_status(shell, ["1"], status, " no time ", as_json=False)
     made = task(shell.store, "one")
     assert made.status == status
     assert [(entry.agent, entry.message) for entry in queries.logs(shell.store.db, made.uid)] == [("shell", "no time")]
-    tasks.undo(shell, as_json=False)
+    changes.undo(shell, as_json=False)
     assert task(shell.store, "one").status == "pending"
     assert queries.logs(shell.store.db, made.uid) == []
 
 
 def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, told) -> None:
     add(shell, *"abc")
-    tasks.set_status(shell, ["1", "#3", "1"], "done", "", as_json=False)
+    changes.set_status(shell, ["1", "#3", "1"], "done", "", as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["done", "pending", "done"]
-    tasks.undo(shell, as_json=False)
+    changes.undo(shell, as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["pending"] * 3
     with pytest.raises(NotFound):
-        tasks.delete(shell, ["1", "9"], as_json=False)
+        changes.delete(shell, ["1", "9"], as_json=False)
     assert names(shell.store) == [*"abc"]
     with pytest.raises(Refusal, match="in progress"):
-        tasks.set_status(shell, ["1", "2"], "in_progress", "", as_json=False)
+        changes.set_status(shell, ["1", "2"], "in_progress", "", as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["pending"] * 3
-    tasks.delete(shell, ["1", "2"], as_json=False)
+    changes.delete(shell, ["1", "2"], as_json=False)
     assert names(shell.store) == ["c"]
-    tasks.undo(shell, as_json=False)
+    changes.undo(shell, as_json=False)
     assert names(shell.store) == [*"abc"]
 
 
 def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
     add(shell, "one", "two #a !high @bob")
-    tasks.edit(shell, "2", "#b after #1", tasks.Edit(), as_json=False)
+    changes.edit(shell, "2", "#b after #1", changes.Edit(), as_json=False)
     made = task(shell.store, "two")
     assert (made.tags, made.priority, made.agent) == (("a", "b"), 2, "bob")
     assert made.depends_on == (task(shell.store, "one").uid,)
-    tasks.edit(shell, "2", "Two, anew !low", tasks.Edit("in full"), as_json=False)
+    changes.edit(shell, "2", "Two, anew !low", changes.Edit("in full"), as_json=False)
     made = task(shell.store, "Two, anew")
     assert (made.tags, made.priority, made.description) == (("a", "b"), 4, "in full")
     with pytest.raises(InvalidArgument, match="say what to change"):
-        tasks.edit(shell, "2", "", tasks.Edit(), as_json=False)
+        changes.edit(shell, "2", "", changes.Edit(), as_json=False)
 
 
 @pytest.mark.parametrize(
@@ -193,45 +193,45 @@ def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
 )
 def test_a_task_that_is_moved_has_the_number_that_was_named(shell: Session, moved: str, place: int, after: str) -> None:
     add(shell, *"abcd")
-    tasks.move(shell, moved, place, {}, as_json=False)
+    changes.move(shell, moved, place, {}, as_json=False)
     assert "".join(names(shell.store)) == after
 
 
 def test_a_task_is_moved_beside_another_or_to_another_list(shell: Session) -> None:
     add(shell, *"abc")
-    tasks.move(shell, "3", None, {"before": "#1"}, as_json=False)
+    changes.move(shell, "3", None, {"before": "#1"}, as_json=False)
     assert names(shell.store) == ["c", "a", "b"]
-    tasks.move(shell, "1", None, {"after": "2"}, as_json=False)
+    changes.move(shell, "1", None, {"after": "2"}, as_json=False)
     assert names(shell.store) == ["a", "c", "b"]
     shell.store.commit(EnsureList("other", "task"), actor="bob", now=1)
-    tasks.move(shell, "1", None, {"list": "other"}, as_json=False)
+    changes.move(shell, "1", None, {"list": "other"}, as_json=False)
     assert (names(shell.store), names(shell.store, "other")) == (["c", "b"], ["a"])
     with pytest.raises(Refusal, match="no list nowhere"):
-        tasks.move(shell, "2", None, {"list": "nowhere"}, as_json=False)
+        changes.move(shell, "2", None, {"list": "nowhere"}, as_json=False)
     with pytest.raises(NotFound, match="#9"):
-        tasks.move(shell, "2", 9, {}, as_json=False)
+        changes.move(shell, "2", 9, {}, as_json=False)
 
 
 def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: Session, capsys) -> None:
     add(shell, "one", "two")
-    tasks.delete(shell, ["1"], as_json=False)
+    changes.delete(shell, ["1"], as_json=False)
     assert names(shell.store) == ["two"]
     capsys.readouterr()
-    tasks.undo(shell, as_json=False)
+    changes.undo(shell, as_json=False)
     assert capsys.readouterr().out == "taken back: task deleted  one\n"
     assert names(shell.store) == ["one", "two"]
 
 
 def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
     add(shell, "one")
-    tasks.undo(shell, as_json=False)
+    changes.undo(shell, as_json=False)
     assert names(shell.store) == []
     capsys.readouterr()
-    tasks.redo(shell, as_json=False)
+    changes.redo(shell, as_json=False)
     assert capsys.readouterr().out == "done again: one\n"
     assert names(shell.store) == ["one"]
     with pytest.raises(Refusal, match="no undo"):
-        tasks.redo(shell, as_json=False)
+        changes.redo(shell, as_json=False)
 
 
 @pytest.mark.parametrize(
@@ -250,12 +250,12 @@ def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
 def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, words: str, listed: list[str]) -> None:
     add(shell, "one #a", "two")
     add(in_list(shell, "other"), "three #a")
-    tasks.set_status(shell, ["2"], "done", "", as_json=False)
+    changes.set_status(shell, ["2"], "done", "", as_json=False)
     wanted = task_filter.filter_of(words, shell.clock())
     capsys.readouterr()
-    tasks.ls(shell, [], wanted, ascii_only=False)
+    reading.ls(shell, [], wanted, ascii_only=False)
     assert [" ".join(line.split()[2:4]) for line in capsys.readouterr().out.splitlines()] == listed
-    tasks.ls_json(shell, [], wanted)
+    reading.ls_json(shell, [], wanted)
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [each.split()[1] for each in listed]
 
 
@@ -278,13 +278,13 @@ def test_in_a_project_ls_and_ls_json_list_the_same_tasks(tmp_path: Path, capsys)
 
 
 def test_each_prints_the_task_as_json(shell: Session, told) -> None:
-    tasks.add(shell, "one #a", "", as_json=True)
+    changes.add(shell, "one #a", "", as_json=True)
     uid = told()["uid"]
     for verb in (
-        lambda: tasks.set_status(shell, ["1"], "in_progress", "", as_json=True),
-        lambda: tasks.edit(shell, "1", "!high", tasks.Edit(), as_json=True),
-        lambda: tasks.move(shell, "1", 1, {}, as_json=True),
-        lambda: tasks.delete(shell, ["1"], as_json=True),
+        lambda: changes.set_status(shell, ["1"], "in_progress", "", as_json=True),
+        lambda: changes.edit(shell, "1", "!high", changes.Edit(), as_json=True),
+        lambda: changes.move(shell, "1", 1, {}, as_json=True),
+        lambda: changes.delete(shell, ["1"], as_json=True),
     ):
         verb()
         held = told()
@@ -296,7 +296,7 @@ def test_each_prints_the_task_as_json(shell: Session, told) -> None:
 
 def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) -> None:
     add(shell, "one")
-    tasks.set_status(shell, ["1"], "in_progress", "", as_json=False)
+    changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
     assert overview.speakers(db) == []
@@ -306,12 +306,12 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
     add(shell, "one", "two")
-    tasks.set_status(shell, ["1"], "failed", "no time", as_json=False)
-    tasks.move(shell, "1", 2, {}, as_json=False)
-    tasks.delete(shell, ["#1"], as_json=False)
+    changes.set_status(shell, ["1"], "failed", "no time", as_json=False)
+    changes.move(shell, "1", 2, {}, as_json=False)
+    changes.delete(shell, ["#1"], as_json=False)
     store = shell.store
-    changes = sorted({entry.change for entry in journal.latest(store.db, 99)})
-    for change in reversed(changes):
+    made = sorted({entry.change for entry in journal.latest(store.db, 99)})
+    for change in reversed(made):
         store.commit(Undo(change), actor="human", now=clock())
     assert names(store) == []
     assert {entry.actor for entry in journal.latest(store.db, 5)} == {"human"}
@@ -320,19 +320,19 @@ def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clo
 def test_the_shell_takes_back_its_own_changes_alone(shell: Session, clock: Clock) -> None:
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("tasklist:add_task", name="two")
-    tasks.undo(shell, as_json=False)
+    changes.undo(shell, as_json=False)
     assert names(shell.store) == ["two"]
     with pytest.raises(Refusal, match="no change to undo"):
-        tasks.undo(shell, as_json=False)
+        changes.undo(shell, as_json=False)
 
 
 def test_the_shell_has_no_more_rights_than_an_agent(shell: Session, clock: Clock) -> None:
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("control:claim")
     for verb in (
-        lambda: tasks.set_status(shell, ["1"], "done", "", as_json=False),
-        lambda: tasks.delete(shell, ["1"], as_json=False),
-        lambda: tasks.edit(shell, "1", "mine", tasks.Edit(), as_json=False),
+        lambda: changes.set_status(shell, ["1"], "done", "", as_json=False),
+        lambda: changes.delete(shell, ["1"], as_json=False),
+        lambda: changes.edit(shell, "1", "mine", changes.Edit(), as_json=False),
     ):
         with pytest.raises(Refusal, match="bob has claimed"):
             verb()
@@ -342,7 +342,7 @@ def test_an_agent_that_is_paused_is_paused_in_the_shell_too(shell: Session, cloc
     shell.store.commit(PauseAgent("bob", "lunch"), actor="human", now=1)
     paused = Session(shell.store, SHELL, Identity("bob"), clock)
     with pytest.raises(Refusal, match="lunch"):
-        tasks.add(paused, "one", "", as_json=False)
+        changes.add(paused, "one", "", as_json=False)
 
 
 @pytest.mark.parametrize("name", ["shell", "Shell", " shell ", "ѕhell"])
@@ -353,18 +353,18 @@ def test_no_agent_speaks_as_the_shell(talk: Talk, name: str) -> None:
 
 
 def test_a_task_is_linked_to_its_work_and_unlinked_again(shell: Session, store: Store, told) -> None:
-    tasks.add(shell, "Phone links:branch:phone", "", as_json=False)
+    changes.add(shell, "Phone links:branch:phone", "", as_json=False)
     branch = {"kind": "branch", "target": "phone"}
     assert task(store, "Phone").links == (branch,)
     told_of = {"remove": False, "as_json": False}
-    tasks.link(shell, "1", ["1f2e3d4", "file:a b.py"], **told_of)
+    changes.link(shell, "1", ["1f2e3d4", "file:a b.py"], **told_of)
     assert [link["kind"] for link in task(store, "Phone").links] == ["branch", "commit", "file"]
-    tasks.link(shell, "1", ["commit:1f2e3d4"], remove=True, as_json=False)
-    tasks.edit(shell, "1", "links:file:c", tasks.Edit(), as_json=False)
+    changes.link(shell, "1", ["commit:1f2e3d4"], remove=True, as_json=False)
+    changes.edit(shell, "1", "links:file:c", changes.Edit(), as_json=False)
     assert task(store, "Phone").links == ({"kind": "file", "target": "c"},)
     with pytest.raises(InvalidArgument, match="branch:NAME"):
-        tasks.link(shell, "1", ["phone"], **told_of)
-    tasks.edit(shell, "1", "links:none", tasks.Edit(), as_json=False)
+        changes.link(shell, "1", ["phone"], **told_of)
+    changes.edit(shell, "1", "links:none", changes.Edit(), as_json=False)
     assert task(store, "Phone").links == ()
 
 
@@ -452,9 +452,9 @@ def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: St
     Talk(store, clock).ok("tasklist:add_task", name="Filed")
     add(shell, "Mine")
     capsys.readouterr()
-    tasks.ls(shell, [], ascii_only=False)
+    reading.ls(shell, [], ascii_only=False)
     filed, mine = capsys.readouterr().out.splitlines()
     assert "◇" in filed
     assert "○" in mine
     with pytest.raises(Refusal, match="waits for the human"):
-        tasks.set_status(shell, ["1"], "in_progress", "", as_json=False)
+        changes.set_status(shell, ["1"], "in_progress", "", as_json=False)

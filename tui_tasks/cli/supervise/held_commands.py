@@ -8,7 +8,7 @@ from typing import Final
 from tui_tasks.cli import person
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.printing import print_json
-from tui_tasks.cli.tasks.tasks import find_task
+from tui_tasks.cli.tasks.task_lookup import find_task
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
 from tui_tasks.core.read import checks

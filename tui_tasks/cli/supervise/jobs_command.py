@@ -12,7 +12,7 @@ from tui_tasks.cli import person
 from tui_tasks.cli.actions import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.printing import print_json
-from tui_tasks.cli.tasks.tasks import request
+from tui_tasks.cli.tasks.changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read.jobs import job_queries, job_rows

@@ -103,7 +103,8 @@ def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
 
 
 def _request_run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
-    from tui_tasks.cli.tasks.tasks import find_task, request
+    from tui_tasks.cli.tasks.changes import request
+    from tui_tasks.cli.tasks.task_lookup import find_task
     from tui_tasks.core.read import checks as read_checks
     from tui_tasks.settings.current import CheckSettings
     from tui_tasks.state import hosting
@@ -152,7 +153,7 @@ def _wait_for_runs(session: Session, task: Task, name: str | None) -> None:
 
 def _print_states(session: Session, options: argparse.Namespace, task: Task, name: str | None, *, is_over: bool) -> int:
     """Print the state of each check, and the output of those that failed; return the exit status."""
-    from tui_tasks.cli.tasks.tasks import check_lines
+    from tui_tasks.cli.tasks.reading import check_lines
     from tui_tasks.core.snapshots import verified
 
     found = _checks_of(session, task, name)
@@ -172,7 +173,7 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
 
 def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
     from tui_tasks.cli import person
-    from tui_tasks.cli.tasks.tasks import find_task
+    from tui_tasks.cli.tasks.task_lookup import find_task
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.checks import GiveChecks
     from tui_tasks.core.read import checks

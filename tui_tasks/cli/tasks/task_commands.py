@@ -160,47 +160,47 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
 
 
 def _add(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    tasks.add(session, options.words, options.description, as_json=options.json)
+    changes.add(session, options.words, options.description, as_json=options.json)
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import task_filter, tasks
+    from tui_tasks.cli.tasks import reading, task_filter
 
     only = task_filter.filter_of(" ".join(options.filter), session.clock())
     if options.json:
-        tasks.ls_json(session, options.status, only)
+        reading.ls_json(session, options.status, only)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘~")
-        tasks.ls(session, options.status, only, ascii_only=ascii_only)
+        reading.ls(session, options.status, only, ascii_only=ascii_only)
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import reading
 
-    tasks.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
+    reading.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
 
 
 def _next(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import reading
 
-    tasks.next_task(session, as_json=options.json)
+    reading.next_task(session, as_json=options.json)
 
 
 def _log(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    tasks.log(session, options.task, " ".join(options.message), as_json=options.json)
+    changes.log(session, options.task, " ".join(options.message), as_json=options.json)
 
 
 def _sets(status: str) -> Callable[[argparse.Namespace, Session], None]:
     def run(options: argparse.Namespace, session: Session) -> None:
-        from tui_tasks.cli.tasks import tasks
+        from tui_tasks.cli.tasks import changes
 
         references = options.tasks if hasattr(options, "tasks") else [options.task]
         reason = " ".join(getattr(options, "reason", ()))
-        tasks.set_status(session, references, status, reason, as_json=options.json)
+        changes.set_status(session, references, status, reason, as_json=options.json)
 
     return run
 
@@ -210,42 +210,42 @@ def _status(options: argparse.Namespace, session: Session) -> None:
 
 
 def _edit(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    more = tasks.Edit(options.description, *map(tuple, (options.untag, options.not_after, options.clear)))
-    tasks.edit(session, options.task, " ".join(options.words), more, as_json=options.json)
+    more = changes.Edit(options.description, *map(tuple, (options.untag, options.not_after, options.clear)))
+    changes.edit(session, options.task, " ".join(options.words), more, as_json=options.json)
 
 
 def _mv(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
     given = {"before": options.before, "after": options.after, "list": options.target}
     beside = {name: value for name, value in given.items() if value is not None}
-    tasks.move(session, options.task, options.place, beside, as_json=options.json)
+    changes.move(session, options.task, options.place, beside, as_json=options.json)
 
 
 def _link(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    tasks.link(session, options.task, options.links, remove=options.remove, as_json=options.json)
+    changes.link(session, options.task, options.links, remove=options.remove, as_json=options.json)
 
 
 def _rm(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    tasks.delete(session, options.tasks, as_json=options.json)
+    changes.delete(session, options.tasks, as_json=options.json)
 
 
 def _undo(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    tasks.undo(session, as_json=options.json)
+    changes.undo(session, as_json=options.json)
 
 
 def _redo(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import tasks
+    from tui_tasks.cli.tasks import changes
 
-    tasks.redo(session, as_json=options.json)
+    changes.redo(session, as_json=options.json)
 
 
 _RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {

@@ -72,11 +72,11 @@ ANY: Final = "any"
 
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _WORDS: Final = {"today": 0, "tomorrow": 1, "yesterday": -1}
-_AHEAD: Final = re.compile(r"(\d{1,4})([dw])")
+_AHEAD: Final = r"(\d{1,4})([dw])"
 _DUE: Final = "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00), today, tomorrow, fri, 3d or 2w"
 _DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
 _DAY: Final = 86_400_000_000
-_SPAN: Final = re.compile(r"(?:(\d{1,5})h)?(?:(\d{1,6})m?)?")
+_SPAN: Final = r"(?:(\d{1,5})h)?(?:(\d{1,6})m?)?"
 _MOST_MINUTES: Final = 525_600
 _ESTIMATE: Final = f"estimate takes minutes from 1 to {_MOST_MINUTES:,}, such as 90, 45m or 1h30m"
 
@@ -106,7 +106,7 @@ def _day(word: str, today: date) -> date | None:
         return today + timedelta(_WORDS[word])
     if word[:3] in _DAYS and word in _weekdays():
         return today + timedelta((_DAYS.index(word[:3]) - today.weekday() - 1) % 7 + 1)
-    if ahead := _AHEAD.fullmatch(word):
+    if ahead := re.fullmatch(_AHEAD, word):
         try:
             return today + timedelta(int(ahead[1]) * (7 if ahead[2] == "w" else 1))
         except OverflowError:
@@ -133,7 +133,7 @@ def parse_estimate(text: str, _: datetime) -> int:
         ValueError: it is not a duration, or out of bounds.
     """
     word = text.strip().lower()
-    span = _SPAN.fullmatch(word) if word else None
+    span = re.fullmatch(_SPAN, word) if word else None
     minutes = int(span[1] or 0) * 60 + int(span[2] or 0) if span else 0
     if not 1 <= minutes <= _MOST_MINUTES:
         raise ValueError(_ESTIMATE)

@@ -23,11 +23,12 @@ MOST_CHARS: Final = 2_000
 
 Link = dict[str, str]
 
-_HEX: Final = re.compile(r"[0-9a-fA-F]{4,64}")
-_COMMIT_WORD: Final = re.compile(r"[0-9a-f]{7,40}")
-_URL: Final = re.compile(r"https://[^\s/@\\]+(?:/[^\s\\]*)?")
+# The expressions are compiled on first use: every command imports this.
+_HEX: Final = r"[0-9a-fA-F]{4,64}"
+_COMMIT_WORD: Final = r"[0-9a-f]{7,40}"
+_URL: Final = r"https://[^\s/@\\]+(?:/[^\s\\]*)?"
 # What git refuses in the name of a branch (git-check-ref-format), and what it would read as an option.
-_NO_BRANCH: Final = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|^[-/.@]|/\.|[/.]$|\.lock(?:/|$)")
+_NO_BRANCH: Final = r"[\s~^:?*\[\\]|\.\.|@\{|//|^[-/.@]|/\.|[/.]$|\.lock(?:/|$)"
 _TAKES: Final = {
     BRANCH: "the name of a branch",
     COMMIT: "the hash of a commit, 4 to 64 hexadecimal digits",
@@ -52,10 +53,10 @@ def checked(kind: str, target: str) -> Link:
 
 def _fits(kind: str, target: str) -> bool:
     if kind == BRANCH:
-        return not _NO_BRANCH.search(target)
+        return not re.search(_NO_BRANCH, target)
     if kind == COMMIT:
-        return _HEX.fullmatch(target) is not None
-    return _URL.fullmatch(target) is not None if kind == PULL_REQUEST else bool(target.strip())
+        return re.fullmatch(_HEX, target) is not None
+    return re.fullmatch(_URL, target) is not None if kind == PULL_REQUEST else bool(target.strip())
 
 
 def _is_plain(text: str) -> bool:
@@ -124,7 +125,7 @@ def read(word: str) -> Link:
         return checked(kind, target)
     if word.startswith("https://"):
         return checked(PULL_REQUEST, word)
-    if _COMMIT_WORD.fullmatch(word):
+    if re.fullmatch(_COMMIT_WORD, word):
         return checked(COMMIT, word)
     raise ValueError(f"{_HELP}, not {word[:40]!r}")
 

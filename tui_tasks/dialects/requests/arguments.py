@@ -43,10 +43,11 @@ Natural = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 A = TypeVar("A", bound=Arguments)
 
-_AT = re.compile(r" - at `\$\.?(.*?)`$")
+# The expressions are compiled on first use: every command imports this.
+_AT: Final = r" - at `\$\.?(.*?)`$"
 _BLANK = r"expected string matching regex '\\S'"
 _EMPTY = "expected string of length >= 1"
-_FIELD = re.compile(r"^Object (?:contains unknown|missing required) field `(.*?)`")
+_FIELD: Final = r"^Object (?:contains unknown|missing required) field `(.*?)`"
 
 
 def decode(kind: type[A], given: dict[str, Any]) -> A:
@@ -86,9 +87,9 @@ def _with_integers(kind: Any, value: Any) -> Any:
 
 
 def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
-    at, field = _AT.search(text), _FIELD.search(text)
+    at, field = re.search(_AT, text), re.search(_FIELD, text)
     path = at[1] if at else ""
-    message = _in_words_of_json(_AT.sub("", text))
+    message = _in_words_of_json(re.sub(_AT, "", text))
     if field:
         holder, path = path, f"{path}.{field[1]}" if path else field[1]
         is_unknown = "unknown" in text
@@ -107,7 +108,7 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
 
 # JSON Schema's names of the types that msgspec names as Python does.
 _SCHEMA_WORDS: Final = {"int": "integer", "str": "string", "float": "number", "bool": "boolean"}
-_TYPES: Final = re.compile(r"`([a-z |]+)`")
+_TYPES: Final = r"`([a-z |]+)`"
 
 
 def _in_words_of_json(text: str) -> str:
@@ -116,7 +117,7 @@ def _in_words_of_json(text: str) -> str:
     def words(found: re.Match[str]) -> str:
         return " or ".join(_SCHEMA_WORDS.get(word, word) for word in found[1].split(" | "))
 
-    return _TYPES.sub(words, text).replace("Expected ", "expected ", 1)
+    return re.sub(_TYPES, words, text).replace("Expected ", "expected ", 1)
 
 
 def _unknown(kind: type[Arguments], holder: str, name: str) -> str:
@@ -297,7 +298,7 @@ def _parsed_string(kind: Any, text: str, path: str) -> Any:
     stripped = text.strip()
     info = msgspec.inspect
     may_be_one = isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), _TAKES_TEXT)
-    if (_HOLDS if may_be_one else _BEGINS).match(stripped):
+    if re.match(_HOLDS if may_be_one else _BEGINS, stripped):
         try:
             return strict_json.loads_either(stripped)
         except ParseError as error:
@@ -306,9 +307,9 @@ def _parsed_string(kind: Any, text: str, path: str) -> Any:
 
 
 _TAKES_TEXT: Final = (msgspec.inspect.StrType, msgspec.inspect.LiteralType, msgspec.inspect.AnyType)
-_BEGINS: Final = re.compile(r"[\[{]")
+_BEGINS: Final = r"[\[{]"
 # It does not match `[CI] waiting for the runner`, which is one string.
-_HOLDS: Final = re.compile(r"""[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))""", re.DOTALL)
+_HOLDS: Final = r"""(?s)[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))"""
 
 
 _REF: Final = "#/$defs/"

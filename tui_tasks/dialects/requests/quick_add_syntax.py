@@ -11,10 +11,11 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.schema.task_fields import FIELDS, SYNTAX, read
 
-_AFTER = re.compile(r"(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)", re.IGNORECASE)
-_WORD = re.compile(r'[#@]"[^"\n]*"(?=\s|$)|\S+')
+# The expressions are compiled on first use: every command imports this.
+_AFTER: Final = r"(?i)(?:^|(?<=\s))after\s+(#\d{1,9}(?:\s*,\s*#\d{1,9})*)(?=\s|$)"
+_WORD: Final = r'[#@]"[^"\n]*"(?=\s|$)|\S+'
 # The bullet of a list item in notes: "- ", "* ", "3. ", "- [ ] ".
-_BULLET = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
+_BULLET: Final = r"^(?:[-*+•]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?"
 _SIGNS: Final = "#!@"
 # A time to parse with; tags and names do not depend on it.
 _ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
@@ -53,7 +54,7 @@ def parse(text: str, now: datetime) -> Draft:
     fields: dict[str, Any] = {}
     words: list[str] = []
     problem = ""
-    for word in _WORD.findall(_AFTER.sub(take, text)):
+    for word in re.findall(_WORD, re.sub(_AFTER, take, text)):
         quoted = word[1:2] == '"' == word[-1:] and len(word) > 3
         sign, rest = word[0], word[2:-1] if quoted else word[1:]
         field, _, value = word.partition(":")
@@ -91,7 +92,7 @@ def lines_of(text: str) -> list[str]:
 
 def items_of(text: str) -> list[str]:
     """Return the lines of a text that are not blank, without bullets or numbers, for one task each."""
-    return [item for line in lines_of(text) if (item := _BULLET.sub("", line))]
+    return [item for line in lines_of(text) if (item := re.sub(_BULLET, "", line))]
 
 
 def _priority(word: str) -> int | None:

@@ -14,7 +14,7 @@ from tui_tasks.core.errors import ParseError
 MAX_NESTING: Final = 64
 NO_JSON: Final = "not one JSON text"
 NOT_UTF_8: Final = "not UTF-8"
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE: Final = r"[\ud800-\udfff]"
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
 
 
@@ -73,18 +73,16 @@ def loads(text: str) -> Any:
         raise ParseError(f"{NO_JSON}: {error}") from None
     if text.count("[") + text.count("{") > MAX_NESTING and _nesting(value) > MAX_NESTING:
         raise ParseError(f"nested deeper than {MAX_NESTING}")
-    if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+    if "\\u" in text and re.search(_SURROGATE, json.dumps(value, ensure_ascii=False)):
         raise ParseError("a lone surrogate: send both halves of the character, or the character itself")
     return value
 
 
 # A string in quotes of either kind, or a constant of Python's. A string without an end extends to the end of the text:
 # a new attempt at each quote within it would take quadratic time.
-_EITHER: Final = re.compile(
-    r"""("[^"\\]*(?:\\.[^"\\]*)*"?)|'([^'\\]*(?:\\.[^'\\]*)*)('?)|\b(True|False|None)\b""", re.DOTALL
-)
+_EITHER: Final = r"""(?s)("[^"\\]*(?:\\.[^"\\]*)*"?)|'([^'\\]*(?:\\.[^'\\]*)*)('?)|\b(True|False|None)\b"""
 # Python writes a no-break space as `\xa0`.
-_INSIDE: Final = re.compile(r'\\x([0-9a-f]{2})|\\.|"', re.DOTALL)
+_INSIDE: Final = r'(?s)\\x([0-9a-f]{2})|\\.|"'
 _OTHERWISE: Final = {"True": "true", "False": "false", "None": "null", "\\'": "'", '"': '\\"'}
 
 
@@ -94,7 +92,7 @@ def loads_either(text: str) -> Any:
     Raises:
         ParseError: as `loads`.
     """
-    return loads(_EITHER.sub(_in_double_quotes, text))
+    return loads(re.sub(_EITHER, _in_double_quotes, text))
 
 
 def _in_double_quotes(found: re.Match[str]) -> str:
@@ -103,7 +101,7 @@ def _in_double_quotes(found: re.Match[str]) -> str:
         return _OTHERWISE[word]
     if double is not None or not end:
         return found[0]
-    return '"' + _INSIDE.sub(_escape, inside) + '"'
+    return '"' + re.sub(_INSIDE, _escape, inside) + '"'
 
 
 def _escape(part: re.Match[str]) -> str:

@@ -8,17 +8,16 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.errors import InvalidArgument, NotFound
-from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.dialects.base import Call, Tool
-from tui_tasks.dialects.requests.arguments import Open
+from tui_tasks.dialects.requests.arguments import Open, task_arguments
 
 _UID_LENGTH: Final = 36
 _MIN_PREFIX: Final = 6
 # How many candidates a refusal names if a reference is ambiguous.
 _MAX_CANDIDATES: Final = 5
-_NUMBER: Final = re.compile(r"#([0-9]{1,18})")
+_NUMBER: Final = r"#([0-9]{1,18})"
 # The list whose numbers a dialect uses if its channel is bound to none.
 _HOMES: Final = {"tasklist": "tasklist", "task": "task", "agent": "task"}
 
@@ -43,7 +42,7 @@ def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
             arguments, rest=arguments.rest | {"task_id": full_uid(call, tool, "task_id", uid)}
         )
     found: dict[str, str] = {}
-    for name in tool.task_arguments:
+    for name in task_arguments(tool.arguments):
         given = getattr(arguments, name)
         if given is not None and not is_full(given):
             found[name] = full_uid(call, tool, name, given)
@@ -59,7 +58,7 @@ def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
     """
     if is_full(reference):
         return reference
-    if number := _NUMBER.fullmatch(reference):
+    if number := re.fullmatch(_NUMBER, reference):
         return _uid_of_number(call, tool, argument, int(number[1]))
     if not _MIN_PREFIX <= len(reference) < _UID_LENGTH:
         return reference
@@ -73,6 +72,8 @@ def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
 
 
 def _uid_of_number(call: Call, tool: Tool, argument: str, number: int) -> str:
+    from tui_tasks.core.read.pages import pages  # few references are numbers
+
     homes = _candidate_lists(call, tool)
     found: list[Task] = []
     for home in homes:
