@@ -6,7 +6,7 @@
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from tests.conftest import SECOND
 from tests.core.state_model import HUMAN, Hold, Item
@@ -18,6 +18,7 @@ from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
 from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
+from tui_tasks.core.past.row_changes import allow_any_order, apply_together
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
@@ -35,6 +36,13 @@ def tables(db: Database) -> dict[str, list]:
 
 class TheState(StateSteps):
     """With claims, undo and redo; and what always holds."""
+
+    at_once = 1
+
+    @initialize(at_once=st.sampled_from([2, 7, 1_000]))
+    def choose(self, at_once):
+        """Choose how many entries are replayed together at the end."""
+        self.at_once = at_once
 
     # Claims
 
@@ -188,6 +196,12 @@ class TheState(StateSteps):
         assert chain.broken_link(self.db) is None
         with Store(":memory:") as again:
             replay(self.db, again.db)
+            assert tables(again.db) == tables(self.db)
+        with Store(":memory:") as again, again.db.transaction(write=True):
+            allow_any_order(again.db)
+            newest = journal.newest(self.db)
+            for after in range(0, newest, self.at_once):
+                assert list(apply_together(self.db, again.db, after, min(after + self.at_once, newest)))
             assert tables(again.db) == tables(self.db)
         if len(self.actors) == 1:
             self.all_the_way_back_and_forth()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,3 +78,52 @@ def test_the_program_shows_the_past_and_leaves_nothing_behind(
     assert terminal.ends() == 128 + signal.SIGTERM
     terminal.assert_given_back()
     assert not list((tmp_path / "scratch").glob("tui-tasks-past-*"))
+
+
+# The program, with a replay that goes on until it is left.
+ENDLESS = """
+import sys, time
+from tui_tasks.core.past.past_state import PastState
+
+def build(self, seq, report):
+    while True:
+        time.sleep(0.01)
+        report(1, 100)
+
+PastState.build = build
+from tui_tasks.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def replaying(written: Store, tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal on which the program replays the journal."""
+    (tmp_path / "scratch").mkdir()
+    command = [sys.executable, "-c", ENDLESS, "--db", written.path, "watch", "--at", "2"]
+    running = Terminal(
+        command, lines=24, columns=80, piped=False, environment=os.environ | {"TMPDIR": str(tmp_path / "scratch")}
+    )
+    running.wait_for(lambda: running.shows("Replaying the journal (Esc leaves)"))
+    yield running
+    running.close()
+
+
+@pytest.mark.parametrize(("key", "status"), [("\x1b", 0), ("q", 0), ("\x03", 130)])
+def test_a_key_leaves_while_the_journal_is_replayed(replaying: Terminal, tmp_path: Path, key: str, status: int) -> None:
+    replaying.type("\x1b[A")
+    replaying.type("x")
+    assert replaying.process.poll() is None, "a key that is neither does nothing"
+    replaying.wait_for(lambda: not select.select([replaying.slave], [], [], 0)[0])
+    replaying.type(key)
+    assert replaying.ends() == status
+    assert termios.tcgetattr(replaying.slave) == replaying.before
+    assert not any(line.strip() for line in replaying.screen.display), "no key is shown, nor the progress left"
+    assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_a_signal_that_ends_the_replay_gives_the_terminal_back(replaying: Terminal, tmp_path: Path) -> None:
+    replaying.process.send_signal(signal.SIGTERM)
+    assert replaying.ends() == 128 + signal.SIGTERM
+    assert termios.tcgetattr(replaying.slave) == replaying.before
+    assert not list((tmp_path / "scratch").iterdir())

@@ -29,7 +29,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.past import moments
 from tui_tasks.core.past.past_reader import PastReader
 from tui_tasks.core.past.past_state import PastState
@@ -72,9 +72,10 @@ MOVES = st.lists(st.integers(0, 60), min_size=3, max_size=8)
     compacted=st.none() | st.integers(2, 20),
     moves=MOVES,
     window=st.sampled_from([0, 4, 1_000]),
+    snapshot_every=st.sampled_from([3, 40]),
 )
 def test_the_past_has_the_rows_and_the_hash_that_were(
-    steps: list[tuple], compacted: int | None, moves: list[int], window: int
+    steps: list[tuple], compacted: int | None, moves: list[int], window: int, snapshot_every: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/tasks.db") as store:
         history = History(store)
@@ -87,7 +88,10 @@ def test_the_past_has_the_rows_and_the_hash_that_were(
                 seen.note()
         earliest = moments.earliest(store.db)
         known = [seq for seq in sorted(seen.tables) if seq >= earliest]
-        with Store(store.path, read_only=True) as source, PastState(source.db, window=window, snapshot_every=3) as past:
+        with (
+            Store(store.path, read_only=True) as source,
+            PastState(source.db, window=window, snapshot_every=snapshot_every) as past,
+        ):
             reader = PastReader(past.path, store.path)
             past.build(known[moves[0] % len(known)])
             for move in moves:
@@ -134,6 +138,35 @@ def fill(store: Store, tasks: int) -> list[str]:
         store.commit(EditTask(made.uid, {"status": "done"}), actor="a", now=START + number * HOUR + HOUR // 2)
         uids.append(made.uid)
     return uids
+
+
+def test_a_row_that_has_changed_often_is_written_once_and_so_are_its_list_and_its_log(store: Store) -> None:
+    (home,) = store.commit(EnsureList("task", "task"), actor="a", now=START)
+    (made,) = store.commit(AddTask("busy", home.uid), actor="a", now=START)
+    for number in range(100):
+        status = ("in_progress", "pending")[number % 2]
+        store.commit(EditTask(made.uid, {"status": status}), LogTask(made.uid, "word"), actor="a", now=START + number)
+    with PastState(store.db, window=0) as past:
+        before = past._db._connection.total_changes
+        past.build(journal.newest(store.db))
+        rows = {"list": 1, "count": 1, "task": 1, "log": 100}
+        # And three rows of bookkeeping: where the replay stands.
+        assert past._db._connection.total_changes - before <= sum(rows.values()) + 3
+        assert tables(past._db) == tables(store.db)
+
+
+def test_the_indexes_of_the_past_are_those_of_any_database(store: Store) -> None:
+    fill(store, 3)
+    wanted = indexes(store)
+    with Store(store.path, read_only=True) as source, PastState(source.db, window=0, snapshot_every=2) as past:
+        for move in (past.build, past.move_to):
+            move(6 if move == past.build else 3)
+            with Store(past.path, read_only=True) as found:
+                assert indexes(found) >= wanted
+
+
+def indexes(store: Store) -> set[str]:
+    return {name for (name,) in store.db.sql("SELECT name FROM sqlite_master WHERE type = 'index'")}
 
 
 def parse(store: Store, text: str, now: int = START + 100 * HOUR) -> moments.Moment:

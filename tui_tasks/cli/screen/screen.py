@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks import clock, terminal
+from tui_tasks.cli.screen.leaving_keys import LeavingKeys, Left
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
@@ -54,7 +55,10 @@ def run(
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
     # Problems are reported before the terminal is changed.
-    link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
+    try:
+        link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
+    except Left:
+        return 0
     others = _who_else(path, file)
     claimed = _claim()
     if claimed is None:
@@ -94,12 +98,21 @@ def _app_of(link: DatabaseLink) -> type[Any]:
 
 
 def _past(path: str, at: str) -> DatabaseLink:
-    """Open the database at a past moment, with a progress line for the replay, which Ctrl+C ends."""
+    """Open the database at a past moment, with a progress line for the replay.
+
+    Raises:
+        Left: the human left meanwhile.
+    """
     from tui_tasks.cli.formats.progress import ProgressBar
     from tui_tasks.tui.state.past_link import PastLink
 
-    with ProgressBar("Replaying the journal (Ctrl+c leaves)") as progress:
-        return PastLink(path, at, clock=clock.now, report=progress.report)
+    with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
+
+        def report(done: int, total: int) -> None:
+            keys.check()
+            progress.report(done, total)
+
+        return PastLink(path, at, clock=clock.now, report=report)
 
 
 def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[config.SettingsProblem]]:

@@ -5,7 +5,8 @@ Commits and replay of the journal both use `apply`, so both give the same tables
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -161,6 +162,23 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
             _recount_across(db, uid)
     if entity == "run":
         apply_runs.follow(db, uid, new)
+
+
+def insert_many(db: Database, entity: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Insert rows as they are to be, and count tasks in their lists; `waiting_on` and the edges are left to `apply`."""
+    by_names: defaultdict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    writers = _writers(entity).items()
+    for row in rows:
+        values = {name: value for name, value in row.items() if value is not None} if None in row.values() else row
+        if entity == "task" and not values.get("deleted"):
+            db.add(_count(values["status"]), values["list_id"], +1)
+        for name, write in writers:
+            if (value := values.get(name)) is not None:
+                values[name] = write(value)
+        by_names[tuple(values)].append(values)
+    for names, alike in by_names.items():
+        statement = _insert(entity, names)
+        db.write_many(statement.sql, map(statement.bind, alike))
 
 
 def touch(db: Database, uid: str, version: int, at: int, actor: str) -> None:

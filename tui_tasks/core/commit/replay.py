@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -37,11 +37,16 @@ def apply_entries(source: Database, target: Database, after: int, upto: int) -> 
     Raises:
         msgspec.DecodeError: an entry is damaged.
     """
+    for seq, at, actor, entity, uid, task, old, new, version in read_entries(source, after, upto):
+        yield seq
+        if new is not None and entity in STATE:
+            apply(target, entity, uid, None if old is None else _decode(old), _decode(new))
+        if version is not None and task is not None:
+            touch(target, task, version, at, actor)
+
+
+def read_entries(source: Database, after: int, upto: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the columns of `_ENTRIES` for the entries `after < seq <= upto`, values as JSON."""
     while rows := source.sql(_ENTRIES, (after, upto, PAGE)).fetchall():
-        for seq, at, actor, entity, uid, task, old, new, version in rows:
-            yield seq
-            if new is not None and entity in STATE:
-                apply(target, entity, uid, None if old is None else _decode(old), _decode(new))
-            if version is not None and task is not None:
-                touch(target, task, version, at, actor)
-            after = seq
+        yield from rows
+        after = rows[-1][0]

@@ -7,7 +7,7 @@ meaning of each call are those of `sqlite3` with `isolation_level=None`: a trans
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import apsw
@@ -98,6 +98,15 @@ class Cursor:
         self._ahead, self._sql = None, sql
         try:
             self._cursor.execute(sql, params)
+        except _RAISED as error:
+            raise _translated(error) from error
+        return self
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> Cursor:
+        """Run a statement that gives no rows, once for each row of parameters."""
+        self._ahead, self._sql = None, sql
+        try:
+            self._cursor.executemany(sql, rows)
         except _RAISED as error:
             raise _translated(error) from error
         return self

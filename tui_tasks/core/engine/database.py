@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.engine import lock_file, open_checks
@@ -141,6 +141,12 @@ class Database:
     def run(self, statement: Statement, values: dict[str, Any]) -> None:
         """Run a compiled statement that writes."""
         self._cursor.execute(statement.sql, statement.bind(values))
+
+    def write_many(self, text: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run SQL that writes, once for each row of values."""
+        if self._sums:
+            self._write_sums()
+        self._cursor.executemany(text, rows)
 
     def add(self, statement: Statement, id: int, by: int) -> None:
         """Add to a number of a row, by a statement that takes `id` and `by`.

@@ -214,6 +214,5 @@ def restore_base(source: Database, target: Database) -> int:
         # Columns added since then get their defaults.
         columns = [column[0] for column in rows.description]
         insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-        for row in rows:
-            target.sql(insert, row)
+        target.write_many(insert, rows)
     return found.tables

@@ -15,16 +15,22 @@ from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.past import before_images
+from tui_tasks.core.past.row_changes import allow_any_order, apply_together
 from tui_tasks.core.past.scratch_folder import ScratchFolder
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.state_tables import STATE
 
 WINDOW: Final = 20_000
 """The number of entries that can be gone back over without a replay."""
-SNAPSHOT_EVERY: Final = 100_000
+SNAPSHOT_EVERY: Final = 200_000
 """The number of entries between two snapshots at first; it doubles when every other one of too many is dropped."""
 MOST_SNAPSHOTS: Final = 4
-_AT_ONCE: Final = 2_000
+# Entries between two reports of the progress.
+_AT_ONCE: Final = 10_000
+_RECORDED_AT_ONCE: Final = 2_000
+
+# Indexes that are faster made after many rows were written, and not needed to write them.
+_LATER: Final = ("task_column", "task_ready", "task_urgency", "log_of_task")
 
 Report = Callable[[int, int], None]
 """Called with the number of entries replayed, and of all to replay."""
@@ -59,6 +65,7 @@ class PastState:
             self.path = str(self._folder.path / "past.db")
             self._db = migrations.opened(self.path)
             failed.callback(self._db.close)
+            self._later = _later_indexes(self._db)
             self._begin()
             failed.pop_all()
 
@@ -67,6 +74,7 @@ class PastState:
         self._db.sql("PRAGMA synchronous = off")
         self._db.sql("PRAGMA cache_size = -64000")
         with self._source.transaction(write=False), self._db.transaction(write=True):
+            allow_any_order(self._db)
             before_images.install(self._db)
             before_images.skip_to(self._db, compaction.restore_base(self._source, self._db))
             if (base := compaction.base(self._source)) is not None:
@@ -90,6 +98,8 @@ class PastState:
             Conflict: an entry is damaged.
         """
         unrecorded = seq - self._window
+        with self._db.transaction(write=True):
+            self._drop_indexes()
         while self.seq < unrecorded:
             at = self.seq
             with self._db.transaction(write=True):
@@ -97,6 +107,8 @@ class PastState:
             if self.seq - self._snapshots[-1].seq >= self._spacing:
                 self._take_snapshot()
             report(self.seq, seq)
+        with self._db.transaction(write=True):
+            self._make_indexes()
         self.move_to(seq, lambda done, total: report(unrecorded + done if unrecorded > 0 else done, seq))
 
     def move_to(self, seq: int, report: Report = lambda done, total: None) -> None:
@@ -137,27 +149,41 @@ class PastState:
                 upto = min(unrecorded, at + _AT_ONCE)
                 self._replay_unrecorded(at, upto)
             else:
-                upto = min(seq, at + _AT_ONCE)
-                before_images.record(self._db)
-                self._replay(at, upto, lambda entry: before_images.begin_entry(self._db, entry))
+                upto = min(seq, at + _RECORDED_AT_ONCE)
+                self._replay_recorded(at, upto)
             at = upto
             report(at - begin, seq - begin)
         if unrecorded > before_images.since(self._db):
             before_images.forget(self._db, unrecorded)
 
+    def _replay_recorded(self, after: int, upto: int) -> None:
+        before_images.record(self._db)
+        for entry in self._checked(apply_entries(self._source, self._db, after, upto), after, upto):
+            before_images.begin_entry(self._db, entry)
+
     def _replay_unrecorded(self, after: int, upto: int) -> None:
-        self._replay(after, upto, lambda entry: None)
+        for _ in self._checked(apply_together(self._source, self._db, after, upto), after, upto):
+            pass
         before_images.skip_to(self._db, upto)
 
-    def _replay(self, after: int, upto: int, begin_entry: Callable[[int], None]) -> None:
+    def _checked(self, entries: Iterator[int], after: int, upto: int) -> Iterator[int]:
+        """Yield what `entries` yields, and refuse damaged and missing entries."""
         last = after
         try:
-            for last in apply_entries(self._source, self._db, after, upto):
-                begin_entry(last)
+            for last in entries:
+                yield last
         except msgspec.DecodeError as error:
             raise Conflict(f"entry {last:,} of the journal is damaged: see tui-tasks doctor") from error
         if last != upto:
             raise Conflict(f"entries after {last:,} were compacted away meanwhile: leave, and look anew")
+
+    def _drop_indexes(self) -> None:
+        for name in self._later:
+            self._db.sql(f"DROP INDEX IF EXISTS {name}")
+
+    def _make_indexes(self) -> None:
+        for sql in self._later.values():
+            self._db.sql(sql)
 
     def _take_snapshot(self) -> None:
         snapshot = _Snapshot(self.seq, self._folder.path / f"snapshot-{self.seq}.db")
@@ -184,9 +210,12 @@ class PastState:
     def _return_to_snapshot(self) -> None:
         """Copy the tables from the attached snapshot, within the write transaction."""
         before_images.stop(self._db)
+        # SQLite copies a table as it is where both have the same indexes.
+        self._drop_indexes()
         for table in STATE:
             self._db.sql(f"DELETE FROM main.{table}")
             self._db.sql(f"INSERT INTO main.{table} SELECT * FROM snapshot.{table}")
+        self._make_indexes()
         before_images.skip_to(self._db, self._db.scalar("SELECT seq FROM snapshot.position"))
 
     def close(self) -> None:
@@ -199,3 +228,9 @@ class PastState:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _later_indexes(db: Database) -> dict[str, str]:
+    """Return the SQL of the indexes `_LATER`, by name."""
+    found = db.sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
+    return {name: sql for name, sql in found if name in _LATER}

@@ -44,7 +44,8 @@ class PastLink(DatabaseLink):
     ) -> None:
         """Open the database at `path` as it was at the moment that `at` names (`moments.parse`).
 
-        `report` is called in another thread while the journal is replayed; KeyboardInterrupt stops the replay.
+        `report` is called in another thread while the journal is replayed. What it raises ends the replay, and is
+        raised here.
 
         Raises:
             DatabaseRefused: it cannot be used.
