@@ -22,8 +22,8 @@ from tui_tasks import clock
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.read import views
-from tui_tasks.core.read.tasks import queries, task_summary
+from tui_tasks.core.read import messages, views
+from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.store import Transaction
@@ -278,7 +278,7 @@ def _as_json(todos: Any) -> Any:
 
 def _refuse_paused(tx: Transaction) -> None:
     """The human may have paused this agent (docs: protocol, section 3)."""
-    known = queries.agent(tx.db, AGENT)
+    known = messages.agent(tx.db, AGENT)
     if known is not None and known.paused:
         raise Paused(known.message, agent=AGENT)
 

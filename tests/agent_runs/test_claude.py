@@ -13,7 +13,7 @@ from tui_tasks.agent_runs.claude import ClaudeDriver
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import CloseAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.read import messages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.asks import ask as read_ask
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.settings.config import SessionSettings
@@ -130,7 +130,7 @@ def test_what_nobody_answers_in_time_is_denied_and_its_question_closed(store, tm
     (reply,) = replies(play)
     assert reply["response"] == {"behavior": "deny", "message": "Nobody has answered within 0 s, so this is denied."}
     assert play.asks == []
-    ask = queries.ask(store.db, store.db.sql("SELECT uid FROM ask").fetchone()[0])
+    ask = read_ask(store.db, store.db.sql("SELECT uid FROM ask").fetchone()[0])
     assert (ask.state, ask.reason) == ("timeout", "nobody has answered within 0 s: denied")
 
 

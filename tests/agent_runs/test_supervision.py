@@ -13,9 +13,9 @@ from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.presence import departures
@@ -43,7 +43,7 @@ def alive(pid):
 
 def asked(store):
     """The question that is open."""
-    return until(lambda: queries.open_asks(store.db), "a question")[0]
+    return until(lambda: asks.open_asks(store.db), "a question")[0]
 
 
 class Human:
@@ -67,7 +67,7 @@ class Human:
                 if part == "Which db":
                     self._write(store, "STEER please")
                 store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
-                until(lambda uid=ask.uid: uid not in {one.uid for one in queries.open_asks(store.db)}, "its end")
+                until(lambda uid=ask.uid: uid not in {one.uid for one in asks.open_asks(store.db)}, "its end")
             last = asked(store)
             store.commit(AnswerAsk(last.uid, "Allow"), actor="human", now=clock.now())
             self._write(store, "enough", ends_turn=True)
@@ -105,7 +105,7 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
     assert why_unanswerable(str(path), ask) is not None
     departures.end_departed(store, clock.now())
     assert sessions.find(store.db, "claude-1").state == "gone"
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
 
 
 def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp_path):
@@ -117,7 +117,7 @@ def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp
         ended = host.ended(run)
     assert (ended.outcome, ended.reason, ended.tokens) == ("interrupted", "stopped by human", 1050)
     assert sessions.find(store.db, "claude-1").state == "gone"
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
 
 
 def test_codex_is_started_and_ends_with_its_turn(host, path, tmp_path):

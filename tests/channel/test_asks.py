@@ -12,7 +12,7 @@ from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import DeleteTask, LogTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Wait
 
@@ -20,7 +20,7 @@ from tui_tasks.dialects.base import Wait
 def asked(talk: Talk, **arguments) -> str:
     """A question that waits; its uid."""
     assert talk.session.answer([{"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", **arguments}}]) == []
-    return queries.open_asks(talk.store.db)[-1].uid
+    return asks.open_asks(talk.store.db)[-1].uid
 
 
 def settled(talk: Talk, **how) -> list[dict]:
@@ -60,7 +60,7 @@ def test_a_question_that_nobody_answers_in_time_is_a_timeout(talk, clock):
     clock.forward(0.1)
     (reply,) = settled(talk)
     assert (reply["id"], reply["ok"], reply["error"]["code"]) == ("q", False, "timeout")
-    assert queries.open_asks(talk.store.db) == []
+    assert asks.open_asks(talk.store.db) == []
 
 
 def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_one_with_goes_on(talk, clock):
@@ -68,7 +68,7 @@ def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_one_w
     asked(talk, timeout=10)
     (reply,) = settled(talk, ending=True)
     assert reply["error"]["code"] == "timeout"
-    assert len(queries.open_asks(talk.store.db)) == 1
+    assert len(asks.open_asks(talk.store.db)) == 1
     clock.forward(10)
     assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
 
@@ -80,7 +80,7 @@ def test_an_answer_that_comes_at_the_very_end_is_not_lost(talk, other, clock):
 
     def check(call):
         found = given.check(call)
-        if found is None and queries.open_asks(other.store.db):
+        if found is None and asks.open_asks(other.store.db):
             other.store.commit(AnswerAsk(uid, "just in time"), actor="human", now=clock())
         return found
 
@@ -94,16 +94,16 @@ def test_an_answer_that_comes_at_the_very_end_is_not_lost(talk, other, clock):
 def test_a_keyed_question_that_was_answered_is_not_asked_again(talk, store, clock):
     request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
     assert talk.lines(request) == []
-    store.commit(AnswerAsk(queries.open_asks(store.db)[0].uid, "yes"), actor="human", now=clock())
+    store.commit(AnswerAsk(asks.open_asks(store.db)[0].uid, "yes"), actor="human", now=clock())
     (reply,) = settled(talk)
     assert talk.one(request) == reply
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
 
 
 def test_a_keyed_question_sent_twice_is_asked_once_and_both_are_answered(talk, store, clock):
     request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
     assert talk.lines(request | {"id": 1}, request | {"id": 2}) == []
-    (question,) = queries.open_asks(store.db)
+    (question,) = asks.open_asks(store.db)
     store.commit(AnswerAsk(question.uid, "yes"), actor="human", now=clock())
     replies = settled(talk)
     assert [(reply["id"], reply["ok"]) for reply in replies] == [(1, True), (2, True)]
@@ -117,7 +117,7 @@ def test_a_keyed_question_is_taken_up_again_after_a_restart(path, clock):
     with Store(str(path)) as store:
         talk = Talk(store, clock)
         assert talk.lines(request) == []
-        (question,) = queries.open_asks(store.db)
+        (question,) = asks.open_asks(store.db)
         store.commit(AnswerAsk(question.uid, "yes"), actor="human", now=clock())
         assert [reply["result"]["answer"] for reply in settled(talk)] == ["yes"]
 
@@ -126,7 +126,7 @@ def test_a_storage_that_fails_while_a_question_waits_loses_neither(talk, store, 
     uid = asked(talk)
     store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
     with monkeypatch.context() as failing:
-        failing.setattr(queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("busy", retryable=True)))
+        failing.setattr(asks, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("busy", retryable=True)))
         assert settled(talk) == []
     clock.forward(1)
     assert settled(talk)[0]["result"]["answer"] == "yes"
@@ -162,7 +162,7 @@ def test_at_the_end_of_input_a_wait_that_could_not_be_given_up_is_tried_again_la
     waits = talk.session.waits
     assert waits.can_give_up(clock())
     with monkeypatch.context() as failing:
-        failing.setattr(queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        failing.setattr(asks, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
         assert settled(talk, ending=True) == []
     assert not waits.can_give_up(clock())
     clock.forward(1)
@@ -178,7 +178,7 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     monkeypatch.setattr(single_request, "_sleep_until_change", interrupted)
     with pytest.raises(KeyboardInterrupt):
         single_request.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
 
 
 HIDDEN = ("\U000e0041", "\u200b", "\u3164", "\u2060", "\u00ad", "\u200d\u200d", " \u200d", "\U000e0100")
@@ -197,4 +197,4 @@ def test_what_the_human_could_not_see_is_not_asked(talk):
 def test_what_can_be_seen_is_asked(talk):
     question = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647? \u26a0\ufe0f \U0001f468\u200d\U0001f4bb \u200f\x1b[31m\n\n?"
     asked(talk, question=question, options=[str(number) for number in range(8)] + ["b" * 500])
-    assert [found.question for found in queries.open_asks(talk.store.db)] == [question]
+    assert [found.question for found in asks.open_asks(talk.store.db)] == [question]

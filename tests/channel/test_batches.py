@@ -6,7 +6,7 @@ import pytest
 
 from tests.talking import ADD, add, names
 from tui_tasks.core.journal import chain
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 
 
 def test_a_batch_is_answered_by_one_line_in_order_and_each_sees_what_came_before(talk):
@@ -72,7 +72,7 @@ def test_a_batch_of_none_or_too_many_or_with_a_wait_or_a_batch_is_one_invalid_re
     assert isinstance(reply, dict)
     assert (reply["id"], reply["ok"], reply["error"]["code"]) == (None, False, "invalid_request")
     assert names(talk) == []
-    assert queries.open_asks(talk.store.db) == []
+    assert asks.open_asks(talk.store.db) == []
 
 
 def test_a_batch_of_1000_is_served(talk):

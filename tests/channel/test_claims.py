@@ -11,7 +11,7 @@ from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.claims import ExtendClaim, ReleaseClaim
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import claims, queries
 from tui_tasks.core.store import Store
 
 
@@ -263,7 +263,7 @@ def _finished(talk: Talk, uid: str) -> None:
 
 
 def _released(talk: Talk, uid: str) -> None:
-    talk.ok("control:release", claim=queries.claim_of(talk.store.db, uid).uid)
+    talk.ok("control:release", claim=claims.of_task(talk.store.db, uid).uid)
 
 
 @pytest.mark.parametrize("ends", [_deleted, _set_back, _finished, _released])

@@ -17,8 +17,7 @@ from tui_tasks.core.errors import Busy, InvalidArgument
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks, messages
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
@@ -104,7 +103,7 @@ def test_a_paused_agent_gets_them_with_the_refusal(talk, write, store, clock):
 def test_a_reply_that_waited_brings_what_was_sent_meanwhile(talk, write, store, clock):
     assert talk.session.answer([{"id": 1, "tool": "ask", "args": {"question": "go?"}}]) == []
     write("have a look")
-    (asked,) = queries.open_asks(store.db)
+    (asked,) = asks.open_asks(store.db)
     store.commit(AnswerAsk(asked.uid, "go"), actor="human", now=clock())
     (reply,) = map(msgspec.json.decode, talk.session.settle())
     assert (reply["result"]["answer"], texts(reply)) == ("go", ["have a look"])

@@ -26,6 +26,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.claims import ClaimNext, ReleaseClaim
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
@@ -94,7 +95,7 @@ def test_a_question_that_waits_is_answered_there(talk: Talk, store, path):
     assert talk.session.answer([{"id": "q", "tool": "ask", "arguments": {"question": "Shall I?"}}]) == []
     put_in_place(_backup(store), path)
     with Store(str(path)) as human:
-        human.commit(AnswerAsk(queries.open_asks(human.db)[0].uid, "yes"), actor="human", now=START)
+        human.commit(AnswerAsk(asks.open_asks(human.db)[0].uid, "yes"), actor="human", now=START)
     assert [json.loads(line)["result"]["answer"] for line in talk.session.settle()] == ["yes"]
 
 

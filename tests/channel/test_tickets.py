@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conftest import SECOND, Talk
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 
 
 def settled(talk: Talk) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def test_a_question_that_waits_no_longer_stays_and_its_answer_is_read_later(talk
 
 def test_an_answer_that_comes_before_the_ticket_is_the_reply(talk: Talk) -> None:
     assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "wait": 20}}) == []
-    (asked,) = queries.open_asks(talk.store.db)
+    (asked,) = asks.open_asks(talk.store.db)
     answer(talk, asked.uid, "Yes")
     (reply,) = settled(talk)
     assert reply["result"]["answer"] == "Yes"
@@ -77,4 +77,4 @@ def test_nobody_reads_the_answer_to_anothers_question(talk: Talk) -> None:
 def test_a_question_whose_asker_goes_before_the_ticket_is_withdrawn(talk: Talk) -> None:
     assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "wait": 20}}) == []
     talk.session.waits.abandon("q")
-    assert queries.open_asks(talk.store.db) == []
+    assert asks.open_asks(talk.store.db) == []

@@ -16,6 +16,7 @@ from tests.contract.client import Agent, environment, program
 from tui_tasks import clock
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
+from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
@@ -76,8 +77,8 @@ def db(tmp_path: Path) -> Path:
 def kept(db: Path) -> list[Entry]:
     """What has been recorded since the start; and nothing of what the human alone does has changed."""
     with Store(str(db), read_only=True) as store:
-        assert queries.agent(store.db, "other").paused
-        assert [ask.state for ask in queries.open_asks(store.db)] == ["open"]
+        assert messages.agent(store.db, "other").paused
+        assert [ask.state for ask in asks.open_asks(store.db)] == ["open"]
         return journal.since(store.db, 2, 1_000)
 
 

@@ -19,6 +19,7 @@ from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 
@@ -231,7 +232,7 @@ def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
 
 def answer(db, text: str) -> None:
     with Store(str(db)) as store:
-        for question in queries.open_asks(store.db):
+        for question in asks.open_asks(store.db):
             store.commit(AnswerAsk(question.uid, text), actor="human", now=clock.now())
 
 
@@ -249,13 +250,13 @@ def test_an_agent_cannot_answer(agent, db):
     agent.write({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?"}})
     agent.ok("control:hello")
     with Store(str(db)) as store:
-        (question,) = queries.open_asks(store.db)
+        (question,) = asks.open_asks(store.db)
     for name in ("uid", "ask", "id"):
         error = agent.refused("control:answer", {"agent": "other"}, **{name: question.uid, "answer": "yes"})
         assert error["code"] == "forbidden"
     assert agent.refused("control:answer", {"agent": "human"}, uid=question.uid)["code"] == "invalid_request"
     with Store(str(db)) as store:
-        assert queries.open_asks(store.db) == [question]
+        assert asks.open_asks(store.db) == [question]
 
 
 def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_answered_timeout(agent, db):
@@ -264,7 +265,7 @@ def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_answe
     (reply,) = agent.finish()
     assert (reply["id"], reply["error"]["code"]) == ("q", "timeout")
     with Store(str(db)) as store:
-        assert queries.open_asks(store.db) == []
+        assert asks.open_asks(store.db) == []
 
 
 def test_at_the_end_of_input_a_wait_goes_on_to_its_timeout_and_may_still_be_answered(agent, db):

@@ -25,7 +25,7 @@ from tui_tasks.core.operations.tasks import (
     SaveState,
     SwapTasks,
 )
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES
 
@@ -57,11 +57,11 @@ def content(db: Database) -> State:
         tasks = queries.tasks(db, found.id)
         state.homes[found.uid] = Home(found.name, found.one_in_progress, [task.uid for task in tasks])
         for task in tasks:
-            saved = queries.saved_state(db, task.uid)
+            saved = records.saved_state(db, task.uid)
             state.items[task.uid] = Item(
                 age=task.id,
                 **{name: getattr(task, name) for name in OF_A_ROW},
-                log=[entry.message for entry in queries.logs(db, task.uid)],
+                log=[entry.message for entry in records.logs(db, task.uid)],
                 saved={"approach": saved.approach, "blockers": saved.blockers, "agent": saved.agent} if saved else None,
             )
     for uid, kept in db.sql("SELECT task_uid, content FROM memory WHERE NOT deleted"):

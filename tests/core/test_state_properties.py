@@ -19,7 +19,7 @@ from tui_tasks.core.journal import chain, journal
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.past.row_changes import allow_any_order, apply_together
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import claims, queries, ready
 from tui_tasks.core.schema.state_tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES, SYSTEM
@@ -69,7 +69,7 @@ class TheState(StateSteps):
     def heartbeat_or_release(self, who, pick, release):
         actor, claim = self.actor(who), self.claims[pick % len(self.claims)]
         held = next((uid for uid, hold in self.model.holds.items() if hold.claim == claim), None)
-        mine = queries.claim(self.db, claim).agent == actor
+        mine = claims.find(self.db, claim).agent == actor
         self.begin()
         operation = ReleaseClaim(actor, claim) if release else ExtendClaim(actor, claim)
         if not mine or held is None or self.model.holds[held].expires_at <= self.model.now:
@@ -107,7 +107,7 @@ class TheState(StateSteps):
             self.model.versions[uid] = task.version
             self.model.holds.pop(uid, None)
             if task.claimed_by is not None:
-                claim = queries.claim_of(self.db, uid)
+                claim = claims.of_task(self.db, uid)
                 assert claim.agent == task.claimed_by
                 self.model.holds[uid] = Hold(claim.uid, claim.agent, claim.was_agent, claim.lease, claim.expires_at)
             self.model.fenced[uid] = set(task.fenced)
@@ -181,8 +181,8 @@ class TheState(StateSteps):
             assert (in_progress.uid if in_progress else None) == next(
                 (uid for uid in state.homes[home.uid].order if state.items[uid].status == "in_progress"), None
             )
-            ready = queries.ready(self.db, home.id, None)
-            assert (ready.uid if ready else None) == self.model.next_ready(None, [home.uid], claimable=False)
+            found = ready.next_task(self.db, home.id, None)
+            assert (found.uid if found else None) == self.model.next_ready(None, [home.uid], claimable=False)
         for uid in state.items:
             task = queries.task(self.db, uid)
             assert task.waiting_on == state.waits_on(uid)

@@ -34,7 +34,7 @@ from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
-from tui_tasks.core.read.tasks import held, queries
+from tui_tasks.core.read.tasks import held, queries, ready
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SHELL
@@ -252,8 +252,8 @@ class Held(RuleBasedStateMachine):
             assert task.uid in self.held
             assert (task.status, task.claimed_by) == ("pending", None)
             assert task.waiting_on >= 1
-        ready = queries.ready(self.store.db, None, None)
-        assert ready is None or ready.uid not in self.held
+        found = ready.next_task(self.store.db, None, None)
+        assert found is None or found.uid not in self.held
 
     def teardown(self):
         if not hasattr(self, "store"):

@@ -25,6 +25,7 @@ from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import DeclineTask
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -135,7 +136,7 @@ def do_as_human(db: Path, said: str) -> None:
     does, _, text = said.partition(": ")
     with Store(str(db)) as store:
         if does == "The human answers":
-            (asked,) = queries.open_asks(store.db)
+            (asked,) = asks.open_asks(store.db)
             store.commit(AnswerAsk(asked.uid, text), actor=HUMAN, now=clock.now())
         elif does == "The human writes":
             store.commit(SendMessage("agent", text), actor=HUMAN, now=clock.now())

@@ -14,7 +14,7 @@ from tests.formats.round_trips import NOW, bring, counts, filled, out
 from tui_tasks.cli.formats import folders
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
@@ -42,7 +42,7 @@ def test_its_files_come_in_once_and_what_no_task_has_is_kept_and_told(store: Sto
     assert flow.metadata["backlog.md"]["id"] == "TASK-1"
     assert (second.name, second.depends_on) == ("second: colon '\"quoted", (flow.uid,))
     assert (yes.name, yes.status) == ("yes", "in_progress")
-    assert [(entry.agent, entry.message) for entry in queries.logs(store.db, yes.uid)] == [
+    assert [(entry.agent, entry.message) for entry in records.logs(store.db, yes.uid)] == [
         ("claude", "two\nlines"),
         ("backlog.md", "more"),
     ]
@@ -129,4 +129,4 @@ def test_the_real_program_takes_what_is_written_and_gives_it_back(store: Store, 
     assert counts(bring(store, BACKLOG, present(), clock())) == (0, 1, 3)
     task = queries.task(store.db, two)
     assert (task.status, task.tags, task.due) == ("done", ("new",), "2026-02-01")
-    assert [entry.message for entry in queries.logs(store.db, two)] == ["seen"]
+    assert [entry.message for entry in records.logs(store.db, two)] == ["seen"]

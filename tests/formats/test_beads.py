@@ -11,7 +11,7 @@ from tests.conftest import Clock
 from tests.formats.round_trips import bring, counts, out
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 from tui_tasks.formats.table import FORMATS
 
@@ -37,7 +37,7 @@ def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: S
     assert daemon.metadata["beads"]["id"] == "bd-a1b2"
     assert (test.status, test.priority, test.result) == ("done", 5, "Written in 4f2a")
     assert (later.status, later.metadata["files"]) == ("pending", ["a.go"])
-    assert [(entry.agent, entry.message) for entry in queries.logs(store.db, daemon.uid)] == [("bob", "Seen, too")]
+    assert [(entry.agent, entry.message) for entry in records.logs(store.db, daemon.uid)] == [("bob", "Seen, too")]
     assert counts(bring(store, BEADS, RECORDED, clock())) == (0, 0, 3)
 
 

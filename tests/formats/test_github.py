@@ -11,7 +11,7 @@ from tests.conftest import Clock
 from tests.formats.round_trips import bring, counts
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 
@@ -33,7 +33,7 @@ def test_issues_come_in_once_and_what_no_task_has_is_kept_and_told(store: Store,
     assert crash.metadata["github"]["number"] == 12
     assert crash.metadata["github"]["url"] == "https://github.com/o/r/issues/12"
     assert [task.status for task in (crash, bump, written)] == ["pending", "cancelled", "done"]
-    assert [(entry.agent, entry.message) for entry in queries.logs(store.db, crash.uid)] == [
+    assert [(entry.agent, entry.message) for entry in records.logs(store.db, crash.uid)] == [
         ("ada", "Seen here as well.")
     ]
     assert counts(bring(store, "github", RECORDED, clock())) == (0, 0, 3)

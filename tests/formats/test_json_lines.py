@@ -17,7 +17,7 @@ from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.claims import ClaimNext
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LinkNodes, LogTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.importing import Importer, Outcome
@@ -142,7 +142,7 @@ def test_nobody_speaks_for_the_human_by_a_file(empty: Store, clock: Clock) -> No
     log = [{"uid": "l1", "at": "2026-01-01T00:00:00Z", "agent": "human", "message": "approved"}]
     bring(empty, json.dumps({"uid": "foreign", "name": "x", "log": log}), clock())
     (task,) = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
-    assert [entry.agent for entry in queries.logs(empty.db, task.uid)] == ["imported:human"]
+    assert [entry.agent for entry in records.logs(empty.db, task.uid)] == ["imported:human"]
     assert task.created_by == "shell"
 
 

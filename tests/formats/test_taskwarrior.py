@@ -16,7 +16,7 @@ from tests.formats.round_trips import NOW, bring, counts, filled, lost, out, rea
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.losses import losses
@@ -40,7 +40,7 @@ def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: S
     assert (milk.domain, milk.due) == ("home.shop", "2026-12-01T10:00:00.000+00:00")
     assert milk.metadata == {"taskwarrior": {"uuid": MILK}}
     assert (second.status, second.depends_on) == ("in_progress", (MILK,))
-    assert [(entry.message, entry.agent) for entry in queries.logs(store.db, SECOND)] == [("a note", "taskwarrior")]
+    assert [(entry.message, entry.agent) for entry in records.logs(store.db, SECOND)] == [("a note", "taskwarrior")]
     four = next(task for task in queries.tasks(store.db, second.list_id) if task.name == "four")
     assert four.metadata["taskwarrior"]["scheduled"] == "20261205T000000Z"
     assert counts(bring(store, "taskwarrior", RECORDED, clock())) == (0, 0, 4)

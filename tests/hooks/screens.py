@@ -13,7 +13,7 @@ from tests.hooks.processes import COMMAND
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
@@ -51,10 +51,10 @@ class Screen:
 
         def come() -> bool:
             self.look()
-            return len(queries.open_asks(self.store.db)) >= count
+            return len(asks.open_asks(self.store.db)) >= count
 
         until(come)
-        return list(queries.open_asks(self.store.db))
+        return list(asks.open_asks(self.store.db))
 
     def ask(self) -> Ask:
         """The one open question, once it has come."""

@@ -15,7 +15,7 @@ from tests.hooks.processes import COMMAND, claude, hook, is_silent
 from tests.hooks.screens import asking, screen, until
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.asks import open_asks
 from tui_tasks.hooks import folder
 from tui_tasks.hooks.presence import screen_presence
 from tui_tasks.hooks.replies import answer_file, answers
@@ -191,7 +191,7 @@ def test_a_request_that_was_answered_at_the_terminal_lets_the_hook_go(tmp_path: 
         human.ask()
         hook("claude", claude("PostToolUse", tool_name="Bash"), "--db", str(db), home=tmp_path)
         human.look()
-        assert queries.open_asks(human.store.db) == []
+        assert open_asks(human.store.db) == []
         assert ends_silently(process)
 
 

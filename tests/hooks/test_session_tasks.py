@@ -14,7 +14,8 @@ from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import SessionSettings
 
@@ -48,7 +49,7 @@ def test_a_prompt_is_a_task_and_done_when_the_turn_is_truly_over(claude: Player,
     assert uid is not None
     task = queries.task(store.db, uid)
     assert (task.agent, task.created_by, task.description) == ("claude-1", "claude-1", "\nFix the login\nand test it")
-    assert [entry.message for entry in queries.logs(store.db, uid)] == ["All done."]
+    assert [entry.message for entry in records.logs(store.db, uid)] == ["All done."]
     assert list(replay_check.differences(store.db)) == []
 
 
@@ -257,6 +258,6 @@ def test_words_are_kept_as_the_human_wants(keep: Any, prompt: str, claude: Playe
     claude.play(of("UserPromptSubmit", prompt="one\n" + "x" * 200))
     claude.play(of("PermissionRequest", tool_name="Bash", tool_input={"command": "ls\nrm"}))
     assert claude.seen().session.last_prompt == prompt
-    (ask,) = queries.open_asks(store.db)
+    (ask,) = asks.open_asks(store.db)
     assert ("rm" in ask.question, "ls" in ask.question) == (keep == "all", keep != "none")
     assert claude.state() == ("waiting", "permission: Bash", None)

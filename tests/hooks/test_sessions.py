@@ -16,8 +16,8 @@ from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.presence import departures
@@ -118,7 +118,7 @@ def test_another_session_of_a_process_ends_the_former(store: Store, clock: Clock
     one.play(of("PermissionRequest", "a", tool_name="Bash", tool_input={"command": "ls"}))
     one.play(of("SessionStart", "c"))
     assert [one.state(number)[0] for number in (1, 2, 3)] == ["gone", "idle", "idle"]
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
     # A word of it that comes late neither brings it back nor ends the other.
     one.play(of("Stop", "a"))
     assert [one.state(number)[0] for number in (1, 2, 3)] == ["gone", "idle", "idle"]
@@ -138,7 +138,7 @@ def test_a_permission_is_a_question_with_the_tool_and_its_whole_input(claude: Pl
         "PermissionRequest", tool_name="Bash", tool_input={"command": command}, permission_suggestions=rules, cwd="/w"
     )
     claude.play(asked)
-    (ask,) = queries.open_asks(store.db)
+    (ask,) = asks.open_asks(store.db)
     assert ask.agent == "claude-1"
     assert "Allow Bash?" in ask.question
     assert command.replace("\u200b", "<U+200B>") in ask.question
@@ -148,7 +148,7 @@ def test_a_permission_is_a_question_with_the_tool_and_its_whole_input(claude: Pl
     assert ask.request["suggestions"] == rules
     # The same again is the same request.
     claude.play(asked)
-    assert queries.open_asks(store.db) == [ask]
+    assert asks.open_asks(store.db) == [ask]
     store.commit(AnswerAsk(ask.uid, "Allow"), actor="human", now=claude.clock.now)
     assert claude.state() == ("working", None, None)
 
@@ -156,12 +156,12 @@ def test_a_permission_is_a_question_with_the_tool_and_its_whole_input(claude: Pl
 def test_a_question_has_its_options_and_says_that_it_was_answered_elsewhere(claude: Player, store: Store) -> None:
     questions = [{"question": "Which?", "options": [{"label": "sqlite", "description": "file"}, {"label": "pg"}]}]
     claude.play(of("PermissionRequest", tool_name="AskUserQuestion", tool_input={"questions": questions}))
-    (ask,) = queries.open_asks(store.db)
+    (ask,) = asks.open_asks(store.db)
     assert ask.options == ("sqlite", "pg")
     assert "sqlite: file" in ask.question
     assert claude.state()[:2] == ("waiting", "question")
     claude.play(of("PostToolUse", tool_name="AskUserQuestion"))
-    ended = queries.ask(store.db, ask.uid)
+    ended = asks.ask(store.db, ask.uid)
     assert ended.state == "withdrawn"
     assert "own window" in (ended.reason or "")
 
@@ -171,11 +171,11 @@ def test_what_one_subagent_does_says_nothing_of_what_another_waits_for(claude: P
     for subagent in ("x", "y"):
         claude.play(of("PermissionRequest", agent_id=subagent, tool_name="Bash", tool_input={"command": subagent}))
     claude.play(of("PostToolUse", agent_id="x", tool_name="Bash"))
-    (ask,) = queries.open_asks(store.db)
+    (ask,) = asks.open_asks(store.db)
     assert ask.request is not None
     assert ask.request["input"] == {"command": "y"}
     claude.play(of("UserPromptSubmit", prompt="never mind"))
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
 
 
 def test_tools_that_go_well_leave_no_entry_and_those_that_fail_do(claude: Player, store: Store) -> None:
@@ -241,7 +241,7 @@ def test_a_session_whose_process_is_no_more_is_gone_and_asks_nothing(store: Stor
     dead.play(of("PermissionRequest", "b", tool_name="Bash", tool_input={"command": "ls"}))
     assert departures.end_departed(store, clock.now + SECOND) == 1
     assert (alive.state()[0], dead.state()[0]) == ("idle", "gone")
-    assert queries.open_asks(store.db) == []
+    assert asks.open_asks(store.db) == []
     assert departures.end_departed(store, clock.now + SECOND) == 0
 
 

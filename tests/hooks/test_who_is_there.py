@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.contract.client import DEADLINE, Agent, environment, program
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.store import Store
 
 
@@ -103,7 +103,7 @@ def test_a_question_of_a_killed_asker_is_withdrawn_and_told_why(db: Path) -> Non
         assert event["ask"]["reason"] == "the process that asked is no more"
         assert agents(db)["ann"]["state"] == "gone"
     with Store(str(db)) as store:
-        assert queries.open_asks(store.db) == []
+        assert asks.open_asks(store.db) == []
 
 
 def test_a_question_under_an_idempotency_key_outlives_its_asker(db: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_question_under_an_idempotency_key_outlives_its_asker(db: Path) -> Non
         asker.kill()
     agents(db)
     with Store(str(db)) as store:
-        assert len(queries.open_asks(store.db)) == 1
+        assert len(asks.open_asks(store.db)) == 1
 
 
 def test_a_question_for_which_its_asker_has_a_ticket_outlives_it(db: Path) -> None:

@@ -17,7 +17,7 @@ from mcp.client.stdio import stdio_client
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.identity import Identity
@@ -99,7 +99,7 @@ class Served:
     def answer(self, text: str) -> None:
         """Answer the one open question, as the screen does in another process."""
         with Store(self.store.path) as screen:
-            (asked,) = queries.open_asks(screen.db)
+            (asked,) = asks.open_asks(screen.db)
             screen.commit(AnswerAsk(asked.uid, text), actor="human", now=clock.now())
 
 

@@ -27,7 +27,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.store import Store
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.settings.remote_access import Tokens
@@ -134,7 +134,7 @@ def test_two_agents_wait_and_each_is_answered(elsewhere: Elsewhere) -> None:
             async with anyio.create_task_group() as group:
                 group.start_soon(ask, "robin")
                 group.start_soon(ask, "sam")
-                while len(asks := queries.open_asks(screen.db)) < 2:
+                while len(asks := open_asks(screen.db)) < 2:
                     await anyio.sleep(0.01)
                 for asked in asks:
                     screen.commit(AnswerAsk(asked.uid, f"to {asked.agent}"), actor="human", now=asked.opened_at)

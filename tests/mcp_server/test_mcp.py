@@ -14,7 +14,7 @@ import pytest
 from tests.mcp_server.shared import Driven, driven, error, held
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.store import Store
 
 
@@ -104,7 +104,7 @@ def test_calls_that_wait_are_answered_when_another_process_commits(client: Drive
             async with anyio.create_task_group() as group:
                 for question in ("One?", "Two?"):
                     group.start_soon(ask, question)
-                while len(asks := queries.open_asks(store.db)) < 2:
+                while len(asks := open_asks(store.db)) < 2:
                     await client.session.call_tool("tasklist_display", {})
                 for each in asks:
                     store.commit(AnswerAsk(each.uid, f"Yes: {each.question}"), actor="human", now=each.opened_at)

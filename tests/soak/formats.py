@@ -19,7 +19,7 @@ from tests.soak.budget import Budget
 from tui_tasks.cli import main as program
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats.table import FORMATS
@@ -163,7 +163,7 @@ def _fields(one: Store, other: Store, task: Task, came: Task) -> set[str]:
     found = {name for name in names - {"depends_on"} if getattr(task, name) != getattr(came, name)}
     if set(task.depends_on) != set(came.depends_on):
         found.add("depends_on")
-    logs = [[(entry.at, entry.agent, entry.message) for entry in queries.logs(at.db, task.uid)] for at in (one, other)]
+    logs = [[(entry.at, entry.agent, entry.message) for entry in records.logs(at.db, task.uid)] for at in (one, other)]
     if logs[0] != logs[1]:
         found.add("log")
     return found

@@ -38,7 +38,6 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import Ended, Fact, Heard, Process, TurnEnded
 from tui_tasks.core.read import messages
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import HumanMessage
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import discretion
@@ -264,7 +263,7 @@ class AgentConversation:
             self._command.close_input()
 
     def _hold_or_release(self, agent: str) -> None:
-        found = queries.agent(self._store.db, agent)
+        found = messages.agent(self._store.db, agent)
         is_paused = found is not None and found.paused
         if is_paused != self._is_paused:
             self._is_paused = is_paused

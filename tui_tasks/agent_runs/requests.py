@@ -20,7 +20,6 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -94,7 +93,7 @@ class OpenRequests:
         for request_id, pending in list(self._pending.items()):
             if pending.ask is None:
                 continue
-            ask = queries.ask(self._store.db, pending.ask)
+            ask = asks.ask(self._store.db, pending.ask)
             if pending.closes_as is not None:
                 if ask.state == "open":
                     self._commit_close(ask, *pending.closes_as, now)

@@ -126,7 +126,7 @@ def has_spoken(db: Database, name: str) -> bool:
 
 def alike(db: Database, name: str) -> str | None:
     """Return the agent in the journal that looks like a name without entries; None if there is none."""
-    from tui_tasks.core.read import overview
+    from tui_tasks.core.read.agents import agents
 
     wanted = skeleton(name)
-    return next((known for known, *_ in overview.speakers(db) if skeleton(known) == wanted), None)
+    return next((known for known, *_ in agents.speakers(db) if skeleton(known) == wanted), None)

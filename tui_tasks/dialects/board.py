@@ -11,7 +11,7 @@ from msgspec import Meta, Raw
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import matching, queries
+from tui_tasks.core.read.tasks import matching, queries, records
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.json_shapes.long_values import ArrayWriter, LongValue, TextWriter
@@ -133,7 +133,7 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     task = call.run(EditTask(before.uid, _changes(before, named)))
     memory = None
     if (given.status == "completed" or given.result is not None) and task.status == "done":
-        memory = queries.memory_of(call.db, task.uid)
+        memory = records.memory_of(call.db, task.uid)
     structured: dict[str, Any] = {"task": shown(task)}
     if memory is not None:
         structured["memory_id"] = memory.uid

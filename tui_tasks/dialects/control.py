@@ -18,7 +18,8 @@ from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.checks import RequestChecks
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, ReleaseClaim
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import not_ready, queries
+from tui_tasks.core.read import asks
+from tui_tasks.core.read.tasks import queries, ready
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.schema.task_fields import FIELDS, TaskField, local_time
 from tui_tasks.core.snapshots import Ask, Claim, Task, iso
@@ -272,7 +273,7 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
         raise NotFound("list", handle)
     taken = call.run(ClaimNext(call.agent, given.lease_seconds * SECOND, home.uid if home else None, call.project))
     if taken is None:
-        call.note = not_ready.why_none(
+        call.note = ready.why_none(
             call.db,
             home.id if home else None,
             call.agent,
@@ -327,7 +328,7 @@ def ask(call: Call, given: _Ask) -> Wait:
     answer with control:answer_of.
     """
     if call.resumes is not None:
-        return _wait_for(call, queries.ask(call.db, call.resumes), given.wait)
+        return _wait_for(call, asks.ask(call.db, call.resumes), given.wait)
     deadline = None if given.timeout is None else call.now + int(given.timeout * SECOND)
     asked = OpenAsk(given.question, tuple(given.options), given.task, deadline, call.project)
     return _wait_for(call, call.run(asked), given.wait)
@@ -341,7 +342,7 @@ class _AnswerOf(Arguments):
 @CONTROL.tool("control:answer_of", _AnswerOf, waits=True)
 def answer_of(call: Call, given: _AnswerOf) -> Any:
     """Read the human's answer to a question that you asked before; `state`: open, answered, withdrawn or timeout."""
-    asked = queries.ask(call.db, given.ask)
+    asked = asks.ask(call.db, given.ask)
     if asked.agent != call.agent:
         raise NotFound("question", given.ask)
 
@@ -360,7 +361,7 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
 
 def _state_of(call: Call, uid: str) -> dict[str, Any]:
     """Return the state of a question; an open one whose time is over reads as timed out."""
-    asked = queries.ask(call.db, uid)
+    asked = asks.ask(call.db, uid)
     until = elapsed.until(call.db, uid)
     is_over = (
         asked.state == "open" and asked.expires_at is not None and until is not None and until <= call.elapsed_time
@@ -375,7 +376,7 @@ def _state_of(call: Call, uid: str) -> dict[str, Any]:
 
 def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
     def check(later: Call) -> dict[str, Any] | None:
-        found = queries.ask(later.db, asked.uid)
+        found = asks.ask(later.db, asked.uid)
         if found.state == "answered":
             return {"answer": found.answer, "at": iso(found.answered_at)}
         if found.state != "open":

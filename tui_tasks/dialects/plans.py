@@ -12,7 +12,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LinkNodes, LogTask, SaveState
-from tui_tasks.core.read.tasks import not_ready, queries
+from tui_tasks.core.read.tasks import queries, ready, records
 from tui_tasks.core.snapshots import LogEntry, SavedState, Task, TaskList, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.json_shapes.paging import Page, listed
@@ -237,12 +237,12 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
     if scope is None and call.bound_list is not None:
         return {"tasks": [], "suggested_next": None}
     list_id = scope.id if scope else None
-    tasks = queries.open_tasks(call.db, list_id, agent, project=call.project, alone=alone, after=given.after)
+    tasks = ready.open_tasks(call.db, list_id, agent, project=call.project, alone=alone, after=given.after)
     suggested = None
     if given.suggest_next:
-        suggested = queries.ready(call.db, list_id, agent, project=call.project, alone=alone)
+        suggested = ready.next_task(call.db, list_id, agent, project=call.project, alone=alone)
         if suggested is None:
-            call.note = not_ready.why_none(
+            call.note = ready.why_none(
                 call.db,
                 list_id,
                 agent,
@@ -305,7 +305,7 @@ class _Notes(Arguments):
 @TASKS.action("notes", _Notes)
 def notes(call: Call, given: _Notes) -> dict[str, Any]:
     """Read what anybody noted on a task."""
-    entries = queries.each_latest_log(call.db, queries.task(call.db, given.id).uid, MOST_NOTES)
+    entries = records.each_latest_log(call.db, queries.task(call.db, given.id).uid, MOST_NOTES)
     return {"task_id": given.id, "notes": listed(call.db, entries, None, _shown_note)}
 
 
@@ -349,7 +349,7 @@ class _GetState(Arguments):
 @TASKS.action("get_state", _GetState)
 def get_state(call: Call, given: _GetState) -> dict[str, Any] | None:
     """Read a task's saved state, to resume it; null: none was saved."""
-    state = queries.saved_state(call.db, queries.task(call.db, given.task_id).uid)
+    state = records.saved_state(call.db, queries.task(call.db, given.task_id).uid)
     return _shown_state(state) if state else None
 
 

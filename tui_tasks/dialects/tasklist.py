@@ -11,7 +11,7 @@ from msgspec import Meta
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SwapTasks
-from tui_tasks.core.read.tasks import queries, task_summary
+from tui_tasks.core.read.tasks import queries, records, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
@@ -161,7 +161,7 @@ def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
 def get_task_logs(call: Call, given: _Named) -> Any:
     """Read a task's log, oldest first."""
     queries.task(call.db, given.uid)
-    return listed(call.db, queries.each_log(call.db, given.uid), None, _shown_entry)
+    return listed(call.db, records.each_log(call.db, given.uid), None, _shown_entry)
 
 
 @TASKLIST.tool("tasklist:get_task_in_progress", Nothing)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.formats.records import ExportData
 
 
@@ -31,7 +31,7 @@ def rows(db: Database, handle: str | None, project: str | None, step: Callable[[
             found.jobs = job_queries.jobs(db)
         for _, tasks in found.lists:
             for task in tasks:
-                if log := queries.logs(db, task.uid):
+                if log := records.logs(db, task.uid):
                     found.logs[task.uid] = log
                 step()
     return found

@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks.core.operations.imports import ImportList, ImportLog, ImportTask
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
 from tui_tasks.formats import cycles
@@ -204,7 +204,7 @@ class Importer:
         if not record.log:
             return
         reduce = self._read.reducers.get("log", plain)
-        known = {reduce(entry.message) for entry in queries.logs(self._db, uid)}
+        known = {reduce(entry.message) for entry in records.logs(self._db, uid)}
         for entry in record.log:
             if entry.uid is not None:
                 id_ = entry.uid

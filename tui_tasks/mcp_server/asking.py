@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.mcp_server.conversations import Conversation
 from tui_tasks.mcp_server.tools.results import result_of
@@ -63,7 +63,7 @@ async def _opened(conversation: Conversation, request: dict[str, Any]) -> tuple[
     """Put the question, and return the reply with the question, or None where it was refused."""
     reply = await conversation.ask({**request, "arguments": {**request["arguments"], "wait": 0}}, is_shown=False)
     uid = (reply.get("result") or {}).get("ask") if reply["ok"] else None
-    return reply, queries.ask(conversation.session.store.db, uid) if uid is not None else None
+    return reply, asks.ask(conversation.session.store.db, uid) if uid is not None else None
 
 
 # The Tasks extension
@@ -97,7 +97,7 @@ class TaskParams(types.RequestParams):
 
 def _own(conversation: Conversation, uid: str) -> Ask:
     try:
-        asked = queries.ask(conversation.session.store.db, uid)
+        asked = asks.ask(conversation.session.store.db, uid)
     except Refusal:
         asked = None
     if asked is None or asked.agent != conversation.session.identity.agent:

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import NotFound, Refusal
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.tasks import queries, task_summary
 from tui_tasks.core.snapshots import Entry, TaskList, full_task, iso
 
@@ -104,8 +104,8 @@ def _list(session: Session, home: TaskList) -> dict[str, Any]:
 
 def _inbox(session: Session) -> dict[str, Any]:
     db, agent = session.store.db, session.identity.agent
-    asked = [one for one in queries.open_asks(db) if one.agent == agent]
-    known = queries.agent(db, agent)
+    asked = [one for one in asks.open_asks(db) if one.agent == agent]
+    known = messages.agent(db, agent)
     return {
         "agent": agent,
         "paused": known is not None and known.paused,

@@ -23,9 +23,8 @@ from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.changes import RecordRefusal
-from tui_tasks.core.read import alerts, views
+from tui_tasks.core.read import alerts, asks, views
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
@@ -155,7 +154,7 @@ class PhoneService:
 
     def _send_asks(self, store: Store) -> bool:
         """Send the questions open for longer than the configured delay; return whether others are not due yet."""
-        open_asks = queries.open_asks(store.db)
+        open_asks = asks.open_asks(store.db)
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
         sent, now = phone_answers.sent(store.db), self._clock()
         waiting = [ask for ask in open_asks if ask.uid not in sent]
@@ -222,7 +221,7 @@ class PhoneService:
         now, hashed = self._clock(), phone_answers.hashed(nonce.strip())
         found = phone_answers.find(store.db, hashed)
         try:
-            ask = queries.ask(store.db, found.ask) if found is not None else None
+            ask = asks.ask(store.db, found.ask) if found is not None else None
             if ask is not None and ask.state == "open" and (why := why_unanswerable(self._path, ask)) is not None:
                 raise Conflict(why)
             store.commit(AnswerByPhone(hashed), actor=HUMAN, now=now, why={"topic": "answered by ntfy"})
@@ -244,7 +243,7 @@ class PhoneService:
         with store.db.transaction(write=True):
             phone_answers.spend(store.db, hashed, now)
         with contextlib.suppress(NtfyFailed):
-            self._publish(messages.too_late(queries.ask(store.db, found.ask), titles=self._settings.titles))
+            self._publish(messages.too_late(asks.ask(store.db, found.ask), titles=self._settings.titles))
 
 
 def _try_lock(handle: int) -> bool:

@@ -2,16 +2,16 @@
 
 from tests.talking import add
 from tui_tasks.cli.agents import prime
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import ready
 
 
 def test_prime_counts_what_is_open_and_reads_no_more_tasks_than_it_tells(talk, monkeypatch):
     uids = [add(talk, str(number)) for number in range(20)]
     talk.ok("tasklist:set_task_done", uid=uids[0])
     read = []
-    made = queries.read_task
-    monkeypatch.setattr(queries, "read_task", lambda row: read.append(row) or made(row))
+    made = ready.read_task
+    monkeypatch.setattr(ready, "read_task", lambda row: read.append(row) or made(row))
     told = prime.text(talk.session)
     assert "Open tasks: 19\n" in told
     assert "- and 7 more:" in told
-    assert len(read) <= prime.MOST_TASKS + 1
+    assert 0 < len(read) <= prime.MOST_TASKS + 1

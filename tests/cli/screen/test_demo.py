@@ -19,8 +19,9 @@ from tests.terminals import Terminal
 from tui_tasks.cli.screen import demo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 
 AT_ONCE = [sys.executable, "-c", "from tui_tasks.cli.screen import demo; demo.PACE = 0; demo._agent()"]
@@ -99,8 +100,8 @@ def test_the_script_shows_each_thing_that_there_is_and_nothing_in_it_is_refused(
     tasks = queries.tasks(db, home.id)
     assert [task.status for task in tasks] == ["done", "done", "pending", "done", "failed", "in_progress"]
     assert all(task.description for task in tasks)
-    assert [len(queries.logs(db, task.uid)) > 0 for task in tasks] == [True, True, False, True, True, True]
-    (asked,) = queries.open_asks(db)
+    assert [len(records.logs(db, task.uid)) > 0 for task in tasks] == [True, True, False, True, True, True]
+    (asked,) = asks.open_asks(db)
     assert (asked.task_uid, asked.options) == (tasks[2].uid, ("pyjwt", "jose"))
     (job,) = job_queries.jobs(db)
     assert job.next_run is not None

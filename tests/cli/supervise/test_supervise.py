@@ -27,6 +27,7 @@ from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read import messages
+from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
@@ -149,7 +150,7 @@ def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) ->
     assert run("agents stop bob 'Enough'")[0] == 0
     assert told(run, "agents pause bob lunch") == {"agent": "bob", "action": "pause"}
     with Store(str(database), read_only=True) as store:
-        paused = queries.agent(store.db, "bob")
+        paused = messages.agent(store.db, "bob")
         assert paused is not None
         assert (paused.paused, paused.message) == (True, "lunch")
         sent = [(each.text, each.ends_turn) for each in messages.waiting(store.db, "bob")]
@@ -275,7 +276,7 @@ def test_what_is_the_humans_is_refused_to_all_but_a_person_at_a_terminal_and_kep
     line: str, run: Run, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Store(str(database)) as store:
-        line = line.format(ask=queries.open_asks(store.db)[0].uid)
+        line = line.format(ask=open_asks(store.db)[0].uid)
         before = store.db.scalar("SELECT count(*) FROM journal")
     refusals = [run(f"--agent claude {line}")]
     with monkeypatch.context() as inside:
@@ -298,7 +299,7 @@ def test_what_is_the_humans_is_refused_to_all_but_a_person_at_a_terminal_and_kep
 
 def test_an_answer_that_is_typed_at_a_real_terminal_is_the_humans(database: Path, tmp_path: Path) -> None:
     with Store(str(database)) as store:
-        ask = queries.open_asks(store.db)[0].uid
+        ask = open_asks(store.db)[0].uid
     command = [sys.executable, *program("asks", "answer", ask, "1", "--db", str(database))[1:]]
     terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
     try:

@@ -20,9 +20,8 @@ from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read import overview
 from tui_tasks.core.read.agents import agents, fleet
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
@@ -150,10 +149,10 @@ def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: s
     changes.set_status(shell, ["1"], status, " no time ", as_json=False)
     made = task(shell.store, "one")
     assert made.status == status
-    assert [(entry.agent, entry.message) for entry in queries.logs(shell.store.db, made.uid)] == [("shell", "no time")]
+    assert [(entry.agent, entry.message) for entry in records.logs(shell.store.db, made.uid)] == [("shell", "no time")]
     changes.undo(shell, as_json=False)
     assert task(shell.store, "one").status == "pending"
-    assert queries.logs(shell.store.db, made.uid) == []
+    assert records.logs(shell.store.db, made.uid) == []
 
 
 def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, told) -> None:
@@ -299,7 +298,7 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
     changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
-    assert overview.speakers(db) == []
+    assert agents.speakers(db) == []
     assert fleet.everyone(db, 0) == []
     assert agents.working(db) == {}
 
@@ -444,7 +443,7 @@ def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(
         assert "reserved" in refused.stderr
     with Store(str(tmp_path / "x.db")) as store:
         assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
-        assert overview.speakers(store.db) == []
+        assert agents.speakers(store.db) == []
 
 
 def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: Store, clock: Clock, capsys) -> None:

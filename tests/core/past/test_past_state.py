@@ -35,6 +35,7 @@ from tui_tasks.core.past.past_reader import PastReader
 from tui_tasks.core.past.past_state import PastState
 from tui_tasks.core.past.scratch_folder import PREFIX
 from tui_tasks.core.read import overview
+from tui_tasks.core.read.agents import agents
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
@@ -252,7 +253,7 @@ def test_the_reader_sees_no_later_entry_whatever_is_written_meanwhile(store: Sto
         assert journal.newest(reader) == 4
         assert [change.seq for change in overview.changes(reader, 0, 100)] == [1, 2, 3, 4]
         assert log_pages.edges(reader) == (1, 4)
-        assert overview.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
+        assert agents.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
         past.move_to(journal.newest(store.db))
         reader.open_again()
         assert journal.newest(reader) == journal.newest(store.db) > 6

@@ -32,6 +32,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import checks
+from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.read.digest import PARTS, digest
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import Entry, verified
@@ -109,7 +110,7 @@ class History:
             self.checks.define(NamedCheck("tests", "1", lists=("checked",), gate=pick % 2 == 1))
         elif what == "edit inputs":
             self.checks.edit(str(self.now))
-        elif what == "answer" and (asks := queries.open_asks(self.store.db)):
+        elif what == "answer" and (asks := open_asks(self.store.db)):
             self.commit("human", AnswerAsk(asks[0].uid, "yes"))
         else:
             self._rest(what, actor, uid, home.uid, review=pick > 4)
@@ -194,7 +195,7 @@ def compare(store: Store, since: int, now: int) -> None:
     assert sum(line.count for line in unchecked) == len(by_state["unchecked"])
 
     needing = {(line.kind, line.uid) for line in of(lines, "needs_you")}
-    wanted = {("ask", ask.uid) for ask in queries.open_asks(db)}
+    wanted = {("ask", ask.uid) for ask in open_asks(db)}
     wanted |= {("held", task.uid) for task in held.everything(db)} | {("check", uid) for uid in checks.failing(db, 99)}
     assert needing == wanted
     assert by_state["failing"].keys() <= {uid for kind, uid in needing if kind == "check"}

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.conftest import START
 from tui_tasks.core import vocab
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask
-from tui_tasks.core.read.tasks import matching, queries
+from tui_tasks.core.read.tasks import matching, queries, ready
 from tui_tasks.core.store import Store
 
 made = st.lists(
@@ -38,8 +38,8 @@ def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, stat
 
 def test_a_page_and_the_next_to_do_are_read_from_an_index_in_their_order():
     of_list = "task_urgency (list_id=? AND status=? AND <expr>=?"
-    read = {matching._FIRST: of_list, queries._ready(True, False, False): of_list}
-    read[queries._ready(False, False, False)] = "task_ready"
+    read = {matching._FIRST: of_list, ready._ready(True, False, False): of_list}
+    read[ready._ready(False, False, False)] = "task_ready"
     with Store(":memory:") as store:
         for statement, index in read.items():
             asked = [1] * statement.sql.count("?")

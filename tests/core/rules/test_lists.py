@@ -14,7 +14,7 @@ from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList,
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries, task_summary
+from tui_tasks.core.read.tasks import queries, ready, task_summary
 from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.store import Store
 
@@ -133,8 +133,8 @@ def test_the_tasks_of_a_deleted_list_are_gone_and_come_back_with_it(store, do, t
         assert queries.tasks_beginning(store.db, uid[:8], 5) == []
         assert pages.line(store.db, uid).deleted
     assert queries.live_tasks(store.db, [task.uid for task in tasks]) == []
-    assert [task.uid for task in queries.open_tasks(store.db, None, None)] == [kept.uid]
-    assert queries.ready(store.db, None, None).uid == kept.uid
+    assert [task.uid for task in ready.open_tasks(store.db, None, None)] == [kept.uid]
+    assert ready.next_task(store.db, None, None).uid == kept.uid
     assert overview.active(store.db) is None
     assert overview.list_touched_last(store.db) == other.id
     for operation in (
@@ -153,7 +153,7 @@ def test_the_tasks_of_a_deleted_list_are_gone_and_come_back_with_it(store, do, t
     do(Undo())
     assert [entry.kind for entry in journal.since(store.db, seq, 10)][-1] == "list.restored"
     assert tables(store.db) == before
-    assert queries.ready(store.db, None, None).uid == tasks[0].uid
+    assert ready.next_task(store.db, None, None).uid == tasks[0].uid
     do(Redo())
     with pytest.raises(NotFound):
         queries.task(store.db, tasks[0].uid)
@@ -232,12 +232,12 @@ def test_tasks_of_an_archived_list_are_handed_out_only_where_it_is_named_until_o
     assert do(ArchiveList(home.uid, True)).archived
     assert [entry.changes for entry in journal.since(store.db, seq, 9)] == [{"archived": [False, True]}]
     assert queries.task(store.db, task.uid).name == "old"
-    assert queries.ready(store.db, None, None).uid == there.uid
-    assert queries.ready(store.db, home.id, None).uid == task.uid
-    assert [each.uid for each in queries.open_tasks(store.db, None, None)] == [there.uid]
-    assert [each.uid for each in queries.open_tasks(store.db, home.id, None)] == [task.uid]
+    assert ready.next_task(store.db, None, None).uid == there.uid
+    assert ready.next_task(store.db, home.id, None).uid == task.uid
+    assert [each.uid for each in ready.open_tasks(store.db, None, None)] == [there.uid]
+    assert [each.uid for each in ready.open_tasks(store.db, home.id, None)] == [task.uid]
     do(Undo())
-    assert queries.ready(store.db, None, None).uid == task.uid
+    assert ready.next_task(store.db, None, None).uid == task.uid
     do(Redo())
     do(EditTask(task.uid, {"priority": 2}), "claude-1")
     assert queries.list_by_uid(store.db, home.uid).archived, "what is changed in it leaves it where it is"
@@ -278,5 +278,5 @@ def test_deleting_a_long_list_and_bringing_it_back_takes_no_longer_than_a_short_
     # Thousands of urgent tasks that are gone hide none that is there.
     other = do(CreatePlan("Other"))
     last = do(AddTask("last", other.uid, priority=4))
-    assert queries.ready(store.db, None, None).uid == last.uid
+    assert ready.next_task(store.db, None, None).uid == last.uid
     assert do(ClaimNext("claude-1", MINUTE), "claude-1")[0].uid == last.uid

@@ -9,7 +9,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 
 
@@ -108,7 +108,7 @@ async def test_a_card_that_failed_asks_why_and_the_answer_is_in_its_log(plan, ma
         await at_card(pilot, plan[5])
         await settle(pilot, "L", "L", *"no disk", "enter")
         await until(pilot, lambda: status(app, plan[5]) == "failed")
-        assert queries.logs(app.link.db, plan[5])[-1].message == "no disk"
+        assert records.logs(app.link.db, plan[5])[-1].message == "no disk"
         await until(pilot, lambda: "no disk" in shown(app))
 
 

@@ -10,6 +10,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
+from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.agents import activity, agents, fleet
 from tui_tasks.core.read.agents.stuck import Thresholds
 from tui_tasks.core.read.jobs import job_queries
@@ -35,7 +36,7 @@ def row_of(app, name: str) -> str:
 def answered(plan):
     """The agents, and claude-1 waits for nobody."""
     with Store(with_agents(plan).path) as store:
-        mine = [ask.uid for ask in queries.open_asks(store.db) if ask.agent == "claude-1"]
+        mine = [ask.uid for ask in asks.open_asks(store.db) if ask.agent == "claude-1"]
     by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in mine))
     return plan
 
@@ -158,10 +159,10 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P", *"wait for me", "enter")
-        assert queries.agent(app.link.db, "claude-1").message == "wait for me"
+        assert messages.agent(app.link.db, "claude-1").message == "wait for me"
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
-        assert not queries.agent(app.link.db, "claude-1").paused
+        assert not messages.agent(app.link.db, "claude-1").paused
         assert "waiting" in row_of(app, "claude-1")
 
 
@@ -169,7 +170,7 @@ async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P", "escape")
-        assert queries.agent(app.link.db, "claude-1") is None
+        assert messages.agent(app.link.db, "claude-1") is None
 
 
 async def test_m_sends_a_message_to_the_agent_under_the_cursor(plan, make_app):

@@ -12,6 +12,7 @@ from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, w
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox import Inbox
@@ -27,7 +28,7 @@ def people(plan):
 def ask_of(app, agent: str):
     """The newest question of an agent."""
     uids = app.link.db.sql("SELECT uid FROM ask WHERE agent = ? ORDER BY id DESC", (agent,)).fetchall()
-    return queries.ask(app.link.db, uids[0][0])
+    return asks.ask(app.link.db, uids[0][0])
 
 
 async def go_to(pilot, agent: str) -> None:
@@ -107,11 +108,11 @@ async def test_one_that_does_not_stand_there_whole_is_shown_in_the_inbox_and_all
         if many > 1:
             await settle(pilot, "y")
             assert "It goes on below" in said(app)
-            assert queries.ask(app.link.db, ask.uid).state == "open"
+            assert asks.ask(app.link.db, ask.uid).state == "open"
         while not app.screen.is_read(ask):
             await settle(pilot, "pagedown")
         await settle(pilot, "y")
-        assert queries.ask(app.link.db, ask.uid).answer == "Allow"
+        assert asks.ask(app.link.db, ask.uid).answer == "Allow"
 
 
 def _waits_for_permission(app) -> str:

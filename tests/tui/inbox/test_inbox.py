@@ -11,7 +11,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.read import views
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.asks import ask as read_ask
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.inbox import KEPT, Inbox
 from tui_tasks.tui.inputs.reply import Reply
@@ -21,7 +21,7 @@ from tui_tasks.tui.list.list_pane import ListPane
 def asks(app) -> dict[str, object]:
     """The questions by the agents that asked them."""
     rows = app.link.db.sql("SELECT uid FROM ask").fetchall()
-    return {ask.agent: ask for ask in (queries.ask(app.link.db, uid) for (uid,) in rows)}
+    return {ask.agent: ask for ask in (read_ask(app.link.db, uid) for (uid,) in rows)}
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.folder import Folder
@@ -37,7 +37,7 @@ async def test_a_request_whose_hook_waits_no_more_is_not_answered_from_here(empt
         for key in "1y":
             await settle(pilot, key)
             assert "claude-1 asks in its own window, and waits for no answer from here." in shown(app)
-        [ask] = queries.open_asks(app.link.db)
+        [ask] = asks.open_asks(app.link.db)
         assert ask.state == "open"
 
 

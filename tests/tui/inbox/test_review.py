@@ -10,7 +10,7 @@ from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox.inbox import Inbox
@@ -112,7 +112,7 @@ async def test_one_is_joined_to_a_task_that_is_searched_for(plan, filed, make_ap
         assert isinstance(app.screen, Review)
         assert state(app, filed[0]) == ("cancelled", False)
         assert queries.task(app.link.db, filed[2]).depends_on == (plan[8],)
-        assert "Rewrite it in Rust" in queries.logs(app.link.db, plan[8])[-1].message
+        assert "Rewrite it in Rust" in records.logs(app.link.db, plan[8])[-1].message
 
 
 async def test_what_is_marked_or_filtered_is_decided_together(plan, filed, make_app):

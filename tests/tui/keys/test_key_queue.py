@@ -9,8 +9,7 @@ from textual.keys import _character_to_key
 
 from tests.tui.driving import lines
 from tests.tui.plan import Plan
-from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 
 
 def type_at_once(app, *keys):
@@ -45,7 +44,7 @@ async def test_a_reason_is_typed_into_the_line_that_asks_for_it_and_deletes_noth
         await settled(open_app, pilot)
         db = open_app.link.db
         assert queries.task(db, plan[1]).status == "failed"
-        assert overview.log_page(db, plan[1], 1)[0].message == "dead"
+        assert records.log_page(db, plan[1], 1)[0].message == "dead"
         assert open_app.state.current_list.total == 9
         assert open_app.pane.row_list.cursor == plan[2]
 

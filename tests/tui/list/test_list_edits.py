@@ -12,6 +12,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import records
 from tui_tasks.tui.forms.task_form import ConflictScreen, EditScreen
 from tui_tasks.tui.inputs.text_line import AddWords, WordLine
 
@@ -409,7 +410,7 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
         await pilot.press("j", "m", "n")
         await write(pilot, "look at eu")
         await press(app, pilot, "enter")
-        entry = overview.log_page(app.link.db, plan[2], 1)[0]
+        entry = records.log_page(app.link.db, plan[2], 1)[0]
         assert (entry.agent, entry.message) == ("human", "look at eu")
         await pilot.press("m", "m")
         await write(pilot, "hurry")

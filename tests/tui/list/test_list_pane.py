@@ -9,8 +9,7 @@ import pytest
 from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW, at
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords, FilterWords
 from tui_tasks.tui.list.list_pane import ListPane
@@ -89,10 +88,10 @@ async def test_failed_and_skipped_ask_why_and_log_it(app, plan, key, status):
         await write(pilot, "no disk")
         await press(app, pilot, "enter")
         assert task(app, plan[8]).status == status
-        assert overview.log_page(app.link.db, plan[8], 1)[0].message == "no disk"
+        assert records.log_page(app.link.db, plan[8], 1)[0].message == "no disk"
         await press(app, pilot, "u")
         assert task(app, plan[8]).status == "pending"
-        assert overview.log_page(app.link.db, plan[8], 1) == []
+        assert records.log_page(app.link.db, plan[8], 1) == []
 
 
 async def test_escape_at_the_reason_changes_nothing(app, plan):

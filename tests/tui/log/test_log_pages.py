@@ -8,7 +8,7 @@ from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_rows import EntriesOfJournal
 from tui_tasks.tui.log.log_text import EARLIER, SEEN
@@ -126,4 +126,4 @@ def test_a_page_far_back_looks_at_no_more_entries_than_one_near(plan):
             store.db._connection.set_progress_handler(None, 0)
             steps.append(counted[0])
         assert steps[1] <= steps[0] * 1.2 + 2
-        assert queries.logs(store.db, plan[5])
+        assert records.logs(store.db, plan[5])

@@ -9,7 +9,7 @@ from itertools import islice
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, ready
 from tui_tasks.text.safe import safe_line
 
 MOST_TASKS = 12
@@ -49,15 +49,15 @@ def text(session: Session) -> str:
     """Return the rules, the open tasks and the next task."""
     db, project = session.store.db, session.identity.project
     total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
-    with closing(queries.open_tasks(db, None, None, project=project)) as found:
+    with closing(ready.open_tasks(db, None, None, project=project)) as found:
         tasks = list(islice(found, MOST_TASKS))
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):
         lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
-    ready = queries.ready(db, None, session.identity.agent, project=project)
-    if ready is not None:
-        lines += ["", f"Next: {ready.uid} {safe_line(ready.name, 80)}"]
-        if ready.description:
-            lines.append(safe_line(ready.description, 300))
+    task = ready.next_task(db, None, session.identity.agent, project=project)
+    if task is not None:
+        lines += ["", f"Next: {task.uid} {safe_line(task.name, 80)}"]
+        if task.description:
+            lines.append(safe_line(task.description, 300))
     return "\n".join(lines)

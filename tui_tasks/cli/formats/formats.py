@@ -18,6 +18,7 @@ from tui_tasks.cli.formats.folders import MOST_BYTES
 from tui_tasks.cli.formats.progress import ProgressBar
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
+from tui_tasks.core.read import messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
@@ -152,7 +153,7 @@ def _text(file: str) -> str:
 
 
 def _refuse_paused(store: Store, identity: Identity) -> None:
-    known = queries.agent(store.db, identity.agent)
+    known = messages.agent(store.db, identity.agent)
     if known is not None and known.paused:
         raise Paused(known.message, agent=identity.agent)
 

@@ -14,6 +14,7 @@ from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.agents.asks import unseen
 from tui_tasks.core.rules.agents.request_text import ALLOW
@@ -41,7 +42,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         if options.action is not None:
             _answer(options, store)
             return 0
-        found = queries.open_asks(store.db)
+        found = asks.open_asks(store.db)
         if options.json:
             print_json({"asks": [to_json(ask) for ask in found]}, indent=2)
             return 0
@@ -101,7 +102,7 @@ def _found(store: Store, reference: str) -> Ask:
         NotFound: there is none.
         Conflict: several questions match.
     """
-    found = [ask for ask in queries.open_asks(store.db) if ask.uid.startswith(reference)]
+    found = [ask for ask in asks.open_asks(store.db) if ask.uid.startswith(reference)]
     if not found:
         raise NotFound("open question", f"{reference}; `tui-tasks asks` lists them")
     if len(found) > 1:

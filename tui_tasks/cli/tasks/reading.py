@@ -12,7 +12,7 @@ from tui_tasks.cli.tasks.task_filter import EVERYTHING, ListFilter
 from tui_tasks.cli.tasks.task_lookup import SHORT, find_task, lists_in_scope
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, ready, records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
@@ -112,7 +112,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     db = session.store.db
     task = find_task(session, reference)
     home = queries.list_by_id(db, task.list_id)
-    log = queries.logs(db, task.uid)
+    log = records.logs(db, task.uid)
     found = checks.of_task(db, task, home, checks.definitions(db))
     value = full_task(task, home.handle, [check.told() for check in found])
     value["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
@@ -144,7 +144,7 @@ def next_task(session: Session, *, as_json: bool) -> None:
     task = None
     if named is None or home is not None:
         project = session.identity.project
-        task = queries.ready(db, home.id if home else None, session.identity.agent, project=project)
+        task = ready.next_task(db, home.id if home else None, session.identity.agent, project=project)
     if task is None:
         print_result("nothing is ready to be taken up", None, as_json=as_json)
         return

@@ -80,7 +80,7 @@ class StateCache:
     def agent(self, name: str) -> Agent | None:
         """Return what the human has set for an agent, such as a pause; None if nothing."""
         if name not in self._agents:
-            self._agents[name] = queries.agent(self._db, name)
+            self._agents[name] = messages.agent(self._db, name)
         return self._agents[name]
 
     def agent_like(self, name: str) -> str | None:

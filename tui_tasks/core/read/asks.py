@@ -1,4 +1,4 @@
-"""Reads of the requests that programs make to the person at their terminal (docs: protocol, section 10)."""
+"""Questions to the human: those of agents, and the requests that programs make to the person at their terminal."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from typing import Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import fn
+from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.tables.agents import AskRow
+from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.snapshots import Ask, reader
 
 # How many of the newest questions are searched: a hook waits for about a minute, so its question is among them.
 _NEWEST: Final = 200
 
+_COLUMNS = tuple(columns(AskRow).values())
+_read = reader(Ask, AskRow)
+_ASK = Statement(AskRow.select(*_COLUMNS).where(AskRow.uid == slot("uid")))
+_OPEN_ASKS = Statement(AskRow.select(*_COLUMNS).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at))
 _OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
 _WAITING_AS = Statement(
     AskRow.select(AskRow.uid)
@@ -27,6 +34,31 @@ _ANSWERED_BY = Statement(
     .order_by(JournalRow.seq.desc())
     .limit(1)
 )
+
+
+def ask(db: Database, uid: str) -> Ask:
+    """Return the question with that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = db.one(_ASK, uid=uid)
+    if row is None:
+        raise NotFound("question", uid)
+    return _read(row)
+
+
+def open_asks(db: Database) -> list[Ask]:
+    """Return the questions that wait for the human, oldest first."""
+    return [_read(row) for row in db.all(_OPEN_ASKS)]
+
+
+def open_by_agent(db: Database) -> dict[str, list[Ask]]:
+    """Return the questions that wait for the human by the agent that asks, oldest first."""
+    found: dict[str, list[Ask]] = {}
+    for one in open_asks(db):
+        found.setdefault(one.agent, []).append(one)
+    return found
 
 
 def waiting_as(db: Database, name: str) -> str | None:

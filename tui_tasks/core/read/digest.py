@@ -14,7 +14,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.read import checks, statistics
+from tui_tasks.core.read import asks, checks, statistics
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import verified
@@ -108,7 +108,7 @@ def _at(db: Database, seq: int) -> int:
 
 
 def _needs_you(db: Database) -> Iterator[DigestLine]:
-    for ask in queries.open_asks(db):
+    for ask in asks.open_asks(db):
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
         yield DigestLine(
             "needs_you", "ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, ask.task_uid

@@ -1,4 +1,4 @@
-"""The human's messages to agents: which are waiting, and what followed those that were delivered."""
+"""What the human tells agents: messages, whether they were answered, and pauses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.schema.tables.agents import AgentRow
 from tui_tasks.core.schema.tables.agents import HumanMessageRow as M
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.journal import JournalRow as J
-from tui_tasks.core.snapshots import HumanMessage, reader
+from tui_tasks.core.snapshots import Agent, HumanMessage, reader
 
 # The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.
 _ANSWERS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
@@ -26,6 +27,9 @@ _ONE = Statement(M.select(*_COLUMNS).where(M.uid == slot("uid")))
 _SINCE = Statement(
     J.select(J.kind).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(slot("limit"))
 )
+
+_read_agent = reader(Agent, AgentRow)
+_AGENT = Statement(AgentRow.select(*columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
@@ -55,3 +59,9 @@ def _state(db: Database, found: HumanMessage) -> str:
         return "waiting"
     later: list[Any] = db.all(_SINCE, agent=found.agent, seq=found.delivered_seq, limit=_LOOKED_AT)
     return "answered" if any(kind in _ANSWERS for (kind,) in later) else "delivered"
+
+
+def agent(db: Database, name: str) -> Agent | None:
+    """Return what the human has set for an agent, or None."""
+    row = db.one(_AGENT, uid=name)
+    return _read_agent(row) if row else None

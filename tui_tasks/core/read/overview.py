@@ -7,17 +7,13 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import JOIN, SQL, Case, fn
+from tui_tasks.core.engine.orm import JOIN, SQL, Case
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
-from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.jobs import JobRow
 from tui_tasks.core.schema.tables.journal import JournalRow
-from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, LogRow, TaskRow
-from tui_tasks.core.snapshots import LogEntry, reader
+from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 
 J = JournalRow
 
@@ -119,36 +115,6 @@ _DEPENDENTS = Statement(
     .order_by(TaskRow.id)
     .limit(slot("limit"))
 )
-_OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
-_LOG_BEFORE = Statement(
-    LogRow.select(*columns(LogRow).values())
-    .where(_OF_LOG & (LogRow.id < slot("before")))
-    .order_by(LogRow.id.desc())
-    .limit(slot("limit"))
-)
-_LOG_COUNT = Statement(LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
-_NEXT_JOB = Statement(
-    JobRow.select(JobRow.name, JobRow.next_run)
-    .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
-    .order_by(JobRow.next_run)
-    .limit(1)
-)
-_FAILING_JOBS = Statement(
-    JobRow.select(JobRow.name)
-    .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
-    .order_by(JobRow.last_run.desc())
-)
-# One step in the index on (actor, seq) for each distinct actor, however long the journal is.
-_ACTORS = """
-WITH RECURSIVE known(name) AS (
-    SELECT min(actor) FROM journal
-    UNION ALL
-    SELECT (SELECT min(actor) FROM journal WHERE actor > known.name) FROM known WHERE known.name IS NOT NULL
-)
-SELECT known.name, last.seq, last.at FROM known
-JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
-"""
-_read_log = reader(LogEntry, LogRow)
 _moved = msgspec.json.Decoder(_Moved).decode
 
 
@@ -179,11 +145,6 @@ def active(db: Database) -> TaskLine | None:
     return read_line(row) if row else None
 
 
-def speakers(db: Database) -> list[tuple[str, int, int]]:
-    """Return every agent that has changed something: name, seq and instant of its last entry."""
-    return [row for row in db.sql(_ACTORS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
-
-
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
     """Return the tasks that depend on a task, oldest first."""
     return [read_line(row) for row in db.all(_DEPENDENTS, uid=uid, limit=limit)]
@@ -197,25 +158,3 @@ def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
         query = EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid.in_(uids[at : at + 500]))
         found.update(uid for (uid,) in db.query(query))
     return found
-
-
-def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:
-    """Return a task's newest log entries before the entry of a given number, newest first."""
-    return [_read_log(row) for row in db.all(_LOG_BEFORE, task=uid, before=before, limit=limit)]
-
-
-def log_count(db: Database, uid: str) -> int:
-    """Return how many log entries a task has."""
-    counted: int = db.one(_LOG_COUNT, task=uid)[0]
-    return counted
-
-
-def next_job(db: Database) -> tuple[str, int] | None:
-    """Return the name and the due instant of the job that runs next; None if none does."""
-    row = db.one(_NEXT_JOB)
-    return (row[0], row[1]) if row else None
-
-
-def failing_jobs(db: Database) -> list[str]:
-    """Return the names of the jobs whose last run has failed, the most recent run first."""
-    return [name for (name,) in db.all(_FAILING_JOBS)]

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
 from tui_tasks.core.operations.jobs import DeleteJob
 from tui_tasks.core.rank import between
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.jobs.jobs import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.jobs.run_steps import disable, refuse_inside_run
@@ -372,7 +372,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: _Places) -> None:
     was = {"deleted": False} if old is None else new
     if entry.entity == "memory":
         # Completing the task again has saved its memory already.
-        now = queries.any_memory_of(tx.db, task.uid)
+        now = records.any_memory_of(tx.db, task.uid)
         back = {name: value for name, value in back.items() if _encode(getattr(now, name)) != _encode(value)}
         was = {name: getattr(now, name) for name in back}
         if not back:

@@ -8,11 +8,10 @@ from typing import Any, Final
 from tui_tasks.core import connections
 from tui_tasks.core.connections import Connection
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import overview
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.agents.agents import first_said, working
+from tui_tasks.core.read.agents.agents import first_said, speakers, working
 from tui_tasks.core.read.agents.sessions import Seen
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import iso
 
 KEYS: Final = (
@@ -55,11 +54,11 @@ def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
 
 def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]]:
     """Yield the agents of the JSON channel: the instants when each began and ended, and its JSON."""
-    said = {name: at for name, _, at in overview.speakers(db)}
+    said = {name: at for name, _, at in speakers(db)}
     there: dict[str, list[Connection]] = {}
     for connection in connections.everyone(db):
         there.setdefault(connection.agent, []).append(connection)
-    asks = {ask.agent for ask in queries.open_asks(db)}
+    asking = {ask.agent for ask in asks.open_asks(db)}
     tasks = working(db)
     for name in said.keys() | there.keys():
         if sessions.find(db, name) is not None:
@@ -72,7 +71,7 @@ def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]
         began = min([*opened, *([first_said(db, name)] if name in said else [])])
         ended = None if is_there else seen
         task = tasks.get(name)
-        state = "gone" if not is_there else "waiting" if name in asks else "working" if task else "idle"
+        state = "gone" if not is_there else "waiting" if name in asking else "working" if task else "idle"
         yield (
             began,
             ended,

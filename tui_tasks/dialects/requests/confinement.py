@@ -9,8 +9,8 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Forbidden, NotFound
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks, messages
+from tui_tasks.core.read.tasks import claims, queries
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.dialects.base import Call, Tool
 from tui_tasks.dialects.requests.arguments import Arguments
@@ -74,7 +74,7 @@ def refuse_elsewhere(call: Call, arguments: Arguments, *, was_served: bool = Fal
         if given.get(name) not in (None, handle):
             raise NotFound(kind, str(given[name]))
     if isinstance(uid := given.get("claim"), str):
-        claim = queries.claim(call.db, uid)
+        claim = claims.find(call.db, uid)
         _require_task(call, claim.task_uid if claim is not None else "", "claim", uid)
 
 
@@ -98,7 +98,7 @@ def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
     if entry.entity == "refusal":
         return entry.actor == identity.agent
     if entry.entity == "ask":
-        return queries.ask(db, entry.uid).agent == identity.agent
+        return asks.ask(db, entry.uid).agent == identity.agent
     return entry.entity == "list" and queries.any_list(db, entry.uid).handle == identity.list
 
 

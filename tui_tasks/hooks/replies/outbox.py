@@ -14,7 +14,6 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import AgentSession, HumanMessage, iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.folder import Folder
@@ -66,7 +65,7 @@ class Outbox:
             if name not in self._asks and (found := asks.waiting_as(db, name)) is not None:
                 self._asks[name] = found
             uid = self._asks.get(name)
-            ask = None if uid is None else queries.ask(db, uid)
+            ask = None if uid is None else asks.ask(db, uid)
             if ask is None or ask.state == "open":
                 continue
             is_humans = ask.state == "answered" and asks.is_answered_by_human(db, ask.uid)
@@ -104,7 +103,7 @@ class Outbox:
 
     def _leave(self, folder: Folder, session: AgentSession) -> None:
         found = messages.waiting(self._store.db, session.uid)
-        agent = queries.agent(self._store.db, session.uid)
+        agent = messages.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None
         name = mailbox.name_of(session.program, session.session)
         if not found and why is None and name not in mailbox.sessions(folder):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import messages
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Action, Controller
@@ -42,7 +42,7 @@ class AgentActions(Controller):
         context, name = self._context, self._agent_here()
         if name is None:
             return
-        agent = queries.agent(context.db, name)
+        agent = messages.agent(context.db, name)
         shown, key = safe_line(name, 30), context.keymap.key_of("agent_pause")
         if agent is not None and agent.paused:
             await context.link.commit(ResumeAgent(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.rules.agents.request_text import ALLOW
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks import abilities
@@ -139,7 +139,7 @@ class AskAnswers(OptionKeys):
 
     def send_reply(self, event: Reply.Given) -> None:
         """Send the typed text: as the answer, or as a message when the question has been closed."""
-        ask = queries.ask(self._context.db, event.uid)
+        ask = asks.ask(self._context.db, event.uid)
         if ask.state != "open":
             if event.text:
                 self._context.run(self._agents.message(ask.agent, event.text))

@@ -16,10 +16,9 @@ from textual.binding import BindingType
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.read import views
+from tui_tasks.core.read import asks, messages, views
 from tui_tasks.core.read.agents import agents
 from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
@@ -253,7 +252,7 @@ class Inbox(Overlay):
         if under is not None and all(ask.uid != under.uid for ask in rows):
             # It may be missing when the database was replaced or the past is shown.
             with contextlib.suppress(NotFound):
-                rows.append(queries.ask(self.context.db, under.uid))
+                rows.append(asks.ask(self.context.db, under.uid))
         return self.listed.take(rows)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
@@ -273,7 +272,7 @@ class Inbox(Overlay):
         detail = self.query_one(AskDetail)
         task = self.task_of(ask) if ask is not None else None
         working = agents.working(self.context.db).get(ask.agent) if ask is not None else None
-        agent = queries.agent(self.context.db, ask.agent) if ask is not None else None
+        agent = messages.agent(self.context.db, ask.agent) if ask is not None else None
         detail.put(ask, task, working, agent, draft=ask is not None and ask.uid in self.query_one(Reply).drafts)
         self.query_one(Reply).told(ask)
         self.query_one(InboxHead).again()

@@ -9,11 +9,12 @@ from typing import Final
 from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import checks, overview, views
-from tui_tasks.core.read.agents import activity, fleet, sessions
+from tui_tasks.core.read import asks, checks, overview, views
+from tui_tasks.core.read.agents import activity, agents, fleet, sessions
+from tui_tasks.core.read.jobs import job_rows
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import held, queries
+from tui_tasks.core.read.tasks import held, queries, records
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
@@ -175,7 +176,7 @@ class AppState:
         self.paused = set(fleet.paused(self._db))
         self.unproven = checks.failing(self._db, MOST_UNPROVEN)
         self._read_jobs()
-        self.spoke = {name: at for name, _, at in overview.speakers(self._db)}
+        self.spoke = {name: at for name, _, at in agents.speakers(self._db)}
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
         """Reread the lists whose tasks were added, removed or changed."""
@@ -192,16 +193,16 @@ class AppState:
                 self.lists[number] = found
 
     def _read_jobs(self) -> None:
-        self.next_job = overview.next_job(self._db)
-        self.failing = overview.failing_jobs(self._db)
+        self.next_job = job_rows.next_job(self._db)
+        self.failing = job_rows.failing_jobs(self._db)
 
     def _read_asks(self) -> None:
-        self.asks = queries.open_asks(self._db)
+        self.asks = asks.open_asks(self._db)
         self.asking = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
 
     def _read_active(self) -> None:
         self.active = overview.active(self._db)
-        log = overview.log_page(self._db, self.active.uid, 1) if self.active is not None else []
+        log = records.log_page(self._db, self.active.uid, 1) if self.active is not None else []
         self.active_log = log[0] if log else None
 
     def _note_new(self, entries: Iterable[Change]) -> None:

@@ -13,7 +13,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
@@ -49,8 +49,8 @@ class TaskDetails:
         self.line = line
         self.number = context.numbers.number(line)
         self.state = context.state.status_of(line)
-        self.log: list[LogEntry] = overview.log_page(db, task.uid, MOST_LOG)
-        self.log_count = len(self.log) if len(self.log) < MOST_LOG else overview.log_count(db, task.uid)
+        self.log: list[LogEntry] = records.log_page(db, task.uid, MOST_LOG)
+        self.log_count = len(self.log) if len(self.log) < MOST_LOG else records.log_count(db, task.uid)
         self.after = [found for uid in task.depends_on if (found := pages.line(db, uid)) and not found.deleted]
         self.blocks = overview.dependents(db, task.uid)
         self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]

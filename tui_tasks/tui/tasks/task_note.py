@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.tasks import records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look
@@ -35,7 +35,7 @@ def last_word(context: Context, task: TaskLine, state: str) -> str:
     """Return the newest log entry: quoted for a task in progress; the reason for a failed or cancelled one."""
     if state not in ("in_progress", "failed", "skipped", "cancelled"):
         return ""
-    log = overview.log_page(context.db, task.uid, 1)
+    log = records.log_page(context.db, task.uid, 1)
     if not log:
         return ""
     return quoted(log[0].message) if state == "in_progress" else safe_line(log[0].message, _NOTE_CHARS)

@@ -12,6 +12,7 @@ from tui_tasks.core import connections, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.read.agents.stuck import AgentActivity, Cause, Sign, Thresholds, causes
@@ -92,16 +93,14 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
     """
     paused = {name for (name,) in db.all(_PAUSED)}
     at_work = agents.working(db).keys()
-    asks: dict[str, list[Ask]] = {}
-    for ask in queries.open_asks(db):
-        asks.setdefault(ask.agent, []).append(ask)
+    asks_of = asks.open_by_agent(db)
     waiting = _waiting(db, at_work)
     found = []
     live = {one.session.uid: one for one in sessions.everyone(db, _NOT_ENDED)}
     there = set(connections.there(db))
-    for name in sorted((at_work | asks.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
+    for name in sorted((at_work | asks_of.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
         if name in live:
-            found.append(_of_session(live[name], _signs(db, name), asks.get(name, [])))
+            found.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))
             continue
         signs = _signs(db, name)
         activity = AgentActivity(
@@ -110,8 +109,8 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
         if name not in there and activity.last_seen < now - _LEFT:
             continue
         # An agent that asked and has done something since is at work, not waiting.
-        if name in asks and asks[name][-1].opened_at >= activity.last_seen:
-            activity = _asking(activity, asks[name][0])
+        if name in asks_of and asks_of[name][-1].opened_at >= activity.last_seen:
+            activity = _asking(activity, asks_of[name][0])
         elif name in waiting:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
         found.append(activity)

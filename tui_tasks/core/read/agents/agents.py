@@ -50,6 +50,17 @@ _ACTIVE = Statement(
     .limit(slot("limit"))
 )
 
+# One step in the index on (actor, seq) for each distinct actor, however long the journal is.
+_ACTORS = """
+WITH RECURSIVE known(name) AS (
+    SELECT min(actor) FROM journal
+    UNION ALL
+    SELECT (SELECT min(actor) FROM journal WHERE actor > known.name) FROM known WHERE known.name IS NOT NULL
+)
+SELECT known.name, last.seq, last.at FROM known
+JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
+"""
+
 
 class _Said(msgspec.Struct):
     message: str = ""
@@ -67,6 +78,11 @@ class _Said(msgspec.Struct):
 
 _said = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
+
+
+def speakers(db: Database) -> list[tuple[str, int, int]]:
+    """Return every agent that has changed something: name, seq and instant of its last entry."""
+    return [row for row in db.sql(_ACTORS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
 
 
 def first_said(db: Database, name: str) -> int:

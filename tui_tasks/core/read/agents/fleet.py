@@ -15,12 +15,11 @@ from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read import overview
+from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import activity, agents, sessions
 from tui_tasks.core.read.agents.agents import Word
 from tui_tasks.core.read.agents.sessions import GONE, Seen
 from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.tables.agents import AgentRow
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.snapshots import AgentSession, Ask, Stuck
@@ -115,7 +114,7 @@ class _Found:
 
     def __init__(self, db: Database, since: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
-        self.speakers = {name: (seq, at) for name, seq, at in overview.speakers(db)}
+        self.speakers = {name: (seq, at) for name, seq, at in agents.speakers(db)}
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in sessions.everyone(db, since)}
         self._connected: dict[str, int | None] = {}
@@ -128,7 +127,7 @@ class _Found:
         self._paused = paused(db)
         self._tasks = agents.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
-        self._asks: dict[str, Ask] = {ask.agent: ask for ask in queries.open_asks(db)}
+        self._asks: dict[str, Ask] = {ask.agent: ask for ask in asks.open_asks(db)}
 
     def names(self) -> set[str]:
         return {*self.speakers, *self._sessions, *self._connected, *self._paused}

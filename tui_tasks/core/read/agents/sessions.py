@@ -9,7 +9,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import asks
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.snapshots import AgentSession, Ask, SessionActivity, reader
@@ -97,7 +97,7 @@ def activity(db: Database, agent: str) -> SessionActivity | None:
 
 def open_asks_of(db: Database, agent: str) -> list[Ask]:
     """Return the questions that an agent waits for a person to answer, oldest first."""
-    return [ask for ask in queries.open_asks(db) if ask.agent == agent]
+    return [ask for ask in asks.open_asks(db) if ask.agent == agent]
 
 
 def seen(db: Database, agent: str) -> Seen | None:
@@ -109,18 +109,16 @@ def seen(db: Database, agent: str) -> Seen | None:
 def everyone(db: Database, since: int = 0) -> list[Seen]:
     """Return the sessions as they are now, without those that ended before an instant; oldest first."""
     activities = {found.uid: found for found in map(_read_activity, db.all(_ACTIVITIES))}
-    asks: dict[str, list[Ask]] = {}
-    for ask in queries.open_asks(db):
-        asks.setdefault(ask.agent, []).append(ask)
+    asks_of = asks.open_by_agent(db)
     found = map(_read, db.all(_SINCE, since=since))
-    return [_seen(session, activities.get(session.uid), asks.get(session.uid, [])) for session in found]
+    return [_seen(session, activities.get(session.uid), asks_of.get(session.uid, [])) for session in found]
 
 
 def there(db: Database) -> list[Seen]:
     """Return the sessions that have not ended as they are now, oldest first. Ended sessions do not add to the cost."""
     found = live(db)
-    asks = queries.open_asks(db) if found else []
-    return [_seen(one, activity(db, one.uid), [ask for ask in asks if ask.agent == one.uid]) for one in found]
+    asks_of = asks.open_by_agent(db) if found else {}
+    return [_seen(one, activity(db, one.uid), asks_of.get(one.uid, [])) for one in found]
 
 
 def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) -> Seen:

@@ -13,7 +13,7 @@ from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.jobs import RunRow
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.snapshots import Job
 
 # How many outcomes a line shows as a job's history.
@@ -111,6 +111,17 @@ _LAST_FAILURE = Statement(
 )
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _OPEN_OF_JOB = Statement(RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
+_NEXT_JOB = Statement(
+    JobRow.select(JobRow.name, JobRow.next_run)
+    .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
+    .order_by(JobRow.next_run)
+    .limit(1)
+)
+_FAILING_JOBS = Statement(
+    JobRow.select(JobRow.name)
+    .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
+    .order_by(JobRow.last_run.desc())
+)
 _NEWEST_ID: Final = 2**62
 
 
@@ -174,3 +185,14 @@ def older(db: Database, job_uid: str, limit: int, than: int = _NEWEST_ID) -> lis
 def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLine]:
     """Return the oldest runs of a job after a run's number, newest first."""
     return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]
+
+
+def next_job(db: Database) -> tuple[str, int] | None:
+    """Return the name and the due instant of the job that runs next; None if none does."""
+    row = db.one(_NEXT_JOB)
+    return (row[0], row[1]) if row else None
+
+
+def failing_jobs(db: Database) -> list[str]:
+    """Return the names of the jobs whose last run has failed, the most recent run first."""
+    return [name for (name,) in db.all(_FAILING_JOBS)]

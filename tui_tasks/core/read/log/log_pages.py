@@ -13,8 +13,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import overview
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term, contains
 from tui_tasks.core.read.tasks import queries
@@ -308,7 +307,7 @@ def edges(db: Database) -> tuple[int, int]:
 
 def actors(db: Database) -> list[str]:
     """Return every actor that has an entry, and those that always may."""
-    return [*(name for name, _, _ in overview.speakers(db)), *sorted(vocab.RESERVED_AGENTS)]
+    return [*(name for name, _, _ in agents.speakers(db)), *sorted(vocab.RESERVED_AGENTS)]
 
 
 # Filters

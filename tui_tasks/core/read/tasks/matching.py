@@ -15,7 +15,8 @@ from tui_tasks.core.engine.orm import fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_memory, read_task
+from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_task
+from tui_tasks.core.read.tasks.records import read_memory
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.tasks import WAITS, MemoryRow, TaskRow
 from tui_tasks.core.snapshots import Memory, Task

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Generator, Iterable, Sequence
-from contextlib import closing
 from functools import cache
-from operator import attrgetter
 from typing import Any
 
 from tui_tasks.core import vocab
@@ -15,10 +12,9 @@ from tui_tasks.core.engine.orm import SQL, fn
 from tui_tasks.core.engine.statements import Statement, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.state_tables import model_of
-from tui_tasks.core.schema.tables.agents import AgentRow, AskRow
 from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.tasks import WAITS, ClaimRow, EdgeRow, ListRow, LogRow, MemoryRow, StateRow, TaskRow
-from tui_tasks.core.snapshots import Agent, Ask, Claim, LogEntry, Memory, SavedState, Task, TaskList, reader
+from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.snapshots import Task, TaskList, reader
 
 TASK = tuple(columns(TaskRow).values())
 _LIST = tuple(columns(ListRow).values())
@@ -28,17 +24,9 @@ LIVE: Any = TaskRow.deleted == SQL("0")
 IN_LIVE_LIST: Any = fn.EXISTS(
     ListRow.select(SQL("1")).where((ListRow.id == TaskRow.list_id) & (ListRow.deleted == SQL("0")))
 )
-# How many ready tasks of unsuitable lists are passed over, before each list is queried by itself.
-_MOST_PASSED = 100
 
 read_task = reader(Task, TaskRow)
 read_list = reader(TaskList, ListRow)
-_read_log = reader(LogEntry, LogRow)
-_read_state = reader(SavedState, StateRow)
-read_memory = reader(Memory, MemoryRow)
-_read_claim = reader(Claim, ClaimRow)
-_read_ask = reader(Ask, AskRow)
-_read_agent = reader(Agent, AgentRow)
 
 _LIST_BY_ID = Statement(ListRow.select(*_LIST).where(ListRow.id == slot("id")))
 _LIST_BY_UID = Statement(ListRow.select(*_LIST).where(ListRow.uid == slot("uid")))
@@ -96,38 +84,7 @@ _OF_STATUS = Statement(
     .order_by(TaskRow.rank)
     .limit(slot("limit"))
 )
-_LOGS = Statement(
-    LogRow.select(*columns(LogRow).values())
-    .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
-    .order_by(LogRow.id)
-)
-_LATEST_LOGS = Statement(
-    LogRow.select(LogRow.id)
-    .where((LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0")))
-    .order_by(LogRow.id.desc())
-    .limit(slot("limit"))
-)
-_LOG_BY_ID = Statement(LogRow.select(*columns(LogRow).values()).where(LogRow.id == slot("id")))
-_STATE = Statement(StateRow.select(*columns(StateRow).values()).where(StateRow.uid == slot("uid")))
-_MEMORY_OF = Statement(MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
 _DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
-_CLAIM = Statement(ClaimRow.select(*columns(ClaimRow).values()).where(ClaimRow.uid == slot("uid")))
-_CLAIM_OF = Statement(
-    ClaimRow.select(*columns(ClaimRow).values()).where(
-        (ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'"))
-    )
-)
-_LAST_CLAIM_OF = Statement(
-    ClaimRow.select(*columns(ClaimRow).values())
-    .where(ClaimRow.task_uid == slot("task"))
-    .order_by(ClaimRow.id.desc())
-    .limit(1)
-)
-_ASK = Statement(AskRow.select(*columns(AskRow).values()).where(AskRow.uid == slot("uid")))
-_OPEN_ASKS = Statement(
-    AskRow.select(*columns(AskRow).values()).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at)
-)
-_AGENT = Statement(AgentRow.select(*columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
 
 
 @cache
@@ -296,210 +253,9 @@ def at_rank(db: Database, list_id: int, rank: str) -> set[str]:
     return {uid for (uid,) in db.all(_AT_RANK, list=list_id, rank=rank)}
 
 
-def logs(db: Database, uid: str) -> list[LogEntry]:
-    """Return a task's log, oldest first."""
-    return list(each_log(db, uid))
-
-
-def each_log(db: Database, uid: str) -> Generator[LogEntry, None, None]:
-    """Yield the entries of a task's log one by one, oldest first: each may be long."""
-    for row in db.each(_LOGS, task=uid):
-        yield _read_log(row)
-
-
-def each_latest_log(db: Database, uid: str, limit: int) -> Generator[LogEntry, None, None]:
-    """Yield the newest entries of a task's log one by one, the oldest of them first."""
-    latest = db.all(_LATEST_LOGS, task=uid, limit=limit)
-    for (number,) in reversed(latest):
-        yield _read_log(db.one(_LOG_BY_ID, id=number))
-
-
-def any_state(db: Database, uid: str) -> SavedState | None:
-    """Return the saved state of a task, also if its saving was undone; None without one."""
-    row = db.one(_STATE, uid=uid)
-    return _read_state(row) if row else None
-
-
-def saved_state(db: Database, uid: str) -> SavedState | None:
-    """Return the saved state of a task, or None."""
-    found = any_state(db, uid)
-    return None if found is None or found.deleted else found
-
-
-def any_memory_of(db: Database, task_uid: str) -> Memory | None:
-    """Return the memory of a task, also if it was undone; None without one."""
-    row = db.one(_MEMORY_OF, task=task_uid)
-    return read_memory(row) if row else None
-
-
-def memory_of(db: Database, task_uid: str) -> Memory | None:
-    """Return the memory of a task, or None."""
-    found = any_memory_of(db, task_uid)
-    return None if found is None or found.deleted else found
-
-
 def depends_on(db: Database, uid: str) -> list[str]:
     """Return the uids of the tasks on which a task depends."""
     return [row[0] for row in db.all(_DEPENDS_ON, uid=uid)]
-
-
-def claim(db: Database, uid: str) -> Claim | None:
-    """Return the claim with that id, or None."""
-    row = db.one(_CLAIM, uid=uid)
-    return _read_claim(row) if row else None
-
-
-def claim_of(db: Database, task_uid: str) -> Claim | None:
-    """Return the claim that holds a task now, or None."""
-    row = db.one(_CLAIM_OF, task=task_uid)
-    return _read_claim(row) if row else None
-
-
-def last_claim_of(db: Database, task_uid: str) -> Claim | None:
-    """Return the newest claim on a task, active or not; None without one."""
-    row = db.one(_LAST_CLAIM_OF, task=task_uid)
-    return _read_claim(row) if row else None
-
-
-def _whose(agent: Any, *, alone: bool) -> Any:
-    mine: Any = TaskRow.agent == agent
-    return mine if alone else TaskRow.agent.is_null() | mine
-
-
-@cache
-def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
-    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
-    # The same condition, written as the index to be used has it: SQLite does not recognize the equivalence.
-    if of_list:
-        wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
-    else:
-        wanted &= TaskRow.waiting_on == SQL("0")
-    if of_agent:
-        wanted &= _whose(slot("agent"), alone=alone)
-    if of_list:
-        query = TaskRow.select(*TASK)
-    else:
-        of_home = (ListRow.deleted | ListRow.archived, ListRow.one_in_progress, ListRow.in_progress)
-        query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
-    # A literal number, as SQLite prepares the statement again for a bound one.
-    limit = SQL("1" if of_list else str(_MOST_PASSED))
-    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
-
-
-def ready(
-    db: Database,
-    list_id: int | None,
-    agent: str | None,
-    *,
-    project: str | None = None,
-    alone: bool = False,
-    claimable: bool = False,
-) -> Task | None:
-    """Return the next task to take up, or None: pending and not blocked, most urgent first, then oldest.
-
-    With an agent it is that agent's or nobody's (`alone`: the agent's only); with a project it is in one of its lists.
-    With `claimable` its list may have one more task in progress. Source: docs: protocol, section 6 `tasks`, section 7
-    `control:claim`.
-    """
-    if list_id is not None:
-        home = list_by_id(db, list_id)
-        return _ready_in(db, home, agent, alone=alone) if not claimable or home.takes_more else None
-    if project is not None:
-        return _ready_in_lists(db, project, agent, alone=alone, claimable=claimable)
-    passed = 0
-    with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
-        for *row, is_away, one_in_progress, in_progress in rows:
-            if not is_away and not (claimable and one_in_progress and in_progress):
-                return read_task(row)
-            passed += 1
-    if passed < _MOST_PASSED:
-        return None
-    return _ready_in_lists(db, None, agent, alone=alone, claimable=claimable)
-
-
-def _ready_in_lists(
-    db: Database, project: str | None, agent: str | None, *, alone: bool, claimable: bool
-) -> Task | None:
-    there = (home for home in lists(db, project) if not home.archived)
-    homes = (home for home in there if home.pending and (home.takes_more or not claimable))
-    first = (_ready_in(db, home, agent, alone=alone) for home in homes)
-    return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
-
-
-def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -> Task | None:
-    row = db.one(_ready(True, agent is not None, alone), list=home.id, agent=agent)
-    return read_task(row) if row else None
-
-
-def _homes_with_open_tasks(db: Database, project: str | None) -> list[int]:
-    found = (home for home in each_list(db) if project is None or home.project == project)
-    return [home.id for home in found if (home.pending or home.in_progress) and not home.archived]
-
-
-@cache
-def _open(of_agent: bool, alone: bool) -> Statement:
-    wanted: Any = LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == slot("status"))
-    wanted &= TaskRow.rank > slot("behind")
-    if of_agent:
-        wanted &= _whose(slot("agent"), alone=alone)
-    return Statement(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank))
-
-
-def open_tasks(
-    db: Database,
-    list_id: int | None,
-    agent: str | None,
-    *,
-    project: str | None = None,
-    alone: bool = False,
-    after: str | None = None,
-) -> Generator[Task, None, None]:
-    """Yield the pending and in-progress tasks in the order of lists (oldest first) and of their places.
-
-    With an agent only its and nobody's tasks (`alone`: only its own). `after`: only tasks after the one of that uid.
-
-    Raises:
-        NotFound: that task is not, or no longer, among them.
-    """
-    homes = _homes_with_open_tasks(db, project) if list_id is None else [list_id]
-    behind = ""
-    if after is not None:
-        last = task(db, after)
-        is_whose = agent is None or last.agent == agent or (last.agent is None and not alone)
-        if last.list_id not in homes or last.status not in vocab.OPEN or not is_whose:
-            raise NotFound("task", after)
-        homes, behind = homes[homes.index(last.list_id) :], last.rank
-    statement = _open(agent is not None, alone)
-    for home in homes:
-        of_statuses = (
-            map(read_task, db.each(statement, list=home, status=status, behind=behind, agent=agent))
-            for status in vocab.OPEN
-        )
-        yield from heapq.merge(*of_statuses, key=attrgetter("rank"))
-        behind = ""
-
-
-def ask(db: Database, uid: str) -> Ask:
-    """Return the question with that id.
-
-    Raises:
-        NotFound: there is none.
-    """
-    row = db.one(_ASK, uid=uid)
-    if row is None:
-        raise NotFound("question", uid)
-    return _read_ask(row)
-
-
-def open_asks(db: Database) -> list[Ask]:
-    """Return the questions that wait for the human, oldest first."""
-    return [_read_ask(row) for row in db.all(_OPEN_ASKS)]
-
-
-def agent(db: Database, name: str) -> Agent | None:
-    """Return what the human has set for an agent, or None."""
-    row = db.one(_AGENT, uid=name)
-    return _read_agent(row) if row else None
 
 
 assert set(vocab.STATUSES) <= set(TaskList.__struct_fields__)

@@ -19,6 +19,7 @@ from tui_tasks.core.operations.asks import (
     SendMessage,
 )
 from tui_tasks.core.operations.changes import RecordRefusal
+from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns, require_task
@@ -97,12 +98,12 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
 
 
 def _end(tx: Transaction, uid: str, kind: str, new: dict[str, object]) -> Ask:
-    ask = queries.ask(tx.db, uid)
+    ask = asks.ask(tx.db, uid)
     if ask.state != "open":
         raise Conflict(f"question {uid} is {ask.state} already", state=ask.state, id=uid)
     task = queries.any_task(tx.db, ask.task_uid) if ask.task_uid else None
     tx.emit(kind, "ask", uid, old={name: getattr(ask, name) for name in new}, new=new, task=task)
-    return queries.ask(tx.db, uid)
+    return asks.ask(tx.db, uid)
 
 
 @rule(AnswerAsk)
@@ -110,7 +111,7 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
     """Answer a question. The human's alone; callers check that it is the human."""
     new: dict[str, object] = {"state": "answered", "answer": op.answer, "answered_at": tx.now}
     if op.updated_input is not None:
-        request = queries.ask(tx.db, op.uid).request
+        request = asks.ask(tx.db, op.uid).request
         if request is None or request.get("kind") != "permission":
             raise InvalidArgument("updated_input", f"question {op.uid} asks for no tool whose input could be edited")
         new["request"] = {**request, "updated_input": op.updated_input}
@@ -190,7 +191,7 @@ def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage
 
 
 def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: str) -> Agent:
-    known = queries.agent(tx.db, name)
+    known = messages.agent(tx.db, name)
     wanted = Agent(uid=name, paused=paused, message=message)
     if known == wanted or (known is None and not paused):
         return wanted

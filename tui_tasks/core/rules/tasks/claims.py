@@ -9,7 +9,7 @@ import msgspec
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import NotFound, StaleClaim
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import claims, queries, ready
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns, change_task
@@ -25,7 +25,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     in progress gives none.
     """
     list_id = None if op.list_uid is None else queries.list_by_uid(tx.db, op.list_uid).id
-    task = queries.ready(tx.db, list_id, op.agent, project=op.project, claimable=True)
+    task = ready.next_task(tx.db, list_id, op.agent, project=op.project, claimable=True)
     if task is None:
         return None
     claim = Claim(
@@ -59,7 +59,7 @@ def is_over(tx: Transaction, claim: Claim) -> bool:
 
 
 def _standing(tx: Transaction, agent: str, uid: str) -> Claim:
-    claim = queries.claim(tx.db, uid)
+    claim = claims.find(tx.db, uid)
     if claim is None or claim.agent != agent:
         raise NotFound("claim", uid)
     if claim.state != "active" or is_over(tx, claim):
@@ -99,7 +99,7 @@ def lapse_claims(tx: Transaction, op: LapseClaims) -> int:
     """End the leases that are over: their tasks go back to pending, and the old holders' writes are refused."""
     lapsed = elapsed.lapsed(tx.db, tx.elapsed_time)
     for uid in lapsed:
-        claim = queries.claim(tx.db, uid)
+        claim = claims.find(tx.db, uid)
         assert claim is not None
         # The lease also ends where the task's list was deleted.
         task = queries.any_task(tx.db, claim.task_uid)
@@ -113,7 +113,7 @@ def claim_ended_by(tx: Transaction, entry: Entry, task: Task) -> Claim | None:
     holder = (entry.old or {}).get("claimed_by")
     if holder is None or task.claimed_by is not None:
         return None
-    claim = queries.last_claim_of(tx.db, task.uid)
+    claim = claims.last_of_task(tx.db, task.uid)
     return claim if claim is not None and claim.agent == holder and claim.state in ("released", "finished") else None
 
 

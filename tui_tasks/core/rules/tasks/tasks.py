@@ -23,7 +23,7 @@ from tui_tasks.core.operations.tasks import (
     SwapTasks,
 )
 from tui_tasks.core.rank import between
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import claims, queries, records
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.agents.mirrored_tasks import tell_agent
 from tui_tasks.core.rules.jobs import check_steps
@@ -260,7 +260,7 @@ def _instants(task: Task, status: str, now: int) -> dict[str, Any]:
 
 def _end_claim(tx: Transaction, task: Task) -> None:
     """End the claim of a task that is finished, given back or deleted (docs: protocol, section 7)."""
-    claim = queries.claim_of(tx.db, task.uid)
+    claim = claims.of_task(tx.db, task.uid)
     if claim is not None:
         state = "finished" if task.status in vocab.CLOSED else "released"
         tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
@@ -311,7 +311,7 @@ def _remember(tx: Transaction, task: Task) -> None:
     """Save the result of a completed task as a memory (seed 001; docs: protocol, section 6, `task`)."""
     if task.status != "done" or task.result is None:
         return
-    known = queries.any_memory_of(tx.db, task.uid)
+    known = records.any_memory_of(tx.db, task.uid)
     new = {"title": task.name, "domain": task.domain, "content": task.result}
     if known is None:
         made = Memory(
@@ -427,7 +427,7 @@ def link_nodes(tx: Transaction, op: LinkNodes) -> Task:
 def save_state(tx: Transaction, op: SaveState) -> SavedState:
     """Save what resuming a task needs; a field left out keeps its last value (docs: protocol, section 6, `tasks`)."""
     task = writable(tx, op.uid)
-    known = queries.any_state(tx.db, task.uid)
+    known = records.any_state(tx.db, task.uid)
     if known is None or known.deleted:
         empty = SavedState(task.uid, op.agent, None, (), (), (), (), (), None, saved_at=tx.now, deleted=False)
         saved = _replace(empty, **op.fields)

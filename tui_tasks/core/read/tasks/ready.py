@@ -1,0 +1,202 @@
+"""Tasks to take up: the next one, all open ones, and why there is none."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Generator
+from contextlib import closing
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL
+from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks.queries import LIVE, TASK, read_task
+from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.schema.tables.tasks import WAITS, ListRow, TaskRow
+from tui_tasks.core.snapshots import Task, TaskList
+
+# How many ready tasks of unsuitable lists are passed over, before each list is queried by itself.
+_MOST_PASSED: Final = 100
+# How many pending tasks of a list are looked at for a reason, and how many lists.
+_MOST_LOOKED_AT: Final = 100
+_MOST_LISTS: Final = 20
+_IS: Final = {"pending": "is pending", "in_progress": "is in progress", "failed": "has failed"}
+
+
+def _whose(agent: Any, *, alone: bool) -> Any:
+    mine: Any = TaskRow.agent == agent
+    return mine if alone else TaskRow.agent.is_null() | mine
+
+
+@cache
+def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
+    wanted: Any = LIVE & (TaskRow.status == SQL("'pending'"))
+    # The same condition, written as the index to be used has it: SQLite does not recognize the equivalence.
+    if of_list:
+        wanted &= (TaskRow.list_id == slot("list")) & (SQL("0") == WAITS)
+    else:
+        wanted &= TaskRow.waiting_on == SQL("0")
+    if of_agent:
+        wanted &= _whose(slot("agent"), alone=alone)
+    if of_list:
+        query = TaskRow.select(*TASK)
+    else:
+        of_home = (ListRow.deleted | ListRow.archived, ListRow.one_in_progress, ListRow.in_progress)
+        query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
+    # A literal number, as SQLite prepares the statement again for a bound one.
+    limit = SQL("1" if of_list else str(_MOST_PASSED))
+    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
+
+
+def next_task(
+    db: Database,
+    list_id: int | None,
+    agent: str | None,
+    *,
+    project: str | None = None,
+    alone: bool = False,
+    claimable: bool = False,
+) -> Task | None:
+    """Return the next task to take up, or None: pending and not blocked, most urgent first, then oldest.
+
+    With an agent it is that agent's or nobody's (`alone`: the agent's only); with a project it is in one of its lists.
+    With `claimable` its list may have one more task in progress. Source: docs: protocol, section 6 `tasks`, section 7
+    `control:claim`.
+    """
+    if list_id is not None:
+        home = queries.list_by_id(db, list_id)
+        return _ready_in(db, home, agent, alone=alone) if not claimable or home.takes_more else None
+    if project is not None:
+        return _ready_in_lists(db, project, agent, alone=alone, claimable=claimable)
+    passed = 0
+    with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
+        for *row, is_away, one_in_progress, in_progress in rows:
+            if not is_away and not (claimable and one_in_progress and in_progress):
+                return read_task(row)
+            passed += 1
+    if passed < _MOST_PASSED:
+        return None
+    return _ready_in_lists(db, None, agent, alone=alone, claimable=claimable)
+
+
+def _ready_in_lists(
+    db: Database, project: str | None, agent: str | None, *, alone: bool, claimable: bool
+) -> Task | None:
+    there = (home for home in queries.lists(db, project) if not home.archived)
+    homes = (home for home in there if home.pending and (home.takes_more or not claimable))
+    first = (_ready_in(db, home, agent, alone=alone) for home in homes)
+    return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
+
+
+def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -> Task | None:
+    row = db.one(_ready(True, agent is not None, alone), list=home.id, agent=agent)
+    return read_task(row) if row else None
+
+
+def _homes_with_open_tasks(db: Database, project: str | None) -> list[int]:
+    found = (home for home in queries.each_list(db) if project is None or home.project == project)
+    return [home.id for home in found if (home.pending or home.in_progress) and not home.archived]
+
+
+@cache
+def _open(of_agent: bool, alone: bool) -> Statement:
+    wanted: Any = LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == slot("status"))
+    wanted &= TaskRow.rank > slot("behind")
+    if of_agent:
+        wanted &= _whose(slot("agent"), alone=alone)
+    return Statement(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank))
+
+
+def open_tasks(
+    db: Database,
+    list_id: int | None,
+    agent: str | None,
+    *,
+    project: str | None = None,
+    alone: bool = False,
+    after: str | None = None,
+) -> Generator[Task, None, None]:
+    """Yield the pending and in-progress tasks in the order of lists (oldest first) and of their places.
+
+    With an agent only its and nobody's tasks (`alone`: only its own). `after`: only tasks after the one of that uid.
+
+    Raises:
+        NotFound: that task is not, or no longer, among them.
+    """
+    homes = _homes_with_open_tasks(db, project) if list_id is None else [list_id]
+    behind = ""
+    if after is not None:
+        last = queries.task(db, after)
+        is_whose = agent is None or last.agent == agent or (last.agent is None and not alone)
+        if last.list_id not in homes or last.status not in vocab.OPEN or not is_whose:
+            raise NotFound("task", after)
+        homes, behind = homes[homes.index(last.list_id) :], last.rank
+    statement = _open(agent is not None, alone)
+    for home in homes:
+        of_statuses = (
+            map(read_task, db.each(statement, list=home, status=status, behind=behind, agent=agent))
+            for status in vocab.OPEN
+        )
+        yield from heapq.merge(*of_statuses, key=attrgetter("rank"))
+        behind = ""
+
+
+def why_none(
+    db: Database,
+    list_id: int | None,
+    agent: str | None,
+    *,
+    project: str | None = None,
+    claimable: bool = True,
+    is_confined: bool = False,
+) -> str:
+    """Return why an agent that has found no task to take up in a list, or in any list of a project, found none.
+
+    `claimable`: it looked for a task to set in progress, not for the next one. `is_confined`: tasks of other lists are
+    not named.
+    """
+    if list_id is not None:
+        return _why(db, queries.list_by_id(db, list_id), agent, claimable=claimable, is_confined=is_confined)
+    there = [home for home in queries.lists(db, project) if not home.archived]
+    homes = [home for home in there if home.pending]
+    if not homes:
+        return "nothing is pending in any list" + _going(sum(home.in_progress for home in there))
+    reasons = [_why(db, home, agent, claimable=claimable) for home in homes[:_MOST_LISTS]]
+    more = len(homes) - 1
+    return reasons[0] + (f"; nor is there anything in {more} other list{'s' * (more > 1)}" if more else "")
+
+
+def _why(db: Database, home: TaskList, agent: str | None, *, claimable: bool, is_confined: bool = False) -> str:
+    if claimable and not home.takes_more and (first := queries.in_progress(db, home.id)) is not None:
+        who = first.claimed_by or first.agent or first.updated_by
+        return f"{named(db, first)} of {home.name} is in progress already, by {who}, and the list takes one at a time"
+    if not home.pending:
+        return f"nothing is pending in {home.name}{_going(home.in_progress)}"
+    tasks = queries.tasks_of_status(db, home.id, "pending", _MOST_LOOKED_AT)
+    waiting = [(task, on) for task in tasks if (on := _waits_for(db, task)) is not None]
+    failed = [pair for pair in waiting if pair[1].status == "failed"]
+    for task, on in failed or waiting:
+        what = named(db, on) if on.list_id == home.id or not is_confined else "a task of another list"
+        return f"{named(db, task)} of {home.name} waits for {what}, which {_IS[on.status]}"
+    for task in tasks:
+        if task.held:
+            return f"{named(db, task)} of {home.name} is held until the human accepts it"
+        if agent is not None and task.agent not in (None, agent):
+            return f"{named(db, task)} of {home.name} is assigned to {task.agent}"
+    return f"what is pending in {home.name} is not ready"
+
+
+def _going(count: int) -> str:
+    return f"; {count:,} {'task is' if count == 1 else 'tasks are'} in progress" if count else ""
+
+
+def _waits_for(db: Database, task: Task) -> Task | None:
+    """Return the task that blocks another, a failed one first; None if none does."""
+    found = [queries.any_task(db, uid) for uid in task.depends_on] if task.blocked else []
+    holding = [on for on in found if on is not None and not on.deleted and on.status not in vocab.RELEASING]
+    return next((on for on in holding if on.status == "failed"), holding[0] if holding else None)
