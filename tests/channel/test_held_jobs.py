@@ -9,13 +9,13 @@ import pytest
 from tests.conftest import Clock, Talk
 from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.jobs import DecideDue, EnableJob
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.jobs import JobRow
-from tui_tasks.core.snapshots import Job
 from tui_tasks.core.store import Store
 
 EVERY_MINUTE = dict.fromkeys(("minute", "hour", "day", "month", "weekday"), "*")

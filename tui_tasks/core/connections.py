@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.schema.tables.agents import AskRow
 from tui_tasks.core.schema.tables.sessions import AskerRow

@@ -12,7 +12,7 @@ from typing import Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 
 # Letters of other scripts, by the ASCII letter that they look like (Unicode's confusables.txt), without those that

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.tables.phone import PhoneAnswerRow as A
 from tui_tasks.core.schema.tables.phone import PhoneMessageRow as M
 

@@ -1,4 +1,7 @@
-"""What reads return: frozen values, not rows that could write themselves back. Instants are microseconds, UTC."""
+"""What reads return: frozen values, not rows that could write themselves back. Instants are microseconds, UTC.
+
+The values of jobs and of sessions of agent programs are in `job_snapshots` and `session_snapshots`.
+"""
 
 from __future__ import annotations
 
@@ -176,69 +179,12 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     project: str | None = None
 
 
-class AgentSession(msgspec.Struct, frozen=True, gc=False):
-    """A session of an agent program. `state` is the journal's; `read.sessions` finds what it is doing."""
-
-    id: int
-    uid: str
-    program: str
-    number: int
-    session: str
-    boot: str
-    namespace: str
-    pid: int
-    born: str
-    cwd: str | None
-    project: str | None
-    model: str | None
-    mode: str | None
-    state: str
-    waiting_for: str | None
-    last_prompt: str | None
-    last_message: str | None
-    task: str | None
-    tokens: int | None
-    cost_usd: float | None
-    started_at: int
-    ended_at: int | None
-    ended_by: str | None
-
-
-class SessionActivity(msgspec.Struct, gc=False):
-    """What a session is doing, between two entries about it; `news` are columns that the next entry writes."""
-
-    uid: str
-    last_seen: int
-    busy: bool = False
-    tool: str | None = None
-    tool_since: int | None = None
-    call: str | None = None
-    turn: str | None = None
-    background: list[str] = []
-    request: str | None = None
-    news: dict[str, Any] = {}
-    tool_times: dict[str, list[int]] = {}  # microseconds that each tool took the last times
-    pulse: list[int] = []  # how often it was heard, per minute up to that of `last_seen`, oldest first
-    worked_at: int | None = None  # when it was last heard that its turn goes on
-    failure: str | None = None  # the last error of its model's service in its turn
-    record: dict[str, Any] = {}  # how far its program's transcript was read
-
-
 class Agent(msgspec.Struct, frozen=True, gc=False):
     """Whether the human has paused an agent, and with what message."""
 
     uid: str
     paused: bool
     message: str
-
-
-class Stuck(msgspec.Struct, frozen=True, gc=False):
-    """Whether an agent is stuck: the kind of cause (`stuck.Cause`; None: it is not), a line about it, since when."""
-
-    uid: str
-    cause: str | None
-    text: str
-    since: int | None
 
 
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
@@ -253,88 +199,6 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
     delivered_at: int | None = None
     delivered_seq: int | None = None
     ends_turn: bool = False
-
-
-class Job(msgspec.Struct, frozen=True, gc=False):
-    """A job of the scheduler (seed 003)."""
-
-    id: int
-    uid: str
-    name: str
-    name_key: str
-    type: str
-    system_prompt: str
-    prompt: str
-    schedule: dict[str, str] | None
-    plan: tuple[int, ...] | None
-    timezone: str
-    dedicated_context: bool
-    enabled: bool
-    settings: dict[str, Any]
-    created_by: str
-    created_at: int
-    next_run: int | None
-    last_run: int | None
-    last_outcome: str | None
-    last_result: str | None
-    failures: int
-    decided_until: int
-    active: int
-    deleted: bool
-    held: bool = False
-
-    @property
-    def state(self) -> str:
-        """Return its state in the words of seed 003: running, disabled, error (last run no success) or idle."""
-        if self.active:
-            return "running"
-        if not self.enabled:
-            return "disabled"
-        return "idle" if self.last_outcome in (None, "success") else "error"
-
-
-class Run(msgspec.Struct, frozen=True, gc=False):
-    """One nominal time or manual start of a job, and its outcome."""
-
-    id: int
-    uid: str
-    job_uid: str
-    trigger: str
-    scheduled_for: int | None
-    attempt: int
-    retry_of: str | None
-    decision: str
-    outcome: str | None
-    state: str
-    dedicated: bool
-    context: str
-    requested_by: str
-    started_at: int | None
-    ended_at: int | None
-    exit_code: int | None
-    result: str | None
-    reason: str | None
-    token_hash: str | None
-    deadline: int | None
-    not_before: int | None
-    stop_reason: str | None
-    agent: str | None
-    session: str | None
-    turns: int | None
-    tokens: int | None
-    cost_usd: float | None
-
-
-class Heartbeat(msgspec.Struct, frozen=True, gc=False):
-    """The process that holds a run, and when it last reported. `born` distinguishes it from others of its number."""
-
-    run_uid: str
-    supervised: bool
-    boot: str
-    namespace: str
-    pid: int
-    born: str
-    at: int
 
 
 class CheckDefinition(msgspec.Struct, frozen=True, gc=False):

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument, TimedOut
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import (
     CreateJob,
     DeleteJob,
@@ -20,7 +21,6 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.job_settings import YEAR, Settings
 from tui_tasks.core.schedule.schedule import system_zone
-from tui_tasks.core.snapshots import Job, Run
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
 from tui_tasks.dialects.json_shapes.paging import listed

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schema import task_fields
-from tui_tasks.core.snapshots import Job, LogEntry, Task, TaskList
+from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
 from tui_tasks.text.safe import safe_copy
 

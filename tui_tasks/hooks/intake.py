@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted, Process

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from tests.checks import Checks
 from tests.conftest import SECOND, START, Clock
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven, Refusal
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import backup, replay_check
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.changes import Redo, Undo
@@ -30,7 +31,7 @@ from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.jobs import checks as rules_of_checks
 from tui_tasks.core.schedule import heartbeats, run_logs
-from tui_tasks.core.snapshots import Heartbeat, verified
+from tui_tasks.core.snapshots import verified
 from tui_tasks.core.store import Store
 
 TESTS = NamedCheck("tests", "1", lists=("tasklist",))

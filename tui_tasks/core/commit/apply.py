@@ -15,8 +15,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import apply_checks, apply_runs
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.state_tables import model_of
 from tui_tasks.core.schema.tables.checks import TaskCheckRow
 from tui_tasks.core.schema.tables.columns import Flag, JsonField, columns

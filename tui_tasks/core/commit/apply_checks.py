@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.schema.tables.checks import CheckRunRow, TaskCheckRow
 from tui_tasks.core.schema.tables.jobs import RunLogRow
 

@@ -8,8 +8,7 @@ from uuid import UUID, uuid5
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.jobs import JobRow, RunLogRow, RunRow
 

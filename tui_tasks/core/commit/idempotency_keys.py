@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.tables.journal import KeptReplyRow as K
 
 KEEP: Final = 7 * 24 * 3600 * 1_000_000  # microseconds

@@ -14,7 +14,7 @@ import msgspec
 
 from tui_tasks.core import rank, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.schema.tables.tasks import ListRow

@@ -17,8 +17,7 @@ from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 if TYPE_CHECKING:
-    from tui_tasks.core.engine.orm import Query
-    from tui_tasks.core.engine.statements import Statement
+    from tui_tasks.core.engine.orm import Query, Statement
 
 
 class Database:

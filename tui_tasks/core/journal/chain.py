@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.schema.tables.journal import JournalRow as J

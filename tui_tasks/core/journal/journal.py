@@ -16,8 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.journal import JournalRow as J

@@ -8,8 +8,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import JOIN, SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.read import checks
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.schema.tables.journal import JournalRow

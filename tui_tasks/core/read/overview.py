@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import JOIN, SQL, Case
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import JOIN, SQL, Case, Statement, slot
 from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.tables.journal import JournalRow

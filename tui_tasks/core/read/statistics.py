@@ -14,8 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.schedule import ON_TIME

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.tables.journal import ViewRow as V
 
 LOOKED: Final = "looked"

@@ -10,7 +10,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations.changes import Redo, TakeBack, Undo

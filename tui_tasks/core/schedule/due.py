@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule.cron import Cron
 from tui_tasks.core.schedule.schedule import fires_between, next_fire
-from tui_tasks.core.snapshots import Job
 
 
 def cron_of(job: Job) -> Cron | None:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.schema.tables.jobs import RunLogRow as L
 
 HEAD: Final = 512 * 1024

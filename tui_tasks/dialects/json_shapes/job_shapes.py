@@ -7,8 +7,9 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.snapshots import Entry, Job, Run
+from tui_tasks.core.snapshots import Entry
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RUN_INSTANTS: Final = ("scheduled_for", "started_at", "ended_at", "deadline", "not_before")

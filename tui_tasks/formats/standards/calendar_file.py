@@ -12,8 +12,9 @@ from typing import Final
 
 from icalendar import Calendar, Event, Todo
 
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import due
-from tui_tasks.core.snapshots import Job, Task, TaskList
+from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
 from tui_tasks.formats.dates import SECOND, is_day, since_epoch, utc
 from tui_tasks.formats.records import ExportData, plain, plain_name

@@ -9,7 +9,7 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.snapshots import AgentSession
+from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity

@@ -21,7 +21,7 @@ from tui_tasks.core.operations.sessions import (
     TurnEnded,
     TurnFailed,
 )
-from tui_tasks.core.snapshots import SessionActivity
+from tui_tasks.core.session_snapshots import SessionActivity
 from tui_tasks.hooks.records.record import Ending, Part, Record
 
 PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})

@@ -14,7 +14,8 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.snapshots import AgentSession, HumanMessage, iso
+from tui_tasks.core.session_snapshots import AgentSession
+from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import answer_file, answers, mailbox

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core.read.agents.agents import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.messages import Sent
-from tui_tasks.core.snapshots import AgentSession, Ask
+from tui_tasks.core.session_snapshots import AgentSession
+from tui_tasks.core.snapshots import Ask
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line

@@ -11,11 +11,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
 
 from tui_tasks.core.errors import NotFound, Refusal
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.schedule import system_zone, zone_of
-from tui_tasks.core.snapshots import Job
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.forms.form_screen import FormScreen
 from tui_tasks.tui.forms.task_form import ConflictScreen

@@ -16,7 +16,8 @@ from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.read.tasks import held, queries, records
 from tui_tasks.core.read.views import Looked
-from tui_tasks.core.snapshots import Ask, LogEntry, Stuck, TaskList
+from tui_tasks.core.session_snapshots import Stuck
+from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import Projects

@@ -10,8 +10,7 @@ import msgspec
 
 from tui_tasks.core import connections, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.agents.sessions import Seen
@@ -21,7 +20,8 @@ from tui_tasks.core.schema.tables.agents import AgentRow, StuckRow
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import EdgeRow, TaskRow
-from tui_tasks.core.snapshots import Ask, Stuck, reader
+from tui_tasks.core.session_snapshots import Stuck
+from tui_tasks.core.snapshots import Ask, reader
 
 # How many of an agent's newest entries are read for its signs.
 LOOKED_AT: Final = 200

@@ -13,8 +13,7 @@ import msgspec
 
 from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import activity, agents, sessions
 from tui_tasks.core.read.agents.agents import Word
@@ -22,7 +21,8 @@ from tui_tasks.core.read.agents.sessions import GONE, Seen
 from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.schema.tables.agents import AgentRow
 from tui_tasks.core.schema.tables.journal import JournalRow
-from tui_tasks.core.snapshots import AgentSession, Ask, Stuck
+from tui_tasks.core.session_snapshots import AgentSession, Stuck
+from tui_tasks.core.snapshots import Ask
 
 MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12

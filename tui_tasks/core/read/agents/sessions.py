@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import asks
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, SessionRow
-from tui_tasks.core.snapshots import AgentSession, Ask, SessionActivity, reader
+from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
+from tui_tasks.core.snapshots import Ask, reader
 
 GONE: Final = "gone"
 BY_ERROR: Final = "error"

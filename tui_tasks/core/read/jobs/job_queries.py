@@ -8,15 +8,15 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Case, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.schedule import due, job_settings, run_logs
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.core.schedule.schedule import Load
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.jobs import HeartbeatRow, JobRow, RunRow
-from tui_tasks.core.snapshots import Job, Run, reader
+from tui_tasks.core.snapshots import reader
 
 HOUR: Final = 3_600_000_000  # microseconds
 MAX_UPCOMING: Final = 1_440  # one due time a minute for a day

@@ -8,13 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Case, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
-from tui_tasks.core.snapshots import Job
 
 # How many outcomes a line shows as a job's history.
 HISTORY: Final = 8

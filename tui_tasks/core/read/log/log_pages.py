@@ -10,8 +10,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import JOIN, SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.jobs import job_queries, job_rows

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.tables.journal import JournalRow as J

@@ -12,8 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Case, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.tasks import ClaimRow
 from tui_tasks.core.snapshots import Claim, reader

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks.queries import HELD
 from tui_tasks.core.schema.tables.journal import JournalRow

@@ -11,8 +11,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_task

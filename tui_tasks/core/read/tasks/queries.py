@@ -8,8 +8,7 @@ from typing import Any
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.schema.state_tables import model_of
 from tui_tasks.core.schema.tables.columns import columns

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.queries import LIVE, TASK, read_task

@@ -6,8 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.tasks import LogRow, MemoryRow, StateRow
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, reader

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import fn
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import Task

@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.core import names
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import (
     Asked,
@@ -49,7 +49,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, TakenInRow
-from tui_tasks.core.snapshots import AgentSession, SessionActivity
+from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

@@ -10,7 +10,7 @@ from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks.tasks import as_columns
-from tui_tasks.core.snapshots import Stuck
+from tui_tasks.core.session_snapshots import Stuck
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

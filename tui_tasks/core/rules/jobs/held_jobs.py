@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.snapshots import Job
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

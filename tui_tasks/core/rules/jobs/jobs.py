@@ -10,6 +10,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.rules.jobs import held_jobs
@@ -21,7 +22,6 @@ from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schedule import due, job_settings
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.schedule import Decision, parse_plan, zone_of
-from tui_tasks.core.snapshots import Job
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

@@ -13,6 +13,7 @@ import msgspec
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Forbidden
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.jobs.job_queries import OpenRun
@@ -20,7 +21,6 @@ from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
 from tui_tasks.core.schedule.schedule import SECOND, retry_delay
-from tui_tasks.core.snapshots import Job, Run
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import (
     AbandonRun,
     BeginRun,
@@ -28,7 +29,6 @@ from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schedule import due, heartbeats, job_settings
 from tui_tasks.core.schedule.schedule import ON_TIME, SECOND, Decision, decide
-from tui_tasks.core.snapshots import Job, Run
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction

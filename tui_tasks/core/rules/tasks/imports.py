@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.engine.statements import Statement, slot
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.imports import ImportList, ImportLog, ImportTask
 from tui_tasks.core.operations.tasks import AddTask

@@ -1,0 +1,89 @@
+"""What reads of jobs and their runs return (see `snapshots`). Instants are microseconds, UTC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Job(msgspec.Struct, frozen=True, gc=False):
+    """A job of the scheduler (seed 003)."""
+
+    id: int
+    uid: str
+    name: str
+    name_key: str
+    type: str
+    system_prompt: str
+    prompt: str
+    schedule: dict[str, str] | None
+    plan: tuple[int, ...] | None
+    timezone: str
+    dedicated_context: bool
+    enabled: bool
+    settings: dict[str, Any]
+    created_by: str
+    created_at: int
+    next_run: int | None
+    last_run: int | None
+    last_outcome: str | None
+    last_result: str | None
+    failures: int
+    decided_until: int
+    active: int
+    deleted: bool
+    held: bool = False
+
+    @property
+    def state(self) -> str:
+        """Return its state in the words of seed 003: running, disabled, error (last run no success) or idle."""
+        if self.active:
+            return "running"
+        if not self.enabled:
+            return "disabled"
+        return "idle" if self.last_outcome in (None, "success") else "error"
+
+
+class Run(msgspec.Struct, frozen=True, gc=False):
+    """One nominal time or manual start of a job, and its outcome."""
+
+    id: int
+    uid: str
+    job_uid: str
+    trigger: str
+    scheduled_for: int | None
+    attempt: int
+    retry_of: str | None
+    decision: str
+    outcome: str | None
+    state: str
+    dedicated: bool
+    context: str
+    requested_by: str
+    started_at: int | None
+    ended_at: int | None
+    exit_code: int | None
+    result: str | None
+    reason: str | None
+    token_hash: str | None
+    deadline: int | None
+    not_before: int | None
+    stop_reason: str | None
+    agent: str | None
+    session: str | None
+    turns: int | None
+    tokens: int | None
+    cost_usd: float | None
+
+
+class Heartbeat(msgspec.Struct, frozen=True, gc=False):
+    """The process that holds a run, and when it last reported. `born` distinguishes it from others of its number."""
+
+    run_uid: str
+    supervised: bool
+    boot: str
+    namespace: str
+    pid: int
+    born: str
+    at: int
