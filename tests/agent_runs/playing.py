@@ -88,12 +88,12 @@ class Play:
         self.look()
 
     def look(self) -> None:
-        self.talk.look(changed=True)
+        self.talk.update(changed=True)
 
     def hear(self, *lines: Any) -> None:
         """Let the program write lines."""
         data = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
-        self.program.log.feed(self.talk.received(data))
+        self.program.log.feed(self.talk.read_output(data))
         self.look()
 
     def play(self, name: str, human: Callable[["Play"], None] = lambda play: None) -> "Play":
@@ -151,7 +151,7 @@ class Play:
         """The program has ended with that status; how the run did."""
         self.talk.end()
         plain = "success" if exit_code == 0 else "error"
-        return self.talk.ending(Ending(plain, exit_code, "raw", None if exit_code == 0 else f"exit {exit_code}"))
+        return self.talk.ending_of(Ending(plain, exit_code, "raw", None if exit_code == 0 else f"exit {exit_code}"))
 
 
 def _alike(said: Any, wanted: Any) -> bool:

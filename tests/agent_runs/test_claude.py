@@ -211,8 +211,8 @@ def test_a_message_at_the_end_of_a_turn_begins_another_unless_a_cap_is_reached(s
     assert said["message"]["content"].endswith(":\nand now that")
     play.hear(*({"type": "assistant", "message": {**answer, "id": f"msg_{n}"}} for n in (2, 3)))
     play.program.said.clear()
-    play.talk._driver.used.turns = 3
-    play.program.log.feed(play.talk.received(json.dumps({**over, "result": "second"}).encode() + b"\n"))
+    play.talk._driver.usage.turns = 3
+    play.program.log.feed(play.talk.read_output(json.dumps({**over, "result": "second"}).encode() + b"\n"))
     play.write("once more")
     play.look()
     assert play.program.said == [None]
@@ -257,7 +257,7 @@ def test_keys_are_kept_out_of_the_output_and_inputs_as_the_settings_say(store, t
 
 
 def test_lines_that_are_no_messages_are_output_and_a_run_without_a_result_has_failed(play):
-    play.program.log.feed(play.talk.received(b"Error: not logged in\n[1]\nhalf a li"))
+    play.program.log.feed(play.talk.read_output(b"Error: not logged in\n[1]\nhalf a li"))
     ending = play.over()
     assert play.output() == "Error: not logged in\n[1]\nhalf a li\n"
     assert (ending.outcome, ending.reason) == ("error", "it ended before its turn was over")
@@ -324,5 +324,5 @@ def test_whatever_the_program_writes_nothing_is_allowed_unasked(written):
     said = []
     driver = ClaudeDriver(AgentSettings(kind="claude"), said.append)
     for message in written:
-        driver.received(message)
+        driver.handle(message)
     assert "allow" not in json.dumps(said)

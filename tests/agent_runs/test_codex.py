@@ -268,6 +268,6 @@ def test_whatever_the_server_writes_nothing_is_allowed_unasked(written):
     driver = CodexDriver(AgentSettings(kind="codex"), said.append)
     driver.begin("do it", "", "/")
     for message in written:
-        driver.received(message)
+        driver.handle(message)
     assert all("result" not in one for one in said)
     assert "accept" not in json.dumps(said)

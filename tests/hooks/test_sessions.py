@@ -391,11 +391,11 @@ def test_any_payloads_in_any_order_are_taken_in_and_replay_to_the_same(played) -
             clock.forward(1)
             head = {"program": program, "at": clock.now, "boot": "b", "namespace": "n", "pid": pid, "born": "1"}
             body = json.dumps(value).encode()
-            heard = intake.read(intake.Payload("", head, body))
-            if heard is None:
+            report = intake.read(intake.Payload("", head, body))
+            if report is None:
                 continue
             with store.transaction(clock.now) as transaction:
-                assert intake.take_one(transaction, f"{next(NUMBERS)}", heard, tasks=True)
+                assert intake.take_one(transaction, f"{next(NUMBERS)}", report, tasks=True)
         with Store(":memory:") as other:
             replay(store.db, other.db)
             for table in ("session", "ask", "task", "list"):

@@ -1,7 +1,7 @@
-"""Claude Code by its control protocol: `claude -p` with JSON lines in and out (seen with 2.1.330).
+"""Claude Code by its control protocol: `claude -p` with JSON lines on both streams (tested with 2.1.330).
 
-Its hooks come over the same pipe (`hook_callback`) where the first message asks for them, in the form in which a hook's
-process gets them.
+The first message subscribes to its hooks, whose payloads then come over the same pipe (`hook_callback`) in the form in
+which a hook's process gets them.
 """
 
 from __future__ import annotations
@@ -13,24 +13,33 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.agent_runs.driver import (
-    Event,
-    Line,
+    DriverEvent,
+    HumanRequest,
     Message,
-    Request,
+    OutputLine,
+    RequestWithdrawn,
+    RunUsage,
     Send,
-    ToolWaits,
-    TurnOver,
-    Used,
-    Withdrawn,
+    ToolHeld,
+    TurnFinished,
     limit_reached,
 )
-from tui_tasks.core.operations.sessions import Asked, Fact, Heard, Interrupted, Said, Spent, Started, TurnFailed
+from tui_tasks.core.operations.sessions import (
+    InputRequested,
+    MessageWritten,
+    SessionEvent,
+    SessionReport,
+    SessionStarted,
+    TurnFailed,
+    TurnInterrupted,
+    UsageReported,
+)
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.fields import number, table, tables, text
 from tui_tasks.hooks.replies import answer_forms
 from tui_tasks.runner.profiles import AgentSettings
 
-# Permissions come as `can_use_tool`, and what it says as messages.
+# Hooks for the rest are not needed: permissions come as `can_use_tool`, the agent's texts as messages.
 _HOOKS: Final = (
     "UserPromptSubmit",
     "PreToolUse",
@@ -44,14 +53,14 @@ _HOOKS: Final = (
     "TaskCreated",
     "TaskCompleted",
 )
-# Seconds for which a paused tool may wait: three weeks, about the longest time that Node.js can count.
+# Seconds that a paused tool may wait: three weeks, about the longest timer of Node.js.
 _HOOK_LIMIT: Final = 2_000_000
 _CAPPED: Final = frozenset({"error_max_turns", "error_max_budget_usd"})
 _TOKENS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 class ClaudeDriver:
-    """See `driver.Driver`."""
+    """The driver for Claude Code; see `driver.Driver`."""
 
     pause_holds = "its next tool waits"
 
@@ -59,11 +68,11 @@ class ClaudeDriver:
         self._settings = settings
         self._send = send
         self.session: str | None = str(uuid.uuid4())
-        self.used = Used()
+        self.usage = RunUsage()
         self._cwd = ""
-        # The payloads of what waits for an answer, by request.
+        # The payloads of the requests that wait for an answer, by request id.
         self._requests: dict[str, dict[str, Any]] = {}
-        # Tokens by the answer of the model that used them: one is told as often as it has parts.
+        # Tokens by the id of the model's message: a message is repeated for each of its parts.
         self._tokens: dict[str, int] = {}
         self._own_answers: set[str] = set()
         self._is_interrupted = False
@@ -79,13 +88,13 @@ class ClaudeDriver:
         words += ["--max-budget-usd", f"{given.max_cost:g}"] if given.max_cost is not None else []
         return [*words, *given.args]
 
-    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[Event]:
+    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[DriverEvent]:
         """See `driver.Driver`."""
         self._cwd = cwd
         hooks = {event: [{"matcher": None, "hookCallbackIds": ["h"], "timeout": _HOOK_LIMIT}] for event in _HOOKS}
         self._control({"subtype": "initialize", "hooks": hooks})
         self.say(prompt)
-        return [self._heard(Started())]
+        return [self._report(SessionStarted())]
 
     def say(self, text: str) -> None:
         """See `driver.Driver`."""
@@ -110,27 +119,27 @@ class ClaudeDriver:
         if form is None:
             self._reply(request_id, {"behavior": "deny", "message": words})
             return
-        said = form["hookSpecificOutput"]["decision"]
-        if said["behavior"] == "allow":
-            said = {"updatedInput": payload["tool_input"], **said}
-        self._reply(request_id, said)
+        response = form["hookSpecificOutput"]["decision"]
+        if response["behavior"] == "allow":
+            response = {"updatedInput": payload["tool_input"], **response}
+        self._reply(request_id, response)
 
-    def received(self, message: Message) -> list[Event]:
+    def handle(self, message: Message) -> list[DriverEvent]:
         """See `driver.Driver`."""
         kind, inner = text(message, "type"), table(message, "request")
         request_id = text(message, "request_id") or ""
         if kind == "control_request":
-            return self._asked(request_id, inner)
+            return self._handle_request(request_id, inner)
         if kind == "control_cancel_request":
             self._requests.pop(request_id, None)
-            return [Withdrawn(request_id)]
+            return [RequestWithdrawn(request_id)]
         if kind == "system" and text(message, "subtype") == "init":
             model, mode = text(message, "model"), text(message, "permissionMode")
-            return [msgspec.structs.replace(self._heard(), model=model, mode=mode)]
+            return [msgspec.structs.replace(self._report(), model=model, mode=mode)]
         if kind == "assistant":
-            return self._answered(message)
+            return self._model_message(message)
         if kind == "user":
-            return [Line(f"  failed: {reason}") for reason in _failures(message)]
+            return [OutputLine(f"  failed: {reason}") for reason in _failures(message)]
         return self._turn_over(message) if kind == "result" else []
 
     def _control(self, request: Message) -> None:
@@ -140,13 +149,13 @@ class ClaudeDriver:
         body = {"subtype": "success", "request_id": request_id, "response": response}
         self._send({"type": "control_response", "response": body})
 
-    def _heard(self, *facts: Fact, subagent: str | None = None) -> Heard:
-        return Heard("claude", self.session or "", facts, cwd=self._cwd, subagent=subagent, ends_waiting=False)
+    def _report(self, *events: SessionEvent, subagent: str | None = None) -> SessionReport:
+        return SessionReport("claude", self.session or "", events, cwd=self._cwd, subagent=subagent, ends_waiting=False)
 
-    def _asked(self, request_id: str, request: Message) -> list[Event]:
+    def _handle_request(self, request_id: str, request: Message) -> list[DriverEvent]:
         subtype = text(request, "subtype")
         if subtype == "hook_callback":
-            return self._hook(request_id, table(request, "input"))
+            return self._handle_hook(request_id, table(request, "input"))
         if subtype == "can_use_tool":
             payload = {
                 "hook_event_name": "PermissionRequest",
@@ -157,82 +166,82 @@ class ClaudeDriver:
                 "agent_id": request.get("agent_id"),
             }
             self._requests[request_id] = payload
-            heard = claude.read(payload)
-            assert heard is not None
-            (asked,) = heard.facts
-            assert isinstance(asked, Asked)
+            report = claude.read(payload)
+            assert report is not None
+            (asked,) = report.events
+            assert isinstance(asked, InputRequested)
             asked = msgspec.structs.replace(asked, request=request_id)
-            heard = msgspec.structs.replace(heard, facts=(asked,), cwd=self._cwd, ends_waiting=False)
-            return [Request(id=request_id, heard=heard, asked=asked)]
+            report = msgspec.structs.replace(report, events=(asked,), cwd=self._cwd, ends_waiting=False)
+            return [HumanRequest(id=request_id, report=report, asked=asked)]
         body = {"subtype": "error", "request_id": request_id, "error": f"{subtype} is not supported here"}
         self._send({"type": "control_response", "response": body})
         return []
 
-    def _hook(self, request_id: str, payload: Message) -> list[Event]:
-        heard = claude.read(payload)
-        found: list[Event] = [] if heard is None else [msgspec.structs.replace(heard, ends_waiting=False)]
+    def _handle_hook(self, request_id: str, payload: Message) -> list[DriverEvent]:
+        report = claude.read(payload)
+        found: list[DriverEvent] = [] if report is None else [msgspec.structs.replace(report, ends_waiting=False)]
         if text(payload, "hook_event_name") == "PreToolUse":
-            return [*found, ToolWaits(request_id)]
+            return [*found, ToolHeld(request_id)]
         self._reply(request_id, {})
         return found
 
-    def _answered(self, message: Message) -> list[Event]:
-        """An answer of the model, or a part of one: what it says and which tools it calls."""
+    def _model_message(self, message: Message) -> list[DriverEvent]:
+        """Return the events of a message of the model, or of a part of one: its texts and its tool calls."""
         answer, parent = table(message, "message"), text(message, "parent_tool_use_id")
-        facts: list[Fact] = []
-        lines: list[Event] = []
+        events: list[SessionEvent] = []
+        lines: list[DriverEvent] = []
         for block in tables(answer, "content"):
-            if (said := text(block, "text")) is not None and block.get("type") == "text":
-                facts += [Said(said)] if parent is None else []
-                lines.append(Line(said if parent is None else f"  (subagent) {said}"))
+            if (text_ := text(block, "text")) is not None and block.get("type") == "text":
+                events += [MessageWritten(text_)] if parent is None else []
+                lines.append(OutputLine(text_ if parent is None else f"  (subagent) {text_}"))
             elif block.get("type") == "tool_use":
-                lines.append(Line(f"> {text(block, 'name') or '?'}", _detail(block.get("input"))))
-        # A failure of the model's service stands in the place of an answer.
+                lines.append(OutputLine(f"> {text(block, 'name') or '?'}", _main_input(block.get("input"))))
+        # A failure of the model's service comes as a synthetic message.
         if (key := text(answer, "id")) is not None and text(answer, "model") != "<synthetic>":
             if usage := table(answer, "usage"):
                 self._tokens[key] = int(sum(number(usage, name) or 0 for name in _TOKENS))
-                self.used.tokens = sum(self._tokens.values())
+                self.usage.tokens = sum(self._tokens.values())
             if parent is None:
                 self._own_answers.add(key)
-                self.used.turns = len(self._own_answers)
-            facts.append(Spent(self.used.tokens))
-        return [*lines, self._heard(*facts)]
+                self.usage.turns = len(self._own_answers)
+            events.append(UsageReported(self.usage.tokens))
+        return [*lines, self._report(*events)]
 
-    def _turn_over(self, message: Message) -> list[Event]:
+    def _turn_over(self, message: Message) -> list[DriverEvent]:
         cost = number(message, "total_cost_usd")
-        self.used.cost_usd = cost if cost is not None else self.used.cost_usd
+        self.usage.cost_usd = cost if cost is not None else self.usage.cost_usd
         subtype, error = text(message, "subtype") or "", self._error(message)
-        facts: list[Fact] = [Spent(None, cost)]
+        events: list[SessionEvent] = [UsageReported(None, cost)]
         if self._is_interrupted:
-            facts.append(Interrupted())
+            events.append(TurnInterrupted())
         elif error is not None:
-            facts.append(TurnFailed(error))
-        over = TurnOver(
+            events.append(TurnFailed(error))
+        over = TurnFinished(
             result=text(message, "result"),
             error=error,
             is_capped=subtype in _CAPPED,
             goes_on=bool(number(message, "queued_turn_count")),
         )
-        return [msgspec.structs.replace(self._heard(*facts), ends_waiting=len(facts) > 1), over]
+        return [msgspec.structs.replace(self._report(*events), ends_waiting=len(events) > 1), over]
 
     def _error(self, message: Message) -> str | None:
-        """Why a turn came to no good end; None where it did."""
+        """Return why a turn failed; None if it did not."""
         if message.get("is_error") is not True:
             return None
         subtype, errors = text(message, "subtype"), message.get("errors")
-        told = [one for one in errors if isinstance(one, str)] if isinstance(errors, list) else []
-        why = text(message, "result") or "; ".join(told) or subtype or "the turn has failed"
-        return (limit_reached(self.used, self._settings) or f"stopped: {why}") if subtype in _CAPPED else why
+        errors_ = [one for one in errors if isinstance(one, str)] if isinstance(errors, list) else []
+        why = text(message, "result") or "; ".join(errors_) or subtype or "the turn has failed"
+        return (limit_reached(self.usage, self._settings) or f"stopped: {why}") if subtype in _CAPPED else why
 
 
 def _failures(message: Message) -> list[str]:
-    """The first lines of what failed tools have said."""
+    """Return the first line of each failed tool's output."""
     failed = [one for one in tables(table(message, "message"), "content") if one.get("is_error") is True]
     words = (one.get("content") for one in failed)
     return [word.strip().partition("\n")[0][:200] for word in words if isinstance(word, str) and word.strip()]
 
 
-def _detail(given: Any) -> str:
-    """The part of a tool's input that tells most of it."""
+def _main_input(given: Any) -> str:
+    """Return the most telling part of a tool's input, such as its command or path."""
     named = (text(given, name) for name in ("command", "file_path", "path", "pattern", "url", "query", "description"))
     return next((one for one in named if one is not None), "")

@@ -1,4 +1,4 @@
-"""What the messages of Codex's app server tell: tool calls, errors, and what it asks of the human, with the answers."""
+"""Reads messages of Codex's app server: tool calls, errors, and requests to the human with their possible replies."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.agent_runs.driver import Message
-from tui_tasks.core.operations.sessions import Asked
+from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.hooks.programs.fields import table, tables, text
 
 
-class Replies(msgspec.Struct, frozen=True):
-    """The results that answer a request.
+class RequestReplies(msgspec.Struct, frozen=True):
+    """The possible results of a request.
 
-    `allow` allows it once, `always` from now on, in the order of its suggestions, and `deny` denies it. `questions` are
-    the ids of its questions, in order.
+    Attributes:
+        allow: allows it once.
+        always: allow it from now on, in the order of its suggestions.
+        deny: denies it.
+        questions: the ids of its questions, in order.
     """
 
     allow: Message
@@ -24,8 +27,8 @@ class Replies(msgspec.Struct, frozen=True):
     deny: Message
     questions: list[str] = []
 
-    def chosen(self, decision: dict[str, Any] | None) -> Message:
-        """Return the result for what the human decided (`hooks.replies.answers.decision`); None: nothing."""
+    def result_for(self, decision: dict[str, Any] | None) -> Message:
+        """Return the result for the human's decision (`hooks.replies.answers.decision`); None: the denial."""
         if decision is not None and "answer" in decision:
             return {"answers": _answers(self.questions, decision)}
         if decision is None or not decision["allow"]:
@@ -34,75 +37,77 @@ class Replies(msgspec.Struct, frozen=True):
         return self.allow if place is None else self.always[place]
 
 
-def read(method: str, given: Message, item: Message) -> tuple[Asked, Replies] | None:
-    """Return what a request asks, and what answers it; None where it cannot be asked here.
+def read(method: str, given: Message, item: Message) -> tuple[InputRequested, RequestReplies] | None:
+    """Return the event of a server's request, and its possible replies; None if it is not supported.
 
-    `item` is the tool call that it is about, as far as that was told.
+    `item` is the tool call that the request is about, if it was reported.
     """
     make = _REQUESTS.get(method)
     return make(given, item) if make is not None else None
 
 
-def _command_asked(given: Message, item: Message) -> tuple[Asked, Replies]:
-    shown = {name: given[name] for name in ("command", "cwd", "reason") if given.get(name) is not None}
+def _command_request(given: Message, item: Message) -> tuple[InputRequested, RequestReplies]:
+    details = {name: given[name] for name in ("command", "cwd", "reason") if given.get(name) is not None}
     always = [
         one
         for one in _list(given, "availableDecisions")
         if one == "acceptForSession" or (isinstance(one, dict) and "acceptWithExecpolicyAmendment" in one)
     ]
-    asked = Asked("permission", "Bash", shown, suggestions=[_suggestion(one) for one in always])
-    return asked, _decisions([{"decision": one} for one in always])
+    event = InputRequested("permission", "Bash", details, suggestions=[_suggestion(one) for one in always])
+    return event, _decisions([{"decision": one} for one in always])
 
 
-def _change_asked(given: Message, item: Message) -> tuple[Asked, Replies]:
-    shown = {name: given[name] for name in ("reason", "grantRoot") if given.get(name) is not None}
-    shown |= {
+def _change_request(given: Message, item: Message) -> tuple[InputRequested, RequestReplies]:
+    details = {name: given[name] for name in ("reason", "grantRoot") if given.get(name) is not None}
+    details |= {
         f"{text(table(change, 'kind'), 'type')} {text(change, 'path')}": change.get("diff")
         for change in tables(item, "changes")
     }
-    asked = Asked("permission", "apply_patch", shown, suggestions=["changes of these files, in this session"])
-    return asked, _decisions([{"decision": "acceptForSession"}])
+    event = InputRequested(
+        "permission", "apply_patch", details, suggestions=["changes of these files, in this session"]
+    )
+    return event, _decisions([{"decision": "acceptForSession"}])
 
 
-def _rights_asked(given: Message, item: Message) -> tuple[Asked, Replies]:
+def _permissions_request(given: Message, item: Message) -> tuple[InputRequested, RequestReplies]:
     wanted = {name: value for name, value in table(given, "permissions").items() if value is not None}
-    shown = {name: value for name, value in (("reason", given.get("reason")), *wanted.items()) if value is not None}
-    asked = Asked("permission", "request_permissions", shown, suggestions=["these, in this session"])
+    details = {name: value for name, value in (("reason", given.get("reason")), *wanted.items()) if value is not None}
+    event = InputRequested("permission", "request_permissions", details, suggestions=["these, in this session"])
     allow, always = ({"permissions": wanted, "scope": scope} for scope in ("turn", "session"))
-    return asked, Replies(allow, [always], {"permissions": {}, "scope": "turn"})
+    return event, RequestReplies(allow, [always], {"permissions": {}, "scope": "turn"})
 
 
-def _question_asked(given: Message, item: Message) -> tuple[Asked, Replies]:
+def _question_request(given: Message, item: Message) -> tuple[InputRequested, RequestReplies]:
     questions = tuple(tables(given, "questions"))
-    asked = Asked("question", "request_user_input", {"questions": list(questions)}, questions=questions)
+    event = InputRequested("question", "request_user_input", {"questions": list(questions)}, questions=questions)
     ids = [text(one, "id") or "" for one in questions]
-    return asked, Replies({"answers": {}}, [], {"answers": {}}, ids)
+    return event, RequestReplies({"answers": {}}, [], {"answers": {}}, ids)
 
 
-def _server_asked(given: Message, item: Message) -> tuple[Asked, Replies] | None:
-    """An MCP server, or Codex before it calls one of its tools. A form with fields to fill in is refused."""
+def _server_request(given: Message, item: Message) -> tuple[InputRequested, RequestReplies] | None:
+    """Return the request of an MCP server, or of Codex before it calls one of its tools; None for a form to fill in."""
     if table(table(given, "requestedSchema"), "properties"):
         return None
-    shown = {name: given[name] for name in ("message", "url", "_meta") if given.get(name) is not None}
-    asked = Asked("permission", text(given, "serverName"), shown)
-    return asked, Replies({"action": "accept", "content": {}}, [], {"action": "decline"})
+    details = {name: given[name] for name in ("message", "url", "_meta") if given.get(name) is not None}
+    event = InputRequested("permission", text(given, "serverName"), details)
+    return event, RequestReplies({"action": "accept", "content": {}}, [], {"action": "decline"})
 
 
-_REQUESTS: Final[dict[str, Callable[[Message, Message], tuple[Asked, Replies] | None]]] = {
-    "item/commandExecution/requestApproval": _command_asked,
-    "item/fileChange/requestApproval": _change_asked,
-    "item/permissions/requestApproval": _rights_asked,
-    "item/tool/requestUserInput": _question_asked,
-    "mcpServer/elicitation/request": _server_asked,
+_REQUESTS: Final[dict[str, Callable[[Message, Message], tuple[InputRequested, RequestReplies] | None]]] = {
+    "item/commandExecution/requestApproval": _command_request,
+    "item/fileChange/requestApproval": _change_request,
+    "item/permissions/requestApproval": _permissions_request,
+    "item/tool/requestUserInput": _question_request,
+    "mcpServer/elicitation/request": _server_request,
 }
 
 
-def _decisions(always: list[Message]) -> Replies:
-    return Replies({"decision": "accept"}, always, {"decision": "decline"})
+def _decisions(always: list[Message]) -> RequestReplies:
+    return RequestReplies({"decision": "accept"}, always, {"decision": "decline"})
 
 
 def _suggestion(decision: Any) -> str:
-    """What a decision would allow from now on, in words."""
+    """Return what a decision would allow from now on, as text."""
     if decision == "acceptForSession":
         return "this very command, in this session"
     amendment = _list(table(decision, "acceptWithExecpolicyAmendment"), "execpolicy_amendment")
@@ -110,7 +115,9 @@ def _suggestion(decision: Any) -> str:
 
 
 def _answers(ids: list[str], decision: dict[str, Any]) -> Message:
-    """What the human has answered to each question; all of it to each where not each has a line."""
+    """Return the human's answer to each question: its line, if there are as many lines as questions, else the whole
+    text.
+    """
     lines = decision["lines"] if len(decision["lines"]) == len(ids) > 1 else [decision["answer"]] * len(ids)
     return {key: {"answers": [line]} for key, line in zip(ids, lines, strict=True)}
 
@@ -121,7 +128,7 @@ def _list(payload: Any, name: str) -> list[Any]:
 
 
 def tool_of(item: Message) -> tuple[str, str] | None:
-    """The name of the tool that an item is a call of, as its hooks tell it, and with what; None where it is none."""
+    """Return the name and main input of the tool that an item calls, as hooks name it; None if it calls none."""
     kind = text(item, "type")
     if kind == "commandExecution":
         actions = list(tables(item, "commandActions"))
@@ -139,7 +146,7 @@ def tool_of(item: Message) -> tuple[str, str] | None:
 
 
 def error_of(item: Message) -> str | None:
-    """Why a tool call failed; None where it did not."""
+    """Return why a tool call failed; None if it did not."""
     status = text(item, "status")
     if status == "declined":
         return "it was denied"
@@ -147,12 +154,12 @@ def error_of(item: Message) -> str | None:
     if status != "failed" and (not isinstance(code, int) or code == 0):
         return None
     output = text(item, "aggregatedOutput") or text(table(item, "error"), "message") or ""
-    told = [line.strip() for line in output.splitlines() if line.strip()][-1:]
-    return ": ".join([*([f"exit {code}"] if isinstance(code, int) else []), *told])[:200] or "it failed"
+    lines_ = [line.strip() for line in output.splitlines() if line.strip()][-1:]
+    return ": ".join([*([f"exit {code}"] if isinstance(code, int) else []), *lines_])[:200] or "it failed"
 
 
 def readable(message: str | None) -> str | None:
-    """An error's message; of one that is the JSON of the model's service, the message in that."""
+    """Return an error's message; if that is JSON of the model's service, the message in it."""
     try:
         inner = msgspec.json.decode(message or "")
     except (msgspec.DecodeError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a driver is: it speaks the protocol of one agent program, and knows neither database nor pipes.
+"""Drivers: each speaks the protocol of one agent program, and knows neither the database nor pipes.
 
-A driver is given the program's messages, one JSON object each, and returns what they tell. What it says to the program
-goes to the function that it is made with.
+A driver is given the program's messages, one JSON object each, and returns the events that they mean. It sends messages
+to the program through the function given to its constructor.
 """
 
 from __future__ import annotations
@@ -11,44 +11,54 @@ from typing import Any, Protocol
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import Asked, Heard
+from tui_tasks.core.operations.sessions import InputRequested, SessionReport
 from tui_tasks.runner.profiles import AgentSettings
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """The program waits for the human: for a permission, or for answers to questions. Only `answer` lets it go on."""
+class HumanRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The program waits for the human: for a permission, or for answers to questions. Only `answer` lets it continue.
+
+    Attributes:
+        id: the id by which the driver knows the request.
+        report: the report of it for the session.
+        asked: the request itself, which is an event of the report.
+    """
 
     id: str
-    heard: Heard
-    asked: Asked
+    report: SessionReport
+    asked: InputRequested
 
 
-class ToolWaits(msgspec.Struct, frozen=True):
-    """A tool is about to run, and waits until it is released."""
-
-    id: str
-
-
-class Withdrawn(msgspec.Struct, frozen=True):
-    """The program waits no more for the answer to a request, or for the release of a tool."""
+class ToolHeld(msgspec.Struct, frozen=True):
+    """A tool is about to run, and waits for `release`."""
 
     id: str
 
 
-class Line(msgspec.Struct, frozen=True):
-    """Something for people to read. `text` is what the agent said, or what it does and (`detail`) with what."""
+class RequestWithdrawn(msgspec.Struct, frozen=True):
+    """The program no longer waits for the answer to a request, or for the release of a tool."""
+
+    id: str
+
+
+class OutputLine(msgspec.Struct, frozen=True):
+    """A line for people to read. `text` is what the agent wrote or does, `detail` with what."""
 
     text: str
     detail: str = ""
 
 
-class TurnOver(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn is over. `result` is what the agent said last, `error` why the turn came to no good end.
+class TurnFinished(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn ended.
 
-    `is_capped`: it was ended by the runner's `max_turns` or `max_cost`. `goes_on`: another turn follows by itself.
+    Attributes:
+        result: what the agent wrote last.
+        error: why the turn failed; None if it did not.
+        is_capped: whether the runner's `max_turns` or `max_cost` ended it.
+        goes_on: whether another turn follows by itself.
     """
 
     result: str | None = None
@@ -57,57 +67,59 @@ class TurnOver(msgspec.Struct, frozen=True, kw_only=True):
     goes_on: bool = False
 
 
-Event = Heard | Request | ToolWaits | Withdrawn | Line | TurnOver
+DriverEvent = SessionReport | HumanRequest | ToolHeld | RequestWithdrawn | OutputLine | TurnFinished
 
 
-class Used(msgspec.Struct):
-    """What a run has used so far; None: unknown."""
+class RunUsage(msgspec.Struct):
+    """What a run has used so far, cost in US dollars; None: unknown."""
 
     turns: int | None = None
     tokens: int | None = None
     cost_usd: float | None = None
 
 
-def limit_reached(used: Used, limits: AgentSettings) -> str | None:
-    """Return why a run goes no further than its runner allows; None where it may."""
-    if limits.max_turns is not None and (used.turns or 0) >= limits.max_turns:
-        return f"stopped: its model has answered {used.turns} times, and max_turns is {limits.max_turns}"
-    if limits.max_cost is not None and used.cost_usd is not None and used.cost_usd >= limits.max_cost:
-        return f"stopped: it has cost ${used.cost_usd:.4f}, and max_cost is ${limits.max_cost:g}"
+def limit_reached(usage: RunUsage, limits: AgentSettings) -> str | None:
+    """Return why a run may not continue by its runner's limits; None if it may."""
+    if limits.max_turns is not None and (usage.turns or 0) >= limits.max_turns:
+        return f"stopped: its model has answered {usage.turns} times, and max_turns is {limits.max_turns}"
+    if limits.max_cost is not None and usage.cost_usd is not None and usage.cost_usd >= limits.max_cost:
+        return f"stopped: it has cost ${usage.cost_usd:.4f}, and max_cost is ${limits.max_cost:g}"
     return None
 
 
 class Driver(Protocol):
-    """Speaks to one agent program.
+    """Speaks the protocol of one agent program.
 
     Attributes:
-        used: what it has used so far.
+        pause_holds: what waits while the human has paused the agent, as text.
+        usage: what the run has used so far.
         session: the program's id of the session; None until it is known.
-        pause_holds: what waits while the human has paused it, in words.
     """
 
     pause_holds: str
 
-    used: Used
+    usage: RunUsage
     session: str | None
 
     def arguments(self, system_prompt_file: str) -> Sequence[str]:
-        """Return the words that are added to the program's command."""
+        """Return the arguments to add to the program's command."""
 
-    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[Event]:
-        """Say the first words."""
+    def begin(self, prompt: str, system_prompt: str, cwd: str) -> list[DriverEvent]:
+        """Send the first messages; return the first events."""
 
-    def received(self, message: Message) -> list[Event]:
-        """Take in a message of the program, whatever is in it."""
+    def handle(self, message: Message) -> list[DriverEvent]:
+        """Handle a message of the program, which may have any content; return the events that it means."""
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
-        """Answer a request as the human decided (`hooks.replies.answers.decision`); None: deny it with these words."""
+        """Answer a request with the human's decision (`hooks.replies.answers.decision`); None: deny it with this
+        text.
+        """
 
     def release(self, tool_id: str) -> None:
-        """Let a tool run that waits."""
+        """Let a held tool run."""
 
     def say(self, text: str) -> None:
-        """Give the model a text, in the turn that goes on or as a turn of its own."""
+        """Send the model a text, within the current turn or as a new turn."""
 
     def interrupt(self) -> None:
-        """End the turn."""
+        """End the current turn."""

@@ -1,7 +1,7 @@
-"""What an agent program waits for the human to answer: questions in the inbox, and their answers.
+"""The requests of an agent program to the human: they become questions in the inbox, and the answers are sent back.
 
-A named pipe beside the database, which this process alone reads, says that somebody waits for the answer, as that of a
-hook does (`hooks.replies.answer_file`). The answer itself is read from the database.
+As a waiting hook does (`hooks.replies.answer_file`), this process keeps a named pipe beside the database open, which
+shows others that somebody waits for the answer. The answer itself is read from the database.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.agent_runs.driver import Request
+from tui_tasks.agent_runs.driver import HumanRequest
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.read import asks
@@ -26,54 +26,55 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks.folder import Folder, path_of
 from tui_tasks.hooks.replies import answer_file, answers
 
-# Called with the id of a request, what was decided (None: it is denied), and the words of a denial.
-Answer = Callable[[str, dict[str, Any] | None, str], None]
+# Called with the id of a request, the decision (None: denied), and the text of a denial.
+SendAnswer = Callable[[str, dict[str, Any] | None, str], None]
 
 _DENIED: Final = "This is denied: the question was closed without an answer."
 
 
 class _Pending:
-    """A request, and the question that stands for it once that was taken in."""
+    """A request, and the question for it once that was written."""
 
     def __init__(self, pipe: _Pipe, deadline: float) -> None:
         self.pipe = pipe
-        # Seconds of the monotonic clock.
+        # When it is denied, in seconds of the monotonic clock.
         self.deadline = deadline
         self.ask: str | None = None
-        # How its question is to be closed, where the program waits no more.
+        # The state and reason with which its question is to be closed, if the program no longer waits.
         self.closes_as: tuple[str, str] | None = None
 
 
 class OpenRequests:
     """The requests of one agent program that wait for the human.
 
-    wait: seconds after which a request is denied.
-    answer: gives the program an answer.
+    Args:
+        wait: seconds after which a request is denied.
+        answer: sends the program an answer.
     """
 
-    def __init__(self, store: Store, wait: float, answer: Answer) -> None:
+    def __init__(self, store: Store, wait: float, answer: SendAnswer) -> None:
         self._store = store
         self._wait = wait
         self._answer = answer
         self._pending: dict[str, _Pending] = {}
 
-    def opened(self, request: Request) -> Request:
-        """Note a request; return it with the name under which its answer is waited for.
+    def add(self, request: HumanRequest) -> HumanRequest:
+        """Add a request; return it with the name under which its answer is awaited.
 
         Raises:
-            OSError: nobody could be told that it waits.
+            OSError: the named pipe cannot be created.
         """
         pipe = _Pipe(self._store.path)
         self._pending[request.id] = _Pending(pipe, time.monotonic() + self._wait)
-        return msgspec.structs.replace(request, heard=msgspec.structs.replace(request.heard, answer=pipe.name))
+        return msgspec.structs.replace(request, report=msgspec.structs.replace(request.report, answer=pipe.name))
 
-    def withdrawn(self, request_id: str) -> None:
-        """Wait no more for the answer to a request, as the program does not."""
+    def withdraw(self, request_id: str) -> None:
+        """Remove a request for whose answer the program no longer waits."""
         if request_id in self._pending:
             self._close(self._pending[request_id], "withdrawn", "the program no longer waits for the answer")
 
     def deny_late(self) -> bool:
-        """Deny what nobody has answered in time, and return whether there was any. This needs no database."""
+        """Deny the requests past their deadline; return whether there were any. Needs no database."""
         now, within = time.monotonic(), f"within {self._wait:g} s"
         late = [one for one in self._pending.items() if one[1].closes_as is None and one[1].deadline <= now]
         for request_id, pending in late:
@@ -81,15 +82,15 @@ class OpenRequests:
             self._answer(request_id, None, f"Nobody has answered {within}, so this is denied.")
         return bool(late)
 
-    def look(self, agent: str, now: int, *, is_paused: bool) -> None:
-        """Give the program the answers that have come, and close the questions of what it waits for no more.
+    def exchange_answers(self, agent: str, now: int, *, is_paused: bool) -> None:
+        """Send the program the answers that arrived, and close the questions for which it no longer waits.
 
-        While it is paused an answer waits: what it would allow is a tool.
+        While the agent is paused answers are kept back, as one could let a tool run.
 
         Raises:
-            StorageFailed: it is done another time.
+            StorageFailed: try again later.
         """
-        self._find_asks(agent)
+        self._match_asks(agent)
         for request_id, pending in list(self._pending.items()):
             if pending.ask is None:
                 continue
@@ -111,7 +112,7 @@ class OpenRequests:
         return max(0.0, min(deadlines, default=math.inf) - time.monotonic())
 
     def end(self) -> None:
-        """Wait for nothing any more: the program is gone, and the end of its session closes the questions."""
+        """Remove all requests, as the program is gone; the end of its session closes the questions."""
         for pending in self._pending.values():
             pending.pipe.close()
         self._pending.clear()
@@ -120,8 +121,8 @@ class OpenRequests:
         pending.pipe.close()
         pending.closes_as = (state, reason)
 
-    def _find_asks(self, agent: str) -> None:
-        """Find the questions that stand for requests."""
+    def _match_asks(self, agent: str) -> None:
+        """Find the questions that were written for requests."""
         if all(pending.ask is not None for pending in self._pending.values()):
             return
         for ask in sessions.open_asks_of(self._store.db, agent):
@@ -130,17 +131,17 @@ class OpenRequests:
                 pending.ask = ask.uid
 
     def _decision(self, ask: Ask) -> dict[str, Any] | None:
-        is_humans = ask.state == "answered" and asks.is_answered_by_human(self._store.db, ask.uid)
-        return answers.decision(ask) if is_humans else None
+        is_by_human = ask.state == "answered" and asks.is_answered_by_human(self._store.db, ask.uid)
+        return answers.decision(ask) if is_by_human else None
 
     def _commit_close(self, ask: Ask, state: str, reason: str, now: int) -> None:
-        # A conflict: it was answered meanwhile.
+        # It may have been answered meanwhile.
         with contextlib.suppress(Conflict, NotFound):
             self._store.commit(CloseAsk(ask.uid, state, reason), actor=SYSTEM, now=now)
 
 
 class _Pipe:
-    """A named pipe that is read as long as the answer to a request is waited for."""
+    """A named pipe that is open for reading while the answer to a request is awaited."""
 
     def __init__(self, database: str) -> None:
         self._database = database
@@ -150,11 +151,11 @@ class _Pipe:
             Folder(answer_file.FOLDER, make=True, inside=folder) as made,
         ):
             os.mkfifo(self.name, 0o600, dir_fd=made.fd)
-            # To write, too: it stays quiet when those who look whether it is read open it and close it again.
+            # Open for writing, too: otherwise it would signal an end of file when others open it to test for a reader.
             self._fd = made.open(self.name, os.O_RDWR | os.O_NONBLOCK)
 
     def close(self) -> None:
-        """Remove it, with an answer that another process has put beside it. A second call has no effect."""
+        """Remove the pipe, and an answer that another process put beside it. A second call has no effect."""
         if self._fd < 0:
             return
         os.close(self._fd)
@@ -166,4 +167,4 @@ class _Pipe:
             ):
                 answer_file.remove(made, self.name)
         except OSError:
-            pass  # what is left is removed by whoever looks for waiting hooks
+            pass  # processes that look for waiting hooks remove the rest

@@ -1,4 +1,4 @@
-"""Writes what an agent program tells of its session, in order; what could not be written waits for the next time."""
+"""Writes the reports of one session in order. What cannot be written now is written the next time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.core.operations.jobs import NoteRunAgent
-from tui_tasks.core.operations.sessions import Heard, Process
+from tui_tasks.core.operations.sessions import Process, SessionReport
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -20,23 +20,23 @@ from tui_tasks.settings.project import ProjectRefused
 
 
 class SessionWriter:
-    """What is told of one session.
+    """Writes the reports of one session.
 
     Attributes:
-        agent: the name under which the session speaks; None until something of it was written.
+        agent: the name of the session's agent; None until something was written.
     """
 
     def __init__(self, store: Store, run_uid: str, settings: SessionSettings) -> None:
         self._store = store
         self._run_uid = run_uid
         self._settings = settings
-        self._waiting: deque[Heard] = deque()
+        self._waiting: deque[SessionReport] = deque()
         self._process = Process()
         self._project: str | None = None
         self.agent: str | None = None
 
     def begin(self, process: Process, cwd: str) -> None:
-        """Say whose process the agent is, and where it works."""
+        """Set the process of the program and its working directory."""
         self._process = process
         try:
             self._project = project.of_folder(Path(cwd))
@@ -48,30 +48,30 @@ class SessionWriter:
         """Whether there is something to write."""
         return bool(self._waiting)
 
-    def add(self, heard: Heard) -> None:
-        """Have something written, without what is not to be kept."""
-        heard = storable.told(heard)
-        facts = tuple(map(storable.bounded, heard.facts))
+    def add(self, report: SessionReport) -> None:
+        """Queue a report, without what the human has configured not to be kept."""
+        report = storable.stored_form(report)
+        events = tuple(map(storable.bounded, report.events))
         whole = msgspec.structs.replace(
-            heard, facts=facts, at=clock.now(), process=self._process, project=self._project
+            report, events=events, at=clock.now(), process=self._process, project=self._project
         )
         self._waiting.append(discretion.discreet(whole, self._settings))
 
     def write(self) -> None:
-        """Write what waits, in one transaction.
+        """Write the queue, in one transaction.
 
         Raises:
-            StorageFailed: all of it waits on.
+            StorageFailed: the queue is unchanged.
         """
         if not self._waiting:
             return
         with self._store.transaction(clock.now()) as transaction:
-            for heard in self._waiting:
-                intake.take_one(transaction, "", heard, tasks=self._settings.tasks)
-            named = sessions.by_session(transaction.db, heard.program, heard.session)
+            for report in self._waiting:
+                intake.take_one(transaction, "", report, tasks=self._settings.tasks)
+            named = sessions.by_session(transaction.db, report.program, report.session)
             if self.agent is None and named is not None:
                 with transaction.change():
                     transaction.speak(SYSTEM)
-                    transaction.run(NoteRunAgent(self._run_uid, named[0], heard.session))
+                    transaction.run(NoteRunAgent(self._run_uid, named[0], report.session))
         self._waiting.clear()
         self.agent = self.agent or (named[0] if named is not None else None)

@@ -10,7 +10,16 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import Asked, Fact, Heard, Item, Listed, Prompted, Said, ToolEnded
+from tui_tasks.core.operations.sessions import (
+    InputRequested,
+    MessageWritten,
+    PromptSubmitted,
+    SessionEvent,
+    SessionReport,
+    TaskListItem,
+    TaskListReported,
+    ToolEnded,
+)
 from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)
@@ -30,15 +39,15 @@ PATTERNS: Final = (
 )
 
 
-def discreet(heard: Heard, settings: SessionSettings) -> Heard:
-    """Return the facts of a payload in the form in which they are kept."""
-    if not heard.facts:
-        return heard
+def discreet(report: SessionReport, settings: SessionSettings) -> SessionReport:
+    """Return a report in the form in which it is kept."""
+    if not report.events:
+        return report
     redact = redactor(settings.redact)
-    facts = [_mapped(fact, redact) for fact in heard.facts]
+    events = [_mapped(event, redact) for event in report.events]
     if settings.keep != "all":
-        facts = [_shortened(fact, titles=settings.keep == "titles") for fact in facts]
-    return msgspec.structs.replace(heard, facts=tuple(facts))
+        events = [_shortened(event, titles=settings.keep == "titles") for event in events]
+    return msgspec.structs.replace(report, events=tuple(events))
 
 
 @lru_cache(8)
@@ -75,28 +84,30 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     return value
 
 
-def _shortened(fact: Fact, *, titles: bool) -> Fact:
-    """Return a fact with only the first line of each text that somebody has written, or with none of them."""
+def _shortened(event: SessionEvent, *, titles: bool) -> SessionEvent:
+    """Return an event with only the first line of each text that somebody wrote, or with none of them."""
 
     def short(text: str) -> str:
         first = next((line.strip() for line in text.splitlines() if line.strip()), "") if titles else ""
         return first if len(first) <= MAX_TITLE else f"{first[: MAX_TITLE - 1]}…"
 
-    if isinstance(fact, Prompted | Said):
-        return msgspec.structs.replace(fact, text=short(fact.text))
-    if isinstance(fact, Asked):
-        given = _mapped(fact.input, short) if titles else None
-        questions = _mapped(fact.questions, short) if titles else ()
-        return msgspec.structs.replace(fact, input=given, questions=questions, note=short(fact.note), suggestions=None)
-    if isinstance(fact, ToolEnded) and fact.error is not None:
-        return msgspec.structs.replace(fact, error=short(fact.error))
-    if isinstance(fact, Listed):
-        return msgspec.structs.replace(fact, items=tuple(_short_item(item, short) for item in fact.items))
-    if (message := getattr(fact, "message", None)) is not None:
-        return msgspec.structs.replace(fact, message=short(message) or None)
-    return fact
+    if isinstance(event, PromptSubmitted | MessageWritten):
+        return msgspec.structs.replace(event, text=short(event.text))
+    if isinstance(event, InputRequested):
+        given = _mapped(event.input, short) if titles else None
+        questions = _mapped(event.questions, short) if titles else ()
+        return msgspec.structs.replace(
+            event, input=given, questions=questions, note=short(event.note), suggestions=None
+        )
+    if isinstance(event, ToolEnded) and event.error is not None:
+        return msgspec.structs.replace(event, error=short(event.error))
+    if isinstance(event, TaskListReported):
+        return msgspec.structs.replace(event, items=tuple(_short_item(item, short) for item in event.items))
+    if (message := getattr(event, "message", None)) is not None:
+        return msgspec.structs.replace(event, message=short(message) or None)
+    return event
 
 
-def _short_item(item: Item, short: Callable[[str], str]) -> Item:
+def _short_item(item: TaskListItem, short: Callable[[str], str]) -> TaskListItem:
     name = None if item.name is None else short(item.name) or "(not kept)"
     return msgspec.structs.replace(item, name=name, description=None)

@@ -23,7 +23,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.operations.sessions import Heard, HearSession, Interrupted, Process
+from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnInterrupted
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
 from tui_tasks.core.schema.tables.sessions import TakenInRow
@@ -91,11 +91,11 @@ def _take_in(store: Store, spool: Spool, now: int, settings: SessionSettings) ->
     count = 0
     records = _Records(store.db)
     while names := spool.pending()[:AT_ONCE]:
-        found = [(name, heard) for name in names if (heard := _heard(spool, name, records, settings)) is not None]
+        found = [(name, report) for name in names if (report := _report(spool, name, records, settings)) is not None]
         with store.transaction(now) as transaction:
             transaction.db.run(_FORGET, {"before": now - _KEPT_FOR})
-            for name, heard in found:
-                count += take_one(transaction, name, heard, tasks=settings.tasks)
+            for name, report in found:
+                count += take_one(transaction, name, report, tasks=settings.tasks)
         for name in names:
             spool.drop(name)
     return count
@@ -108,25 +108,25 @@ class _Records:
         self._db = db
         self._found: dict[tuple[str, str], Record] = {}
 
-    def add_to(self, heard: Heard) -> Heard:
-        """Return a payload's facts with those of the program's record of its session."""
-        whose = heard.program, heard.session
+    def add_to(self, report: SessionReport) -> SessionReport:
+        """Return a report with the events in the program's record of its session added."""
+        whose = report.program, report.session
         if whose not in self._found:
-            agent = self._agent(heard)
+            agent = self._agent(report)
             self._found[whose] = reading.of(sessions.activity(self._db, agent) if agent is not None else None)
-        return reading.with_record(heard, self._found[whose])
+        return reading.with_record(report, self._found[whose])
 
-    def _agent(self, heard: Heard) -> str | None:
-        if (known := sessions.by_session(self._db, heard.program, heard.session)) is not None:
+    def _agent(self, report: SessionReport) -> str | None:
+        if (known := sessions.by_session(self._db, report.program, report.session)) is not None:
             return known[0]
-        former = goes_on(self._db, heard)
+        former = goes_on(self._db, report)
         return former.uid if former is not None else None
 
 
-def _heard(spool: Spool, name: str, records: _Records, settings: SessionSettings) -> Heard | None:
+def _report(spool: Spool, name: str, records: _Records, settings: SessionSettings) -> SessionReport | None:
     try:
-        heard = read(spool.read(name))
-        return discretion.discreet(records.add_to(heard), settings) if heard is not None else None
+        report = read(spool.read(name))
+        return discretion.discreet(records.add_to(report), settings) if report is not None else None
     except FileNotFoundError:
         return None  # another process has taken it in
     except (OSError, ValueError) as error:
@@ -134,41 +134,41 @@ def _heard(spool: Spool, name: str, records: _Records, settings: SessionSettings
         return None
 
 
-def take_one(transaction: Transaction, name: str, heard: Heard, *, tasks: bool) -> bool:
+def take_one(transaction: Transaction, name: str, report: SessionReport, *, tasks: bool) -> bool:
     """Take in one payload. One that fails is logged and dropped, as it would fail the next time, too."""
     try:
         with transaction.change():
-            transaction.speak(agent_of(transaction, heard))
-            transaction.run(HearSession(heard, name, tasks))
+            transaction.speak(agent_of(transaction, report))
+            transaction.run(RecordReport(report, name, tasks))
     except StorageFailed:
         raise
     except Refusal as refusal:
-        _log.warning("a payload of %s was left out: %s", heard.program, refusal.message)
+        _log.warning("a payload of %s was left out: %s", report.program, refusal.message)
         return False
     except Exception as error:
         if is_storage_error(error):
             raise
-        _log.exception("a payload of %s could not be taken in", heard.program)
+        _log.exception("a payload of %s could not be taken in", report.program)
         return False
     return True
 
 
-def read(payload: Payload) -> Heard | None:
-    """Return the facts of a payload; None when it is about no session."""
+def read(payload: Payload) -> SessionReport | None:
+    """Return the report of a payload; None if it is about no session."""
     head = payload.head
     program = str(head.get("program"))
-    heard = programs.read(program, _content(payload), is_waited_for=bool(_word(head, "answer")))
-    if heard is None:
+    report = programs.read(program, _content(payload), is_waited_for=bool(_word(head, "answer")))
+    if report is None:
         return None
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
     return msgspec.structs.replace(
-        heard,
+        report,
         # The program reports nothing about a turn that its hook has ended.
-        facts=(*map(storable.bounded, heard.facts), *([Interrupted()] if head.get("ends_turn") is True else [])),
+        events=(*map(storable.bounded, report.events), *([TurnInterrupted()] if head.get("ends_turn") is True else [])),
         at=at,
         process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
-        cwd=heard.cwd or _word(head, "cwd") or None,
-        project=_project(_word(head, "project"), heard.cwd or _word(head, "cwd")),
+        cwd=report.cwd or _word(head, "cwd") or None,
+        project=_project(_word(head, "project"), report.cwd or _word(head, "cwd")),
         hash=hashlib.sha256(payload.body).hexdigest(),
         answer=_word(head, "answer") or None,
         is_shared=head.get("is_shared") is True,

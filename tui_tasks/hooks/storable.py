@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import Asked, Fact
+from tui_tasks.core.operations.sessions import InputRequested, SessionEvent
 
 # The most bytes of a program's request, and how many of its beginning are kept of a longer one.
 MAX_REQUEST: Final = 1_000_000
@@ -35,21 +35,24 @@ def json_value(value: Any, depth: int = _MOST_DEEP) -> Any:
     return [json_value(one, depth - 1) for one in value]
 
 
-def told(value: Told) -> Told:
-    """Return a program's facts with each value converted by `json_value`."""
+def stored_form(value: Told) -> Told:
+    """Return a report with each value converted by `json_value`."""
     fields = {name: _field(getattr(value, name)) for name in value.__struct_fields__}
     return msgspec.structs.replace(value, **fields)
 
 
 def _field(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
-        return told(value)
+        return stored_form(value)
     return tuple(map(_field, value)) if isinstance(value, tuple) else json_value(value)
 
 
-def bounded(fact: Fact) -> Fact:
-    """Return a fact without a request that is too long to be kept; such a request cannot be answered here."""
-    if not isinstance(fact, Asked) or len(_encode([fact.input, fact.questions, fact.suggestions])) <= MAX_REQUEST:
-        return fact
-    beginning = _encode(fact.input)[:MAX_BEGINNING].decode(errors="replace")
-    return msgspec.structs.replace(fact, input={"too long": beginning}, questions=(), suggestions=None)
+def bounded(event: SessionEvent) -> SessionEvent:
+    """Return an event without a request that is too long to be kept; such a request cannot be answered here."""
+    if (
+        not isinstance(event, InputRequested)
+        or len(_encode([event.input, event.questions, event.suggestions])) <= MAX_REQUEST
+    ):
+        return event
+    beginning = _encode(event.input)[:MAX_BEGINNING].decode(errors="replace")
+    return msgspec.structs.replace(event, input={"too long": beginning}, questions=(), suggestions=None)

@@ -1,4 +1,4 @@
-"""What a supervisor asks of whoever speaks to an agent program that it has started. A plain command has none."""
+"""The interface between a supervisor and the protocol of an agent program. Plain commands have no conversation."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ class Conversation(Protocol):
     """One run's conversation with its agent program."""
 
     def prepare(self, wanted: Prepared) -> Prepared:
-        """Return the command to start: with the words of the program's protocol, and nothing on its input."""
+        """Return the command to start: with the arguments of the program's protocol, and without input."""
 
-    def received(self, data: bytes) -> bytes:
-        """Take in standard output of the program; return what of it people are to read."""
+    def read_output(self, data: bytes) -> bytes:
+        """Handle standard output of the program; return the part for people, as UTF-8."""
 
     def begin(self, command: Command) -> None:
-        """Say the first words to the program, which has been started."""
+        """Send the first messages to the started program."""
 
-    def look(self, *, changed: bool) -> None:
-        """Carry on: write what was heard, say what the human wants. `changed`: something was committed meanwhile."""
+    def update(self, *, changed: bool) -> None:
+        """Write pending reports, and send what the human decided. `changed`: whether something was committed since."""
 
     def seconds_to_wait(self) -> float:
-        """Return the seconds until `look` has something to do, though nothing came."""
+        """Return the seconds until `update` has something to do even if nothing is committed."""
 
     def end(self) -> None:
-        """Write what is left: the program and all that it has started are gone."""
+        """Write what is left, after the program and its descendants have ended."""
 
-    def ending(self, plain: Ending) -> Ending:
-        """Return how the run ended; `plain` is what its exit status says."""
+    def ending_of(self, plain: Ending) -> Ending:
+        """Return how the run ended; `plain` is what the exit status says."""

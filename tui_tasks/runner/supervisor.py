@@ -95,7 +95,7 @@ class Supervisor:
         if self._recorded_elsewhere:
             return None
         plain = self._ending()
-        return plain if self._conversation is None else self._conversation.ending(plain)
+        return plain if self._conversation is None else self._conversation.ending_of(plain)
 
     def _on_commit(self) -> None:
         self._watch.arm(time.monotonic())
@@ -114,7 +114,7 @@ class Supervisor:
         if changed:
             self._check_wanted_end()
         if self._conversation is not None:
-            self._conversation.look(changed=changed)
+            self._conversation.update(changed=changed)
         if now >= self._deadline:
             self._end("error", f"timed out after {self._assignment.timeout:g} s")
         self._command.reap()
@@ -257,7 +257,7 @@ def _start_command(assignment: Assignment, record: Record, conversation: Convers
     run_mark = mark.of_run(assignment.run_uid)
     read_output = None
     if conversation is not None:
-        wanted, read_output = conversation.prepare(wanted), conversation.received
+        wanted, read_output = conversation.prepare(wanted), conversation.read_output
     return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), run_mark, read_output)
 
 

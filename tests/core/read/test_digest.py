@@ -19,16 +19,16 @@ from tui_tasks.core.operations.checks import NamedCheck, RequestChecks, WaiveChe
 from tui_tasks.core.operations.claims import ClaimNext, LapseClaims
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.sessions import (
-    Ended,
-    Fact,
-    Heard,
     Process,
-    Prompted,
-    Spent,
-    ToolBegan,
+    PromptSubmitted,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
     ToolEnded,
+    ToolStarted,
     TurnEnded,
     TurnFailed,
+    UsageReported,
 )
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import checks
@@ -57,15 +57,15 @@ STEP = st.one_of(
 
 
 # What agent programs tell of themselves by hooks.
-FACTS: tuple[tuple[Fact, ...], ...] = (
-    (Prompted("go on"),),
-    (Prompted("go on"), ToolBegan("Bash"), ToolEnded("Bash", error="exit 2")),
+FACTS: tuple[tuple[SessionEvent, ...], ...] = (
+    (PromptSubmitted("go on"),),
+    (PromptSubmitted("go on"), ToolStarted("Bash"), ToolEnded("Bash", error="exit 2")),
     (ToolEnded("Read", error="no such file"),),
     (TurnFailed("overloaded"),),
-    (Spent(100, 0.5, more=True), TurnEnded("done")),
-    (Spent(7, None, more=True), Prompted("more")),
+    (UsageReported(100, 0.5, more=True), TurnEnded("done")),
+    (UsageReported(7, None, more=True), PromptSubmitted("more")),
     (TurnEnded("done"),),
-    (Ended(),),
+    (SessionEnded(),),
 )
 
 
@@ -101,11 +101,11 @@ class History:
             # One that no task waits for any more is not begun.
             self.checks.run(value, exit_code=int(value == "failed"))
         elif what == "session":
-            heard = Heard(
+            report = SessionReport(
                 "claude", f"session {pick % 3}", FACTS[value], self.now, Process("boot", "ns", pick % 3 + 9, "b")
             )
             with self.store.transaction(self.now) as transaction:
-                take_one(transaction, f"payload {self.now}", heard, tasks=False)
+                take_one(transaction, f"payload {self.now}", report, tasks=False)
         elif what == "gate":
             self.checks.define(NamedCheck("tests", "1", lists=("checked",), gate=pick % 2 == 1))
         elif what == "edit inputs":

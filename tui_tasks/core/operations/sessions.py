@@ -1,6 +1,7 @@
-"""The writes of sessions, and what a hook can tell, as frozen values beside those of `operations`.
+"""The writes of sessions, and the events that a hook can report.
 
-`hooks.programs` says in these words what a payload says in its program's; `rules.sessions` decides what they become.
+`hooks.programs` translates a program's payload into these events; `core.rules.agents.sessions` decides what each
+changes.
 """
 
 from __future__ import annotations
@@ -12,51 +13,57 @@ import msgspec
 from tui_tasks.core.operations.operation import Operation
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """Something that a payload tells of its session."""
+class SessionEvent(msgspec.Struct, frozen=True):
+    """Something that a payload reports about its session."""
 
 
-class Started(Fact, frozen=True):
-    """The program began, resumed or cleared a session; `source` is its word for which."""
+class SessionStarted(SessionEvent, frozen=True):
+    """The program began, resumed or cleared a session; `source` is the program's word for which."""
 
     source: str = "startup"
 
 
-class Prompted(Fact, frozen=True):
-    """A person asked for something. Within a turn that goes on, `turn` is that turn's id."""
+class PromptSubmitted(SessionEvent, frozen=True):
+    """A person gave a prompt. `turn` is the program's id of the turn that it begins or continues, if it has ids."""
 
     text: str
     turn: str | None = None
 
 
-class Busy(Fact, frozen=True):
-    """It works, though no person has prompted it."""
+class Working(SessionEvent, frozen=True):
+    """The agent works, although no person has prompted it."""
 
 
-class ToolBegan(Fact, frozen=True):
-    """A tool is about to run; `call` is the program's own id of the call."""
+class ToolStarted(SessionEvent, frozen=True):
+    """A tool is about to run; `call` is the program's id of the call."""
 
     tool: str
     call: str | None = None
 
 
-class ToolEnded(Fact, frozen=True):
-    """A tool is over; `error` says why it failed."""
+class ToolEnded(SessionEvent, frozen=True):
+    """A tool ended; `error` is why it failed."""
 
     tool: str
     call: str | None = None
     error: str | None = None
 
 
-class ToolsEnded(Fact, frozen=True):
+class ToolsEnded(SessionEvent, frozen=True):
     """No tool of the session itself runs any more."""
 
 
-class Asked(Fact, frozen=True):
-    """It waits for a person: for a permission, or for the answer to a question.
+class InputRequested(SessionEvent, frozen=True):
+    """The agent waits for a person: for a permission, or for the answer to a question.
 
-    `tool` is None where the program does not name it. `request` is the program's own id of the request, `input` and
-    `suggestions` are as it gave them, `questions` its questions with their options.
+    Attributes:
+        kind: which of the two.
+        tool: the tool that needs the permission; None if the program does not name it.
+        input: the tool's input, as the program reports it.
+        request: the program's id of the request.
+        suggestions: what the program offers to allow from now on, as it reports it.
+        questions: its questions with their options, as it reports them.
+        note: a text for the person.
     """
 
     kind: Literal["permission", "question"]
@@ -68,72 +75,72 @@ class Asked(Fact, frozen=True):
     note: str = ""
 
 
-class StillAsking(Asked, frozen=True):
-    """It reminds the person of what it waits for, without saying which request it is."""
+class InputStillRequested(InputRequested, frozen=True):
+    """A reminder that the agent waits, which does not name the request."""
 
 
-class TurnEnded(Fact, frozen=True):
-    """Its turn is over; `background` are the subagents that go on."""
+class TurnEnded(SessionEvent, frozen=True):
+    """The turn ended; `background` has the ids of subagents that still run, `message` is what the agent wrote last."""
 
     message: str | None = None
     background: tuple[str, ...] = ()
 
 
-class Rested(Fact, frozen=True):
-    """It does nothing; `has_finished`: where its turn was not told to be over, that has come to its end by itself."""
+class WentIdle(SessionEvent, frozen=True):
+    """The agent does nothing. `has_finished`: a turn whose end was not reported finished by itself."""
 
     has_finished: bool = True
 
 
-class TurnFailed(Fact, frozen=True):
-    """Its turn was ended by an error of its model's service."""
+class TurnFailed(SessionEvent, frozen=True):
+    """The turn ended with an error of the model's service."""
 
     message: str | None = None
 
 
-class Faltered(Fact, frozen=True):
-    """Its model's service has answered with an error; whether its turn ends by that, what comes next tells."""
+class ModelFailed(SessionEvent, frozen=True):
+    """The model's service answered with an error, which may not end the turn: later events show that."""
 
     message: str | None = None
 
 
-class Interrupted(Fact, frozen=True):
-    """The person ended its turn."""
+class TurnInterrupted(SessionEvent, frozen=True):
+    """The person ended the turn."""
 
 
-class Ended(Fact, frozen=True):
-    """The session is over."""
+class SessionEnded(SessionEvent, frozen=True):
+    """The session ended."""
 
 
-class Said(Fact, frozen=True):
-    """It wrote something for the person to read."""
+class MessageWritten(SessionEvent, frozen=True):
+    """The agent wrote a message for the person."""
 
     text: str
 
 
-class Spent(Fact, frozen=True):
-    """Tokens and dollars: of the session so far, or with `more` to be added to it. None: unknown."""
+class UsageReported(SessionEvent, frozen=True):
+    """Tokens and US dollars: used by the session so far, or with `more` since the last report. None: unknown."""
 
     tokens: int | None = None
     cost_usd: float | None = None
     more: bool = False
 
 
-class SubagentBegan(Fact, frozen=True):
-    """A subagent has begun; `session` where it has a session id of its own."""
+class SubagentStarted(SessionEvent, frozen=True):
+    """A subagent started; `session` is its own session id, if it has one."""
 
     subagent: str
     session: str | None = None
 
 
-class SubagentEnded(Fact, frozen=True):
-    """A subagent is done."""
+class SubagentEnded(SessionEvent, frozen=True):
+    """A subagent ended."""
 
     subagent: str
 
 
-class Item(msgspec.Struct, frozen=True):
-    """One item of a program's own list of tasks; a field that is None is not told."""
+class TaskListItem(msgspec.Struct, frozen=True):
+    """An item of a program's own task list; None: the field is not reported."""
 
     key: str
     name: str | None = None
@@ -141,15 +148,15 @@ class Item(msgspec.Struct, frozen=True):
     status: str | None = None
 
 
-class Listed(Fact, frozen=True):
-    """The program's own list: all of it in order, or with `some` those items of it that have changed."""
+class TaskListReported(SessionEvent, frozen=True):
+    """The program's own task list: all of it in order, or with `some` only the items that changed."""
 
-    items: tuple[Item, ...]
+    items: tuple[TaskListItem, ...]
     some: bool = False
 
 
 class Process(msgspec.Struct, frozen=True):
-    """The process of an agent program, as `runner.processes.ProcessIdentity`; pid 0: unknown."""
+    """The process of an agent program, with the fields of `runner.processes.ProcessIdentity`; pid 0: unknown."""
 
     boot: str = ""
     namespace: str = ""
@@ -157,16 +164,33 @@ class Process(msgspec.Struct, frozen=True):
     born: str = ""
 
 
-class Heard(msgspec.Struct, frozen=True):
-    """What a payload tells: of which session, when (microseconds), from which process, and what.
+class SessionReport(msgspec.Struct, frozen=True):
+    """What a payload reports of a session.
 
-    `subagent` names the subagent that it is about, where it is not the session itself. `ends_waiting`: it would not
-    have come as long as the program waits for a person.
+    Attributes:
+        program: the name of the agent program.
+        session: the program's id of the session.
+        events: what happened, in order.
+        at: when, in microseconds since the epoch.
+        process: the program's process.
+        cwd: the session's working directory.
+        project: the project of that folder.
+        model: the name of the model.
+        mode: the program's permission mode.
+        subagent: the subagent that the report is about; None: the session itself.
+        ends_waiting: whether it could not have come while the program still waits for a person.
+        hash: the SHA-256 of the payload, in hexadecimal.
+        answer: the name under which the payload's hook waits for an answer.
+        is_shared: whether the process has several sessions at once.
+        transcript: the path of the file in which the program records the session.
+        record: how far that file has been read (`hooks.records`); None: as far as before.
+        is_payload: whether a hook reported it, which is a sign of life; otherwise it was found in the program's
+            transcript.
     """
 
     program: str
     session: str
-    facts: tuple[Fact, ...] = ()
+    events: tuple[SessionEvent, ...] = ()
     at: int = 0
     process: Process = Process()
     cwd: str | None = None
@@ -176,31 +200,30 @@ class Heard(msgspec.Struct, frozen=True):
     subagent: str | None = None
     ends_waiting: bool = True
     hash: str = ""
-    """Of the payload, hexadecimal."""
     answer: str | None = None
-    """The name under which its hook waits to be answered."""
     is_shared: bool = False
-    """Whether its process has several sessions at once."""
     transcript: str | None = None
-    """The path of the file in which the program records the session."""
     record: dict[str, Any] | None = None
-    """How far that file was read with this (`hooks.records`); None: as far as before."""
     is_payload: bool = True
-    """Whether a hook told it, which is a sign of life; otherwise it was found in the program's records."""
 
 
-class HearSession(Operation, frozen=True):
-    """Take in what a hook tells. The speaker is the session's agent (`rules.sessions.agent_of`). Result: None."""
+class RecordReport(Operation, frozen=True):
+    """Write what follows from a report. The actor is the session's agent (`core.rules.agents.sessions.agent_of`).
+    Result: None.
 
-    heard: Heard
+    Attributes:
+        report: the report.
+        name: the name of the payload: one that was processed is not processed again.
+        tasks: whether the session's prompts and its own task list become tasks.
+    """
+
+    report: SessionReport
     name: str = ""
-    """Of the payload: what was taken in under that name is not taken in again."""
     tasks: bool = False
-    """Whether its prompts and its own list become tasks."""
 
 
 class EndSession(Operation, frozen=True):
-    """End a session whose process is no more. Result: whether it had not ended before."""
+    """End a session whose process is gone. Result: whether it had not ended before."""
 
     agent: str
     reason: str

@@ -7,27 +7,27 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.core.operations.sessions import (
-    Asked,
-    Busy,
-    Ended,
-    Fact,
-    Faltered,
-    Heard,
-    Interrupted,
-    Item,
-    Listed,
-    Prompted,
-    Rested,
-    Said,
-    Started,
-    StillAsking,
-    SubagentBegan,
+    InputRequested,
+    InputStillRequested,
+    MessageWritten,
+    ModelFailed,
+    PromptSubmitted,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
+    SessionStarted,
     SubagentEnded,
-    ToolBegan,
+    SubagentStarted,
+    TaskListItem,
+    TaskListReported,
     ToolEnded,
     ToolsEnded,
+    ToolStarted,
     TurnEnded,
     TurnFailed,
+    TurnInterrupted,
+    WentIdle,
+    Working,
 )
 from tui_tasks.hooks.programs.fields import is_own_prompt, item_status, table, tables, text, whole_list
 
@@ -38,115 +38,119 @@ _BESIDE: Final = frozenset({"Notification", "MessageDisplay"})
 _API_ERROR: Final = re.compile(r"(?:[^.\n]{1,80}\. )?API Error: ")
 
 
-def read(payload: dict[str, Any]) -> Heard | None:
-    """Return the facts of a payload."""
+def read(payload: dict[str, Any]) -> SessionReport | None:
+    """Return the report of a payload; None if it is about no session."""
     session = text(payload, "session_id")
     if session is None:
         return None
-    event = text(payload, "hook_event_name") or ""
-    facts = _FACTS[event](payload) if event in _FACTS else []
-    return Heard(
+    hook = text(payload, "hook_event_name") or ""
+    events = _READERS[hook](payload) if hook in _READERS else []
+    return SessionReport(
         program="claude",
         session=session,
-        facts=tuple(facts),
+        events=tuple(events),
         cwd=text(payload, "cwd"),
         transcript=text(payload, "transcript_path"),
         model=text(payload, "model"),
         mode=text(payload, "permission_mode"),
-        subagent=None if event in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),
-        ends_waiting=event not in _BESIDE,
+        subagent=None if hook in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),
+        ends_waiting=hook not in _BESIDE,
     )
 
 
-def _started(payload: dict[str, Any]) -> list[Fact]:
-    return [Started(text(payload, "source") or "startup")]
+def _started(payload: dict[str, Any]) -> list[SessionEvent]:
+    return [SessionStarted(text(payload, "source") or "startup")]
 
 
-def _prompted(payload: dict[str, Any]) -> list[Fact]:
+def _prompted(payload: dict[str, Any]) -> list[SessionEvent]:
     prompt = text(payload, "prompt") or ""
-    return [Busy()] if is_own_prompt(prompt) else [Prompted(prompt, text(payload, "prompt_id"))]
+    return [Working()] if is_own_prompt(prompt) else [PromptSubmitted(prompt, text(payload, "prompt_id"))]
 
 
-def _tool_began(payload: dict[str, Any]) -> list[Fact]:
-    return [ToolBegan(text(payload, "tool_name") or "?", text(payload, "tool_use_id")), *_listed(payload)]
+def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
+    return [ToolStarted(text(payload, "tool_name") or "?", text(payload, "tool_use_id")), *_listed(payload)]
 
 
-def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
+def _tool_ended(payload: dict[str, Any]) -> list[SessionEvent]:
     return [ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id")), *_listed(payload)]
 
 
-def _listed(payload: dict[str, Any]) -> list[Fact]:
+def _listed(payload: dict[str, Any]) -> list[SessionEvent]:
     """Return what a tool changes in the program's own list of tasks."""
     tool, given = text(payload, "tool_name"), table(payload, "tool_input")
     if tool == "TodoWrite":
-        return [Listed(whole_list(given, "todos", "content"))]
+        return [TaskListReported(whole_list(given, "todos", "content"))]
     if tool == "TaskUpdate" and (key := text(given, "taskId")) is not None:
         status = item_status(text(given, "status"))
-        return [Listed((Item(key, text(given, "subject"), text(given, "description"), status),), some=True)]
+        return [
+            TaskListReported(
+                (TaskListItem(key, text(given, "subject"), text(given, "description"), status),), some=True
+            )
+        ]
     return []
 
 
-def _task(payload: dict[str, Any], status: str | None) -> list[Fact]:
+def _task(payload: dict[str, Any], status: str | None) -> list[SessionEvent]:
     key = text(payload, "task_id")
     if key is None:
         return []
-    item = Item(key, text(payload, "task_subject"), text(payload, "task_description"), status)
-    return [Listed((item,), some=True)]
+    item = TaskListItem(key, text(payload, "task_subject"), text(payload, "task_description"), status)
+    return [TaskListReported((item,), some=True)]
 
 
-def _tool_failed(payload: dict[str, Any]) -> list[Fact]:
+def _tool_failed(payload: dict[str, Any]) -> list[SessionEvent]:
     error = text(payload, "error") or "it failed"
     failed = ToolEnded(text(payload, "tool_name") or "?", text(payload, "tool_use_id"), error)
-    return [failed, Interrupted()] if payload.get("is_interrupt") is True else [failed]
+    return [failed, TurnInterrupted()] if payload.get("is_interrupt") is True else [failed]
 
 
-def _permission(payload: dict[str, Any]) -> list[Fact]:
+def _permission(payload: dict[str, Any]) -> list[SessionEvent]:
     tool, given = text(payload, "tool_name"), payload.get("tool_input")
     if tool == _QUESTION:
-        return [Asked("question", tool, given, questions=tuple(tables(given, "questions")))]
-    return [Asked("permission", tool, given, suggestions=payload.get("permission_suggestions"))]
+        return [InputRequested("question", tool, given, questions=tuple(tables(given, "questions")))]
+    return [InputRequested("permission", tool, given, suggestions=payload.get("permission_suggestions"))]
 
 
-def _elicitation(payload: dict[str, Any]) -> list[Fact]:
-    return [Asked("question", text(payload, "mcp_server_name"), note=text(payload, "message") or "")]
+def _elicitation(payload: dict[str, Any]) -> list[SessionEvent]:
+    return [InputRequested("question", text(payload, "mcp_server_name"), note=text(payload, "message") or "")]
 
 
-def _notification(payload: dict[str, Any]) -> list[Fact]:
+def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
     kind, note = text(payload, "notification_type"), text(payload, "message") or ""
     if kind == "permission_prompt":
-        return [StillAsking("permission", note=note)]
+        return [InputStillRequested("permission", note=note)]
     if kind == "elicitation_dialog":
-        return [StillAsking("question", note=note)]
+        return [InputStillRequested("question", note=note)]
     # A Stop came before this; a turn without one was ended by the person.
-    return [Rested(has_finished=False)] if kind == "idle_prompt" else []
+    return [WentIdle(has_finished=False)] if kind == "idle_prompt" else []
 
 
-def _said(payload: dict[str, Any]) -> list[Fact]:
+def _said(payload: dict[str, Any]) -> list[SessionEvent]:
     words = text(payload, "delta")
     is_whole = payload.get("final") is True and payload.get("index") == 0
     if words is None or not is_whole:
         return []
-    return [Said(words), *([Faltered(words)] if _API_ERROR.match(words) else [])]
+    return [MessageWritten(words), *([ModelFailed(words)] if _API_ERROR.match(words) else [])]
 
 
-def _turn_ended(payload: dict[str, Any]) -> list[Fact]:
+def _turn_ended(payload: dict[str, Any]) -> list[SessionEvent]:
     running = [one for one in tables(payload, "background_tasks") if one.get("status", "running") == "running"]
     return [TurnEnded(text(payload, "last_assistant_message"), tuple(str(one.get("id")) for one in running))]
 
 
-def _turn_failed(payload: dict[str, Any]) -> list[Fact]:
+def _turn_failed(payload: dict[str, Any]) -> list[SessionEvent]:
     return [TurnFailed(text(payload, "last_assistant_message") or text(payload, "error"))]
 
 
-def _subagent_began(payload: dict[str, Any]) -> list[Fact]:
-    return [SubagentBegan(text(payload, "agent_id") or "?")]
+def _subagent_began(payload: dict[str, Any]) -> list[SessionEvent]:
+    return [SubagentStarted(text(payload, "agent_id") or "?")]
 
 
-def _subagent_ended(payload: dict[str, Any]) -> list[Fact]:
+def _subagent_ended(payload: dict[str, Any]) -> list[SessionEvent]:
     return [SubagentEnded(text(payload, "agent_id") or "?")]
 
 
-_FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
+_READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "SessionStart": _started,
     "UserPromptSubmit": _prompted,
     "PreToolUse": _tool_began,
@@ -163,6 +167,6 @@ _FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
     "TaskCompleted": lambda payload: _task(payload, "done"),
     "SubagentStart": _subagent_began,
     "SubagentStop": _subagent_ended,
-    "SessionEnd": lambda _: [Ended()],
+    "SessionEnd": lambda _: [SessionEnded()],
 }
 """What each event tells. An event that is not here says that the session is there, and no more."""

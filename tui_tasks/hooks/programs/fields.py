@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tui_tasks.core.operations.sessions import Item
+from tui_tasks.core.operations.sessions import TaskListItem
 from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
 
 # Prefixes of prompts that no person typed: they come from programs themselves or from here.
@@ -61,10 +61,10 @@ def item_status(word: str | None) -> str | None:
     return _STATUSES.get(word or "")
 
 
-def whole_list(payload: Any, name: str, words: str) -> tuple[Item, ...]:
+def whole_list(payload: Any, name: str, words: str) -> tuple[TaskListItem, ...]:
     """Return the items of a program's whole list; the key of each is its place."""
     return tuple(
-        Item(str(place), text(one, words) or "?", None, item_status(text(one, "status")))
+        TaskListItem(str(place), text(one, words) or "?", None, item_status(text(one, "status")))
         for place, one in enumerate(tables(payload, name))
     )
 

@@ -8,93 +8,93 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.operations.sessions import (
-    Asked,
-    Busy,
-    Ended,
-    Fact,
-    Heard,
-    Listed,
-    Prompted,
-    Spent,
-    Started,
-    ToolBegan,
+    InputRequested,
+    PromptSubmitted,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
+    SessionStarted,
+    TaskListReported,
     ToolEnded,
+    ToolStarted,
     TurnEnded,
+    UsageReported,
+    Working,
 )
 from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
 
 
-def read(payload: dict[str, Any]) -> Heard | None:
-    """Return the facts of a payload."""
+def read(payload: dict[str, Any]) -> SessionReport | None:
+    """Return the report of a payload; None if it is about no session."""
     session = text(payload, "session_id")
     if session is None:
         return None
-    event = text(payload, "hook_event_name") or ""
-    facts = _FACTS[event](payload) if event in _FACTS else []
-    return Heard(
+    hook = text(payload, "hook_event_name") or ""
+    events = _READERS[hook](payload) if hook in _READERS else []
+    return SessionReport(
         program="gemini",
         session=session,
-        facts=tuple(facts),
+        events=tuple(events),
         cwd=text(payload, "cwd"),
         transcript=text(payload, "transcript_path"),
         model=text(table(payload, "llm_request"), "model"),
-        ends_waiting=event != "Notification" or any(isinstance(fact, Asked) for fact in facts),
+        ends_waiting=hook != "Notification" or any(isinstance(event, InputRequested) for event in events),
     )
 
 
-def _started(payload: dict[str, Any]) -> list[Fact]:
-    return [Started(text(payload, "source") or "startup")]
+def _started(payload: dict[str, Any]) -> list[SessionEvent]:
+    return [SessionStarted(text(payload, "source") or "startup")]
 
 
-def _prompted(payload: dict[str, Any]) -> list[Fact]:
+def _prompted(payload: dict[str, Any]) -> list[SessionEvent]:
     prompt = text(payload, "prompt") or ""
-    return [Busy()] if is_own_prompt(prompt) else [Prompted(prompt)]
+    return [Working()] if is_own_prompt(prompt) else [PromptSubmitted(prompt)]
 
 
-def _tool_began(payload: dict[str, Any]) -> list[Fact]:
+def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
     tool = text(payload, "tool_name") or "?"
     if tool != "write_todos":
-        return [ToolBegan(tool)]
-    return [ToolBegan(tool), Listed(whole_list(payload.get("tool_input"), "todos", "description"))]
+        return [ToolStarted(tool)]
+    return [ToolStarted(tool), TaskListReported(whole_list(payload.get("tool_input"), "todos", "description"))]
 
 
-def _tool_ended(payload: dict[str, Any]) -> list[Fact]:
+def _tool_ended(payload: dict[str, Any]) -> list[SessionEvent]:
     error = table(table(payload, "tool_response"), "error")
     failed = (text(error, "message") or "it failed") if error else None
     return [ToolEnded(text(payload, "tool_name") or "?", error=failed)]
 
 
-def _notification(payload: dict[str, Any]) -> list[Fact]:
-    """Return the facts of a wait for a person; the tool is known only for one of an MCP server."""
+def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
+    """Return the events of a wait for a person; the tool is known only for one of an MCP server."""
     if text(payload, "notification_type") != "ToolPermission":
         return []
     details, note = table(payload, "details"), text(payload, "message") or ""
     if text(details, "type") == "ask_user":
-        return [Asked("question", input=details, note=note)]
-    return [Asked("permission", text(details, "toolName"), details, note=note)]
+        return [InputRequested("question", input=details, note=note)]
+    return [InputRequested("permission", text(details, "toolName"), details, note=note)]
 
 
-def _spent(payload: dict[str, Any]) -> list[Fact]:
+def _spent(payload: dict[str, Any]) -> list[SessionEvent]:
     tokens = number(table(table(payload, "llm_response"), "usageMetadata"), "totalTokenCount")
-    return [Busy(), Spent(int(tokens), more=True)] if tokens else [Busy()]
+    return [Working(), UsageReported(int(tokens), more=True)] if tokens else [Working()]
 
 
-def with_question(heard: Heard, payload: dict[str, Any]) -> Heard:
-    """Return the facts of a payload whose hook waits, before the program's own dialog and its notification."""
+def with_question(report: SessionReport, payload: dict[str, Any]) -> SessionReport:
+    """Return the report of a payload whose hook waits, before the program's own dialog and its notification."""
     given = table(payload, "tool_input")
-    asked = Asked("question", text(payload, "tool_name"), given, questions=tuple(tables(given, "questions")))
-    return msgspec.structs.replace(heard, facts=(*heard.facts, asked))
+    asked = InputRequested("question", text(payload, "tool_name"), given, questions=tuple(tables(given, "questions")))
+    return msgspec.structs.replace(report, events=(*report.events, asked))
 
 
-_FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
+_READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "SessionStart": _started,
     "BeforeAgent": _prompted,
     "BeforeTool": _tool_began,
     "AfterTool": _tool_ended,
-    "BeforeModel": lambda _: [Busy()],
+    "BeforeModel": lambda _: [Working()],
     "AfterModel": _spent,
     "Notification": _notification,
     "AfterAgent": lambda payload: [TurnEnded(text(payload, "prompt_response"))],
-    "SessionEnd": lambda _: [Ended()],
+    "SessionEnd": lambda _: [SessionEnded()],
 }
 """What each event tells. An event that is not here says that the session is there, and no more."""

@@ -10,23 +10,23 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.core.operations.sessions import (
-    Asked,
-    Busy,
-    Ended,
-    Fact,
-    Heard,
-    Interrupted,
-    Listed,
-    Prompted,
-    Rested,
-    Said,
-    Spent,
-    Started,
-    SubagentBegan,
+    InputRequested,
+    MessageWritten,
+    PromptSubmitted,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
+    SessionStarted,
     SubagentEnded,
-    ToolBegan,
+    SubagentStarted,
+    TaskListReported,
     ToolEnded,
+    ToolStarted,
     TurnFailed,
+    TurnInterrupted,
+    UsageReported,
+    WentIdle,
+    Working,
 )
 from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
 
@@ -34,8 +34,8 @@ from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
 
 
-def read(payload: dict[str, Any]) -> Heard | None:
-    """Return the facts of a payload."""
+def read(payload: dict[str, Any]) -> SessionReport | None:
+    """Return the report of a payload; None if it is about no session."""
     for name in ("event", "stdin", "data", "payload"):
         if isinstance(payload.get(name), dict):
             payload = {**payload, **payload[name]}
@@ -44,7 +44,7 @@ def read(payload: dict[str, Any]) -> Heard | None:
     return _hook(table(payload, "input"), table(payload, "output"), text(payload, "cwd"))
 
 
-def _event(payload: dict[str, Any]) -> Heard | None:
+def _event(payload: dict[str, Any]) -> SessionReport | None:
     kind, properties = text(payload, "type") or "", table(payload, "properties")
     info = table(properties, "info")
     session = text(properties, "sessionID") or text(info, "sessionID")
@@ -56,13 +56,13 @@ def _event(payload: dict[str, Any]) -> Heard | None:
     if (parent := text(info, "parentID")) is not None and kind.startswith("session."):
         # A subagent has a session of its own; its events are about a subagent of the parent session.
         session, subagent = parent, session
-        facts: list[Fact] = [SubagentBegan(subagent, subagent)] if kind == "session.created" else []
+        events: list[SessionEvent] = [SubagentStarted(subagent, subagent)] if kind == "session.created" else []
     else:
-        facts = _FACTS[kind](properties) if kind in _FACTS else []
-    return Heard(
+        events = _READERS[kind](properties) if kind in _READERS else []
+    return SessionReport(
         program="opencode",
         session=session,
-        facts=tuple(facts),
+        events=tuple(events),
         cwd=text(info, "directory") or text(table(info, "path"), "cwd"),
         model=_model(info),
         mode=text(info, "mode") if kind == "message.updated" else text(info, "agent"),
@@ -76,24 +76,24 @@ def _model(info: dict[str, Any]) -> str | None:
     return text(info, "modelID") or text(named, "modelID") or text(named, "id")
 
 
-def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Heard | None:
+def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> SessionReport | None:
     session = text(given, "sessionID")
     if session is None:
         return None
     tool, call = text(given, "tool"), text(given, "callID")
     message = table(made, "message")
-    facts: list[Fact] = []
+    events: list[SessionEvent] = []
     if tool is not None:
         # Only before the tool runs, its arguments are in the output, where a plugin may change them.
-        facts = [ToolEnded(tool, call)] if "args" in given else [ToolBegan(tool, call)]
+        events = [ToolEnded(tool, call)] if "args" in given else [ToolStarted(tool, call)]
     elif message:
-        facts = [_prompted(made)]
+        events = [_prompted(made)]
     elif (words := text(made, "text")) is not None:
-        facts = [Said(words)]
-    return Heard(
+        events = [MessageWritten(words)]
+    return SessionReport(
         program="opencode",
         session=session,
-        facts=tuple(facts),
+        events=tuple(events),
         cwd=cwd,
         model=_model(given) or _model(message),
         mode=text(given, "agent"),
@@ -101,58 +101,62 @@ def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Heard
     )
 
 
-def _prompted(made: dict[str, Any]) -> Fact:
+def _prompted(made: dict[str, Any]) -> SessionEvent:
     parts = (text(part, "text") for part in tables(made, "parts") if part.get("synthetic") is not True)
     prompt = "\n".join(part for part in parts if part is not None)
-    return Busy() if is_own_prompt(prompt) else Prompted(prompt)
+    return Working() if is_own_prompt(prompt) else PromptSubmitted(prompt)
 
 
-def _status(properties: dict[str, Any]) -> list[Fact]:
+def _status(properties: dict[str, Any]) -> list[SessionEvent]:
     kind = text(table(properties, "status"), "type")
-    return [Busy()] if kind in ("busy", "retry") else [Rested()] if kind == "idle" else []
+    return [Working()] if kind in ("busy", "retry") else [WentIdle()] if kind == "idle" else []
 
 
-def _updated(properties: dict[str, Any]) -> list[Fact]:
+def _updated(properties: dict[str, Any]) -> list[SessionEvent]:
     info = table(properties, "info")
     tokens = table(info, "tokens")
     counted = [number(tokens, name) or 0 for name in ("input", "output", "reasoning")]
     # Before the first reply, 0 means that nothing is known yet.
-    spent = Spent(int(sum(counted)) or None, number(info, "cost") or None)
+    spent = UsageReported(int(sum(counted)) or None, number(info, "cost") or None)
     return [spent] if spent.tokens else []
 
 
-def _failed(properties: dict[str, Any]) -> list[Fact]:
+def _failed(properties: dict[str, Any]) -> list[SessionEvent]:
     error = table(properties, "error")
     if text(error, "name") == "MessageAbortedError":
-        return [Interrupted()]
+        return [TurnInterrupted()]
     return [TurnFailed(text(table(error, "data"), "message") or text(error, "name"))]
 
 
-def _permission(properties: dict[str, Any]) -> list[Fact]:
+def _permission(properties: dict[str, Any]) -> list[SessionEvent]:
     told = {
         name: properties[name]
         for name in ("patterns", "metadata")
         if isinstance(properties.get(name), dict | list) and properties[name]
     }
     tool = text(properties, "permission") or text(properties, "type")
-    return [Asked("permission", tool, told, text(properties, "id"), properties.get("always"))]
+    return [InputRequested("permission", tool, told, text(properties, "id"), properties.get("always"))]
 
 
-def _question(properties: dict[str, Any]) -> list[Fact]:
+def _question(properties: dict[str, Any]) -> list[SessionEvent]:
     questions = tuple(tables(properties, "questions"))
-    return [Asked("question", input=properties.get("questions"), request=text(properties, "id"), questions=questions)]
+    return [
+        InputRequested(
+            "question", input=properties.get("questions"), request=text(properties, "id"), questions=questions
+        )
+    ]
 
 
-_FACTS: Final[dict[str, Callable[[dict[str, Any]], list[Fact]]]] = {
-    "session.created": lambda _: [Started()],
+_READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
+    "session.created": lambda _: [SessionStarted()],
     "session.status": _status,
-    "session.idle": lambda properties: [Rested(), SubagentEnded(text(properties, "sessionID") or "?")],
+    "session.idle": lambda properties: [WentIdle(), SubagentEnded(text(properties, "sessionID") or "?")],
     "session.updated": _updated,
     "session.error": _failed,
-    "session.deleted": lambda _: [Ended()],
+    "session.deleted": lambda _: [SessionEnded()],
     "permission.asked": _permission,
     "permission.updated": _permission,
     "question.asked": _question,
-    "todo.updated": lambda properties: [Listed(whole_list(properties, "todos", "content"))],
+    "todo.updated": lambda properties: [TaskListReported(whole_list(properties, "todos", "content"))],
 }
 """What each event tells. An event that is not here says that the session is there, and no more."""

@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 
 from tui_tasks.core.operations.sessions import (
-    Ended,
-    Fact,
-    Faltered,
-    Heard,
-    Interrupted,
-    Spent,
+    ModelFailed,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
     TurnEnded,
     TurnFailed,
+    TurnInterrupted,
+    UsageReported,
 )
 from tui_tasks.core.session_snapshots import SessionActivity
 from tui_tasks.hooks.records.record import Ending, Part, Record
@@ -29,7 +29,7 @@ PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
 MOST: Final = 16 * 1024 * 1024
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # Events at which a record is read on, as the program may report nothing more.
-_EDGES: Final = (TurnEnded, TurnFailed, Interrupted, Ended)
+_EDGES: Final = (TurnEnded, TurnFailed, TurnInterrupted, SessionEnded)
 
 
 def of(activity: SessionActivity | None) -> Record:
@@ -40,28 +40,32 @@ def of(activity: SessionActivity | None) -> Record:
         return Record()  # a later version has written it
 
 
-def with_record(heard: Heard, record: Record) -> Heard:
-    """Return a payload's facts with those in the program's record of its session; `record` is read on."""
-    path = heard.transcript
-    if heard.program not in PROGRAMS or heard.subagent is not None or path is None or not os.path.isabs(path):
-        return heard
-    facts = heard.facts
-    if not any(isinstance(fact, _EDGES) for fact in facts):
+def with_record(report: SessionReport, record: Record) -> SessionReport:
+    """Return a report with the events in the program's record of its session added; `record` is read on."""
+    path = report.transcript
+    if report.program not in PROGRAMS or report.subagent is not None or path is None or not os.path.isabs(path):
+        return report
+    events = report.events
+    if not any(isinstance(event, _EDGES) for event in events):
         if path == record.path:
-            return heard
+            return report
         _begin(record, path)
-        return msgspec.structs.replace(heard, record=msgspec.to_builtins(record))
+        return msgspec.structs.replace(report, record=msgspec.to_builtins(record))
     if path != record.path:
         _begin(record, path)
-    told = read_on(heard.program, record)
-    if any(isinstance(fact, Ended) for fact in facts) and record.is_headless and (failure := _failure(record)):
+    told = read_on(report.program, record)
+    if (
+        any(isinstance(event, SessionEnded) for event in events)
+        and record.is_headless
+        and (failure := _failure(record))
+    ):
         # Nobody was there to go on from it: the process ended by that.
-        told = [*(fact for fact in told if isinstance(fact, Spent)), failure]
-    if any(isinstance(fact, TurnFailed | Interrupted) for fact in told):
+        told = [*(event for event in told if isinstance(event, UsageReported)), failure]
+    if any(isinstance(event, TurnFailed | TurnInterrupted) for event in told):
         # The program says of such a turn that it is over, and no more.
-        facts = tuple(fact for fact in facts if not isinstance(fact, TurnEnded))
+        events = tuple(event for event in events if not isinstance(event, TurnEnded))
     return msgspec.structs.replace(
-        heard, facts=(*told, *facts), model=heard.model or record.model, record=msgspec.to_builtins(record)
+        report, events=(*told, *events), model=report.model or record.model, record=msgspec.to_builtins(record)
     )
 
 
@@ -76,8 +80,8 @@ def _failure(record: Record) -> TurnFailed | None:
     return TurnFailed(ending.words) if ending is not None and ending.kind != "interrupted" else None
 
 
-def read_on(program: str, record: Record) -> list[Fact]:
-    """Read what is new in a record; return the new facts."""
+def read_on(program: str, record: Record) -> list[SessionEvent]:
+    """Read what is new in a record; return the new events."""
     module = import_module(f"tui_tasks.hooks.records.{program}")
     tokens, cost, ending = record.tokens, record.cost_usd, record.ending
     for path in module.files(record.path):
@@ -85,19 +89,19 @@ def read_on(program: str, record: Record) -> list[Fact]:
         for line in _lines(path, part):
             with contextlib.suppress(msgspec.DecodeError, RecursionError):
                 module.take(record, part, line, is_own=path == record.path)
-    told: list[Fact] = []
+    told: list[SessionEvent] = []
     if (record.tokens, record.cost_usd) != (tokens, cost):
-        told.append(Spent(record.tokens or None, record.cost_usd))
+        told.append(UsageReported(record.tokens or None, record.cost_usd))
     # One that reads alike may be another turn's.
     if record.ending is not None and record.ending is not ending:
         told.append(_fact(record.ending))
     return told
 
 
-def _fact(ending: Ending) -> Fact:
+def _fact(ending: Ending) -> SessionEvent:
     if ending.kind == "interrupted":
-        return Interrupted()
-    return Faltered(ending.words) if ending.kind == "faltered" else TurnFailed(ending.words)
+        return TurnInterrupted()
+    return ModelFailed(ending.words) if ending.kind == "faltered" else TurnFailed(ending.words)
 
 
 def size(program: str, path: str) -> int:

@@ -1,4 +1,4 @@
-"""How far the record of a session has been read, and its facts so far (stored in `activity.record` as JSON)."""
+"""How far the record of a session has been read, and what it has said so far (stored in `activity.record` as JSON)."""
 
 from __future__ import annotations
 

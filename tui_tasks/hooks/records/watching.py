@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import Heard, Interrupted
+from tui_tasks.core.operations.sessions import SessionReport, TurnInterrupted
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.store import Store
@@ -36,9 +36,9 @@ class RecordWatch:
         if any(map(_was_interrupted, there)):
             self._take_in()
             still = filter(_was_interrupted, sessions.there(self._store.db))
-            found += [msgspec.structs.replace(_found_of(seen), facts=(Interrupted(),)) for seen in still]
-        if heard := [one for one in found if one is not None]:
-            self._hear(heard, now)
+            found += [msgspec.structs.replace(_found_of(seen), events=(TurnInterrupted(),)) for seen in still]
+        if report := [one for one in found if one is not None]:
+            self._hear(report, now)
         self._sizes = {seen.session.uid: self._sizes.get(seen.session.uid, 0) for seen in there}
 
     def _has_rested(self, seen: Seen) -> bool:
@@ -51,26 +51,26 @@ class RecordWatch:
         had, self._sizes[uid] = self._sizes.get(uid), size
         return size == had and size != sum(part.read for part in record.parts.values())
 
-    def _hear(self, found: list[Heard], now: int) -> None:
+    def _hear(self, found: list[SessionReport], now: int) -> None:
         settings = self._settings()
         with self._store.transaction(now) as transaction:
-            for heard in found:
-                intake.take_one(transaction, "", discretion.discreet(heard, settings), tasks=settings.tasks)
+            for report in found:
+                intake.take_one(transaction, "", discretion.discreet(report, settings), tasks=settings.tasks)
 
 
-def _read_of(seen: Seen) -> Heard | None:
-    """Return the new facts in the record of a session; None when there are none."""
+def _read_of(seen: Seen) -> SessionReport | None:
+    """Return a report of the new events in the record of a session; None if there are none."""
     record = reading.of(seen.activity)
     before = msgspec.to_builtins(record)
-    facts = reading.read_on(seen.session.program, record)
+    events = reading.read_on(seen.session.program, record)
     if (read := msgspec.to_builtins(record)) == before:
         return None
-    heard = msgspec.structs.replace(_found_of(seen), model=record.model, record=read, ends_waiting=False)
-    return msgspec.structs.replace(heard, facts=tuple(facts))
+    report = msgspec.structs.replace(_found_of(seen), model=record.model, record=read, ends_waiting=False)
+    return msgspec.structs.replace(report, events=tuple(events))
 
 
-def _found_of(seen: Seen) -> Heard:
-    return Heard(seen.session.program, seen.session.session, is_payload=False)
+def _found_of(seen: Seen) -> SessionReport:
+    return SessionReport(seen.session.program, seen.session.session, is_payload=False)
 
 
 def _was_interrupted(seen: Seen) -> bool:

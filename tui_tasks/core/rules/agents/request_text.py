@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import Asked
+from tui_tasks.core.operations.sessions import InputRequested
 
 MAX_TEXT: Final = 100_000
 ALLOW: Final = "Allow"
@@ -16,13 +16,13 @@ DENY: Final = "Deny"
 _encode = msgspec.json.Encoder().encode
 
 
-def request_text(asked: Asked) -> str:
+def request_text(asked: InputRequested) -> str:
     """Return the question as the human reads it."""
     text = _questions(asked) if asked.kind == "question" else _permission(asked)
     return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n… ({len(text) - MAX_TEXT:,} more characters)"
 
 
-def request_options(asked: Asked) -> tuple[str, ...]:
+def request_options(asked: InputRequested) -> tuple[str, ...]:
     """Return the answers to choose from. Any other answer to a permission denies it, with that as the reason."""
     if asked.kind == "question":
         return tuple(_labels(asked.questions[0])) if len(asked.questions) == 1 else ()
@@ -37,7 +37,7 @@ def always_text(suggestion: Any) -> str:
     return f"{ALWAYS}: {_suggestion(suggestion)}"
 
 
-def _permission(asked: Asked) -> str:
+def _permission(asked: InputRequested) -> str:
     head = f"Allow {asked.tool}?" if asked.tool else "It asks for a permission in its own window."
     if isinstance(asked.input, dict):
         lines = [f"{name}: {_plain(value)}" for name, value in asked.input.items()]
@@ -46,7 +46,7 @@ def _permission(asked: Asked) -> str:
     return "\n".join(part for part in (head, asked.note, *lines) if part)
 
 
-def _questions(asked: Asked) -> str:
+def _questions(asked: InputRequested) -> str:
     if not asked.questions:
         return asked.note or "It asks a question in its own window."
     several = len(asked.questions) > 1

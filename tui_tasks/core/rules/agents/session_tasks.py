@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.sessions import Item, Listed
+from tui_tasks.core.operations.sessions import TaskListItem, TaskListReported
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
@@ -102,7 +102,7 @@ class OwnList:
         parent = queries.any_task(tx.db, session.task) if session.task is not None else None
         self._parent = parent if parent is not None and not parent.deleted else None
 
-    def take(self, listed: Listed) -> None:
+    def take(self, listed: TaskListReported) -> None:
         """Make, change and end tasks so that they are as the program has them."""
         with _as_far_as_it_goes():
             home = self._home()
@@ -119,19 +119,19 @@ class OwnList:
             return self._tx.state_cache.list_by_id(self._parent.list_id)
         return _made_home(self._tx, self._project)
 
-    def _key(self, item: Item, listed: Listed) -> str:
+    def _key(self, item: TaskListItem, listed: TaskListReported) -> str:
         """Return the key of an item: ids are unique in the session, places in one list, which belongs to one prompt."""
         whose = self._agent if listed.some or self._parent is None else f"{self._agent}:{self._parent.uid[:8]}"
         return f"{whose}:{item.key}"
 
-    def _beside(self, home: TaskList, item: Item) -> str | None:
+    def _beside(self, home: TaskList, item: TaskListItem) -> str | None:
         """Return the task of the item that was made before this one."""
         if not item.key.isdecimal() or len(item.key) > 9:
             return None
         found = queries.task_by_key(self._tx.db, home.id, f"{self._agent}:{int(item.key) - 1}")
         return found.uid if found is not None else None
 
-    def _take_one(self, home: TaskList, item: Item, key: str, before: str | None) -> str | None:
+    def _take_one(self, home: TaskList, item: TaskListItem, key: str, before: str | None) -> str | None:
         found = queries.task_by_key(self._tx.db, home.id, key)
         with _as_far_as_it_goes():
             if item.status == _DELETED:
@@ -144,7 +144,7 @@ class OwnList:
             edit_task(self._tx, EditTask(found.uid, {name: value for name, value in changes.items() if value}))
         return found.uid if found is not None else None
 
-    def _make(self, home: TaskList, item: Item, key: str, before: str | None) -> str | None:
+    def _make(self, home: TaskList, item: TaskListItem, key: str, before: str | None) -> str | None:
         if item.name is None:
             return None
         title, _ = _titled(item.name)
@@ -164,10 +164,10 @@ class OwnList:
         )
         return made.uid
 
-    def _end_rest(self, home: TaskList, listed: Listed) -> None:
+    def _end_rest(self, home: TaskList, listed: TaskListReported) -> None:
         """Cancel what the program has taken off its list."""
         for place in range(len(listed.items), MAX_ITEMS):
-            found = queries.task_by_key(self._tx.db, home.id, self._key(Item(str(place)), listed))
+            found = queries.task_by_key(self._tx.db, home.id, self._key(TaskListItem(str(place)), listed))
             if found is None:
                 return
             if found.status in _OPEN:

@@ -16,30 +16,30 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import (
-    Asked,
-    Busy,
-    Ended,
     EndSession,
-    Fact,
-    Faltered,
-    Heard,
-    HearSession,
-    Interrupted,
-    Listed,
+    InputRequested,
+    InputStillRequested,
+    MessageWritten,
+    ModelFailed,
     Process,
-    Prompted,
-    Rested,
-    Said,
-    Spent,
-    Started,
-    StillAsking,
-    SubagentBegan,
+    PromptSubmitted,
+    RecordReport,
+    SessionEnded,
+    SessionEvent,
+    SessionReport,
+    SessionStarted,
     SubagentEnded,
-    ToolBegan,
+    SubagentStarted,
+    TaskListReported,
     ToolEnded,
     ToolsEnded,
+    ToolStarted,
     TurnEnded,
     TurnFailed,
+    TurnInterrupted,
+    UsageReported,
+    WentIdle,
+    Working,
 )
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents import session_tasks
@@ -84,25 +84,25 @@ _encode = msgspec.json.Encoder().encode
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
-def agent_of(tx: Transaction, heard: Heard) -> str:
+def agent_of(tx: Transaction, report: SessionReport) -> str:
     """Return the name under which a session speaks: the one that it has, or the next free one of its program."""
-    known = sessions.by_session(tx.db, heard.program, heard.session)
+    known = sessions.by_session(tx.db, report.program, report.session)
     if known is not None:
         return known[0]
-    if (former := goes_on(tx.db, heard)) is not None:
+    if (former := goes_on(tx.db, report)) is not None:
         return former.uid
-    number = sessions.last_number(tx.db, heard.program) + 1
+    number = sessions.last_number(tx.db, report.program) + 1
     # An agent on the control channel may have taken the name.
-    while names.has_spoken(tx.db, f"{heard.program}-{number}"):
+    while names.has_spoken(tx.db, f"{report.program}-{number}"):
         number += 1
-    return f"{heard.program}-{number}"
+    return f"{report.program}-{number}"
 
 
-def goes_on(db: Database, heard: Heard) -> AgentSession | None:
+def goes_on(db: Database, report: SessionReport) -> AgentSession | None:
     """Return the session of the same process that goes on under another id, as after a program's `/clear`."""
-    if not any(isinstance(fact, Started) and fact.source == "clear" for fact in heard.facts):
+    if not any(isinstance(event, SessionStarted) and event.source == "clear" for event in report.events):
         return None
-    found = [one for one in sessions.of_process(db, heard.process.pid) if _process(one) == heard.process]
+    found = [one for one in sessions.of_process(db, report.process.pid) if _process(one) == report.process]
     return found[-1] if found else None
 
 
@@ -110,20 +110,20 @@ def _process(session: AgentSession) -> Process:
     return Process(session.boot, session.namespace, session.pid, session.born)
 
 
-@rule(HearSession)
-def hear(tx: Transaction, op: HearSession) -> None:
+@rule(RecordReport)
+def hear(tx: Transaction, op: RecordReport) -> None:
     """Take in one payload."""
     if op.name:
         if tx.db.one(_TAKEN_IN, name=op.name) is not None:
             return
         tx.db.run(_PUT_TAKEN_IN, {"name": op.name, "at": tx.now})
-    heard = op.heard
-    known = sessions.by_session(tx.db, heard.program, heard.session)
+    report = op.report
+    known = sessions.by_session(tx.db, report.program, report.session)
     if known is not None and known[1] == "former":
         return
     if known is not None and known[1] == "subagent":
-        heard = msgspec.structs.replace(heard, subagent=heard.session)
-    _Hearing(tx, heard, tasks=op.tasks).take_in()
+        report = msgspec.structs.replace(report, subagent=report.session)
+    _ReportHandler(tx, report, tasks=op.tasks).apply()
 
 
 @rule(EndSession)
@@ -168,33 +168,33 @@ def _name(tx: Transaction, program: str, session: str, agent: str, part: str) ->
     tx.db.run(_PUT_NAME, {"program": program, "session": session, "agent": agent, "part": part})
 
 
-class _Hearing:
-    """Takes in one payload of a session."""
+class _ReportHandler:
+    """Writes what follows from one report of a session."""
 
-    def __init__(self, tx: Transaction, heard: Heard, *, tasks: bool) -> None:
+    def __init__(self, tx: Transaction, report: SessionReport, *, tasks: bool) -> None:
         self._tx = tx
-        self._heard = heard
+        self._report = report
         self._agent = tx.actor
         self._makes_tasks = tasks
         # A payload is never later than now, whatever the clock of its hook says.
-        self._at = min(heard.at or tx.now, tx.now)
+        self._at = min(report.at or tx.now, tx.now)
 
-    def take_in(self) -> None:
+    def apply(self) -> None:
         """Write what follows from the payload."""
         self._session = sessions.find(self._tx.db, self._agent) or self._begun()
         self._activity = sessions.activity(self._tx.db, self._agent) or SessionActivity(self._agent, self._at)
         was = msgspec.json.encode(self._activity)
-        if self._heard.is_payload:
+        if self._report.is_payload:
             self._beat()
-        if self._heard.record is not None:
-            self._activity.record = self._heard.record
+        if self._report.record is not None:
+            self._activity.record = self._report.record
         if self._session.state != sessions.GONE or self._is_back():
             self._learn()
             self._end_others()
             self._end_asks()
-            for fact in self._heard.facts:
-                if (take := _TAKES.get(type(fact))) is not None:
-                    take(self, fact)
+            for event in self._report.events:
+                if (handler := _HANDLERS.get(type(event))) is not None:
+                    handler(self, event)
         if msgspec.json.encode(self._activity) != was:
             _keep(self._tx, self._activity)
 
@@ -208,21 +208,21 @@ class _Hearing:
 
     def _begun(self) -> AgentSession:
         """Begin a session that was unknown."""
-        heard, tx = self._heard, self._tx
+        report, tx = self._report, self._tx
         session = AgentSession(
             id=tx.state_cache.next_id("session"),
             uid=self._agent,
-            program=heard.program,
+            program=report.program,
             number=int(self._agent.rpartition("-")[2]),
-            session=heard.session,
-            boot=heard.process.boot,
-            namespace=heard.process.namespace,
-            pid=heard.process.pid,
-            born=heard.process.born,
-            cwd=heard.cwd,
-            project=heard.project,
-            model=heard.model,
-            mode=heard.mode,
+            session=report.session,
+            boot=report.process.boot,
+            namespace=report.process.namespace,
+            pid=report.process.pid,
+            born=report.process.born,
+            cwd=report.cwd,
+            project=report.project,
+            model=report.model,
+            mode=report.mode,
             state="idle",
             waiting_for=None,
             last_prompt=None,
@@ -235,36 +235,36 @@ class _Hearing:
             ended_by=None,
         )
         tx.emit("session.started", "session", session.uid, new=as_columns(session))
-        _name(tx, heard.program, heard.session, self._agent, "own")
+        _name(tx, report.program, report.session, self._agent, "own")
         return session
 
     def _is_back(self) -> bool:
         """Return whether an ended session goes on by this payload, and the payload is not merely late."""
-        begins = any(isinstance(fact, Started | Prompted) for fact in self._heard.facts)
-        process = self._heard.process
+        begins = any(isinstance(event, SessionStarted | PromptSubmitted) for event in self._report.events)
+        process = self._report.process
         if not begins and (process.pid == 0 or process == _process(self._session)):
             return False
         return begins or self._session.ended_by == "process"
 
     def _learn(self) -> None:
         """Keep what a payload says beside its event; the next entry writes it."""
-        heard, news = self._heard, self._activity.news
-        told: dict[str, Any] = {"project": heard.project}
-        if heard.subagent is None:
-            told |= {"cwd": heard.cwd, "mode": heard.mode, "model": heard.model}
-        if heard.process.pid:
-            told |= as_columns(heard.process)
+        report, news = self._report, self._activity.news
+        told: dict[str, Any] = {"project": report.project}
+        if report.subagent is None:
+            told |= {"cwd": report.cwd, "mode": report.mode, "model": report.model}
+        if report.process.pid:
+            told |= as_columns(report.process)
         for name, value in told.items():
             if value is not None and news.get(name, getattr(self._session, name)) != value:
                 news[name] = value
 
     def _end_others(self) -> None:
         """End other sessions of the same process, which has one at a time unless it is shared."""
-        process, tx = self._heard.process, self._tx
-        if not process.pid or self._heard.is_shared:
+        process, tx = self._report.process, self._tx
+        if not process.pid or self._report.is_shared:
             return
         for other in sessions.in_process(tx.db, process.pid):
-            if other.uid == self._agent or other.program != self._heard.program or _process(other) != process:
+            if other.uid == self._agent or other.program != self._report.program or _process(other) != process:
                 continue
             for ask in sessions.open_asks_of(tx.db, other.uid):
                 close_ask(tx, CloseAsk(ask.uid, "withdrawn", _REPLACED))
@@ -278,24 +278,24 @@ class _Hearing:
 
     def _end_asks(self, reason: str = _WENT_ON) -> None:
         """Close the questions that the program has stopped asking, since this payload has come."""
-        heard, facts = self._heard, self._heard.facts
-        if not heard.ends_waiting:
+        report, events = self._report, self._report.events
+        if not report.ends_waiting:
             return
-        key = next((self._key(fact) for fact in facts if isinstance(fact, Asked)), None)
+        key = next((self._key(event) for event in events if isinstance(event, InputRequested)), None)
         # While a program asks at its terminal, nobody can prompt it there or end its turn.
-        ends_all = any(isinstance(fact, Prompted | Interrupted | Ended) for fact in facts)
+        ends_all = any(isinstance(event, PromptSubmitted | TurnInterrupted | SessionEnded) for event in events)
         for ask in sessions.open_asks_of(self._tx.db, self._agent):
             request = ask.request
             # What a subagent does does not answer what the session or another subagent asks.
-            is_of_it = request is not None and (ends_all or request["subagent"] == heard.subagent)
+            is_of_it = request is not None and (ends_all or request["subagent"] == report.subagent)
             if is_of_it and request is not None and request["key"] != key:
                 close_ask(self._tx, CloseAsk(ask.uid, "withdrawn", reason))
         if key != self._activity.request:
             self._activity.request = None
 
-    def _key(self, asked: Asked) -> str:
+    def _key(self, asked: InputRequested) -> str:
         """Return what tells one request from another."""
-        what = [self._heard.subagent, asked.kind, asked.tool, asked.input, asked.questions]
+        what = [self._report.subagent, asked.kind, asked.tool, asked.input, asked.questions]
         return asked.request or hashlib.sha256(_canonical(what)).hexdigest()
 
     def _tell(self, kind: str, /, **changes: Any) -> None:
@@ -322,42 +322,42 @@ class _Hearing:
             session_tasks.end(self._tx, self._session.task, ends_as, said.get("last_message"))
         self._tell(kind, state=state, waiting_for=None, **said)
 
-    # What each fact does
+    # What each event does
 
-    def started(self, fact: Started) -> None:
+    def session_started(self, event: SessionStarted) -> None:
         """The session is there, and nothing runs."""
-        heard, session = self._heard, self._session
-        if session.session != heard.session:
-            _name(self._tx, heard.program, session.session, self._agent, "former")
-            _name(self._tx, heard.program, heard.session, self._agent, "own")
+        report, session = self._report, self._session
+        if session.session != report.session:
+            _name(self._tx, report.program, session.session, self._agent, "former")
+            _name(self._tx, report.program, report.session, self._agent, "own")
         self._activity.background = []
-        if session.state == sessions.GONE or session.session != heard.session:
+        if session.state == sessions.GONE or session.session != report.session:
             self._over_by_start()
-        elif fact.source != "compact":
+        elif event.source != "compact":
             self._over("session.idle", "idle", ends_as="cancelled")
 
     def _over_by_start(self) -> None:
         activity = self._activity
         activity.busy, activity.tool, activity.tool_since, activity.call = False, None, None, None
-        self._tell("session.started", session=self._heard.session, state="idle", ended_at=None, ended_by=None)
+        self._tell("session.started", session=self._report.session, state="idle", ended_at=None, ended_by=None)
 
-    def prompted(self, fact: Prompted) -> None:
+    def prompt_submitted(self, event: PromptSubmitted) -> None:
         """A person has prompted it."""
-        if self._heard.subagent is not None:
+        if self._report.subagent is not None:
             return
         activity = self._activity
         activity.tool = activity.tool_since = activity.call = None
         activity.busy = False
         self._works()
-        words = _cut(fact.text)
-        told = {"last_prompt": words, "task": self._task_of(fact, words), "ended_at": None, "ended_by": None}
-        activity.turn = fact.turn
+        words = _cut(event.text)
+        told = {"last_prompt": words, "task": self._task_of(event, words), "ended_at": None, "ended_by": None}
+        activity.turn = event.turn
         self._tell("session.prompted", state="working", waiting_for=None, **told)
 
-    def _task_of(self, fact: Prompted, words: str) -> str | None:
+    def _task_of(self, event: PromptSubmitted, words: str) -> str | None:
         """Return the task of a prompt: a new one, or that of the turn that goes on."""
         task = self._session.task
-        goes_on = self._is_in_turn and fact.turn is not None and fact.turn == self._activity.turn
+        goes_on = self._is_in_turn and event.turn is not None and event.turn == self._activity.turn
         if task is not None and goes_on:
             session_tasks.add_words(self._tx, task, words)
             return task
@@ -370,9 +370,9 @@ class _Hearing:
         project: str | None = self._activity.news.get("project", self._session.project)
         return project
 
-    def busy(self, fact: Busy) -> None:
+    def working(self, event: Working) -> None:
         """It goes on working by itself."""
-        if self._heard.subagent is None:
+        if self._report.subagent is None:
             self._activity.busy = not self._is_in_turn
             self._works()
 
@@ -380,31 +380,31 @@ class _Hearing:
         """Its turn goes on."""
         self._activity.worked_at, self._activity.failure = self._at, None
 
-    def tool_began(self, fact: ToolBegan) -> None:
+    def tool_started(self, event: ToolStarted) -> None:
         """A tool of the session, or of a subagent, has begun."""
-        if self._heard.subagent is not None:
+        if self._report.subagent is not None:
             return
         activity = self._activity
-        activity.tool, activity.tool_since, activity.call = _cut(fact.tool), self._at, fact.call
+        activity.tool, activity.tool_since, activity.call = _cut(event.tool), self._at, event.call
         activity.busy = not self._is_in_turn
         self._works()
 
-    def tool_ended(self, fact: ToolEnded) -> None:
+    def tool_ended(self, event: ToolEnded) -> None:
         """A tool has ended."""
         activity = self._activity
-        if fact.error is not None:
-            told = {"tool": _cut(fact.tool), "error": _cut(fact.error, MAX_ERROR)}
+        if event.error is not None:
+            told = {"tool": _cut(event.tool), "error": _cut(event.error, MAX_ERROR)}
             self._tx.emit("tool.failed", "tool", self._agent, new=told)
-        if self._heard.subagent is not None:
+        if self._report.subagent is not None:
             return
         self._works()
-        is_it = fact.call == activity.call if fact.call and activity.call else _cut(fact.tool) == activity.tool
+        is_it = event.call == activity.call if event.call and activity.call else _cut(event.tool) == activity.tool
         if is_it and activity.tool is not None:
             self._end_tool()
 
-    def tools_ended(self, fact: ToolsEnded) -> None:
+    def tools_ended(self, event: ToolsEnded) -> None:
         """All tools have ended."""
-        if self._heard.subagent is None and self._activity.tool is not None:
+        if self._report.subagent is None and self._activity.tool is not None:
             self._end_tool()
 
     def _end_tool(self) -> None:
@@ -416,139 +416,139 @@ class _Hearing:
         # A payload that is late, after the turn has ended, is about no running tool.
         activity.busy = not self._is_in_turn
 
-    def asked(self, fact: Asked) -> None:
+    def input_requested(self, event: InputRequested) -> None:
         """It waits for a person."""
-        key = self._key(fact)
+        key = self._key(event)
         if key == self._activity.request:
             return
         self._activity.request = key
         request = {
-            "program": self._heard.program,
-            "session": self._heard.session,
-            "kind": fact.kind,
-            "tool": fact.tool,
-            "input": fact.input,
-            "cwd": self._heard.cwd,
-            "suggestions": fact.suggestions,
-            "questions": fact.questions,
-            "id": fact.request,
-            "hash": self._heard.hash,
-            "answer": self._heard.answer,
+            "program": self._report.program,
+            "session": self._report.session,
+            "kind": event.kind,
+            "tool": event.tool,
+            "input": event.input,
+            "cwd": self._report.cwd,
+            "suggestions": event.suggestions,
+            "questions": event.questions,
+            "id": event.request,
+            "hash": self._report.hash,
+            "answer": self._report.answer,
             "key": key,
-            "subagent": self._heard.subagent,
+            "subagent": self._report.subagent,
         }
-        ask = open_request(self._tx, request, request_text(fact), request_options(fact))
+        ask = open_request(self._tx, request, request_text(event), request_options(event))
         self._tell("session.waiting", state="waiting", waiting_for=sessions.waiting_for(ask))
 
-    def still_asking(self, fact: StillAsking) -> None:
+    def input_still_requested(self, event: InputStillRequested) -> None:
         """It waits for a person, for what it has asked before or for something that the payload does not name."""
         if self._activity.request is None:
-            self.asked(fact)
+            self.input_requested(event)
 
-    def turn_ended(self, fact: TurnEnded) -> None:
+    def turn_ended(self, event: TurnEnded) -> None:
         """Its turn has ended; while subagents run it goes on working."""
-        if self._heard.subagent is not None:
+        if self._report.subagent is not None:
             return
         activity = self._activity
-        activity.background = list(fact.background)
-        if not fact.background:
-            self._over("session.idle", "idle", fact.message)
+        activity.background = list(event.background)
+        if not event.background:
+            self._over("session.idle", "idle", event.message)
             return
         activity.tool = activity.tool_since = activity.call = None
         activity.busy = True
-        if fact.message is not None:
-            activity.news["last_message"] = _cut(fact.message)
+        if event.message is not None:
+            activity.news["last_message"] = _cut(event.message)
 
-    def rested(self, fact: Rested) -> None:
+    def went_idle(self, event: WentIdle) -> None:
         """It is idle; how its turn ended was reported before, or is not reported at all."""
         activity = self._activity
         is_at_work = activity.busy or activity.tool is not None or self._is_in_turn
-        if self._heard.subagent is None and is_at_work and not activity.background:
-            self._over("session.idle", "idle", ends_as="done" if fact.has_finished else "cancelled")
+        if self._report.subagent is None and is_at_work and not activity.background:
+            self._over("session.idle", "idle", ends_as="done" if event.has_finished else "cancelled")
 
-    def failed(self, fact: TurnFailed) -> None:
+    def turn_failed(self, event: TurnFailed) -> None:
         """A request to its model's service has failed."""
-        if self._heard.subagent is None:
-            self._over("session.failed", "failed", fact.message, ends_as="failed")
+        if self._report.subagent is None:
+            self._over("session.failed", "failed", event.message, ends_as="failed")
 
-    def faltered(self, fact: Faltered) -> None:
+    def model_failed(self, event: ModelFailed) -> None:
         """A request to its model's service has failed, and may be tried again."""
-        if self._heard.subagent is None:
-            self._activity.failure = _cut(fact.message or "")
+        if self._report.subagent is None:
+            self._activity.failure = _cut(event.message or "")
 
-    def interrupted(self, fact: Interrupted) -> None:
+    def turn_interrupted(self, event: TurnInterrupted) -> None:
         """The person has interrupted its turn."""
-        if self._heard.subagent is None:
+        if self._report.subagent is None:
             self._activity.background = []
             self._over("session.interrupted", "interrupted", ends_as="cancelled")
 
-    def ended(self, fact: Ended) -> None:
+    def session_ended(self, event: SessionEnded) -> None:
         """The session has ended, by an error if an error ended its turn and nothing could follow."""
-        if self._heard.subagent is None:
+        if self._report.subagent is None:
             if self._is_in_turn and self._activity.failure is not None:
-                self.failed(TurnFailed(self._activity.failure or None))
+                self.turn_failed(TurnFailed(self._activity.failure or None))
                 has_failed = True
             else:
-                has_failed = any(isinstance(told, TurnFailed) for told in self._heard.facts)
+                has_failed = any(isinstance(one, TurnFailed) for one in self._report.events)
             by = sessions.BY_ERROR if has_failed else "told"
             _end(self._tx, self._session, self._activity, by, self._at)
             self._activity = sessions.activity(self._tx.db, self._agent) or self._activity
 
-    def said(self, fact: Said) -> None:
+    def message_written(self, event: MessageWritten) -> None:
         """It has written something."""
-        if self._heard.subagent is None and fact.text.strip():
-            self._activity.news["last_message"] = _cut(fact.text)
+        if self._report.subagent is None and event.text.strip():
+            self._activity.news["last_message"] = _cut(event.text)
 
-    def listed(self, fact: Listed) -> None:
+    def task_list_reported(self, event: TaskListReported) -> None:
         """It has changed its own list of tasks."""
-        if self._makes_tasks and self._heard.subagent is None:
-            session_tasks.OwnList(self._tx, self._project, self._session).take(fact)
+        if self._makes_tasks and self._report.subagent is None:
+            session_tasks.OwnList(self._tx, self._project, self._session).take(event)
 
-    def spent(self, fact: Spent) -> None:
+    def usage_reported(self, event: UsageReported) -> None:
         """It has spent tokens or money."""
         news = self._activity.news
         for name in ("tokens", "cost_usd"):
-            amount = getattr(fact, name)
+            amount = getattr(event, name)
             if amount is None:
                 continue
-            before = news.get(name, getattr(self._session, name)) if fact.more else None
+            before = news.get(name, getattr(self._session, name)) if event.more else None
             news[name] = amount + (before or 0)
 
-    def subagent_began(self, fact: SubagentBegan) -> None:
+    def subagent_started(self, event: SubagentStarted) -> None:
         """A subagent has begun."""
-        if fact.session is not None:
-            _name(self._tx, self._heard.program, fact.session, self._agent, "subagent")
-        if fact.subagent not in self._activity.background:
-            self._activity.background.append(fact.subagent)
+        if event.session is not None:
+            _name(self._tx, self._report.program, event.session, self._agent, "subagent")
+        if event.subagent not in self._activity.background:
+            self._activity.background.append(event.subagent)
 
-    def subagent_ended(self, fact: SubagentEnded) -> None:
+    def subagent_ended(self, event: SubagentEnded) -> None:
         """A subagent has ended; the program tells the session, which goes on by that."""
-        if fact.subagent in self._activity.background:
-            self._activity.background.remove(fact.subagent)
+        if event.subagent in self._activity.background:
+            self._activity.background.remove(event.subagent)
 
 
 def _cut(text: str, most: int = MAX_WORDS) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-_TAKES: Final[dict[type[Fact], Any]] = {
-    Started: _Hearing.started,
-    Prompted: _Hearing.prompted,
-    Busy: _Hearing.busy,
-    ToolBegan: _Hearing.tool_began,
-    ToolEnded: _Hearing.tool_ended,
-    ToolsEnded: _Hearing.tools_ended,
-    Asked: _Hearing.asked,
-    StillAsking: _Hearing.still_asking,
-    TurnEnded: _Hearing.turn_ended,
-    Rested: _Hearing.rested,
-    TurnFailed: _Hearing.failed,
-    Faltered: _Hearing.faltered,
-    Interrupted: _Hearing.interrupted,
-    Ended: _Hearing.ended,
-    Said: _Hearing.said,
-    Listed: _Hearing.listed,
-    Spent: _Hearing.spent,
-    SubagentBegan: _Hearing.subagent_began,
-    SubagentEnded: _Hearing.subagent_ended,
+_HANDLERS: Final[dict[type[SessionEvent], Any]] = {
+    SessionStarted: _ReportHandler.session_started,
+    PromptSubmitted: _ReportHandler.prompt_submitted,
+    Working: _ReportHandler.working,
+    ToolStarted: _ReportHandler.tool_started,
+    ToolEnded: _ReportHandler.tool_ended,
+    ToolsEnded: _ReportHandler.tools_ended,
+    InputRequested: _ReportHandler.input_requested,
+    InputStillRequested: _ReportHandler.input_still_requested,
+    TurnEnded: _ReportHandler.turn_ended,
+    WentIdle: _ReportHandler.went_idle,
+    TurnFailed: _ReportHandler.turn_failed,
+    ModelFailed: _ReportHandler.model_failed,
+    TurnInterrupted: _ReportHandler.turn_interrupted,
+    SessionEnded: _ReportHandler.session_ended,
+    MessageWritten: _ReportHandler.message_written,
+    TaskListReported: _ReportHandler.task_list_reported,
+    UsageReported: _ReportHandler.usage_reported,
+    SubagentStarted: _ReportHandler.subagent_started,
+    SubagentEnded: _ReportHandler.subagent_ended,
 }
