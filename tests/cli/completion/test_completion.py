@@ -105,6 +105,14 @@ def test_the_words_are_those_that_the_command_takes_and_the_database_has(line, w
     assert [word for word in found if not word.startswith("tasks.db-")] == words
 
 
+def test_the_runners_are_those_of_the_configuration(database, monkeypatch) -> None:
+    file = database.with_name("config.toml")
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
+    file.write_text('[runner]\ncommand = ["a"]\n[runner.review]\ncommand = ["b"]\n[runner.fix]\nkind = "claude"\n')
+    assert complete("tui-tasks jobs new A p --runner ", monkeypatch) == ["review", "fix"]
+    assert complete("tui-tasks jobs edit A --runner r", monkeypatch) == ["review"]
+
+
 def test_of_tasks_in_several_lists_the_uids_are_told_with_their_names(database, monkeypatch) -> None:
     with Store(str(database), read_only=True) as store:
         rows = store.db.sql("SELECT uid, name FROM task WHERE status = 'pending'").fetchall()

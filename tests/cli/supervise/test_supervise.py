@@ -215,6 +215,31 @@ def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> Non
         assert found.created_by == "shell"
 
 
+def test_a_jobs_runner_is_named_where_it_is_made_or_changed_and_a_missing_one_is_told_of(
+    run: Run, database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = database.with_name("config.toml")
+    file.write_text('[runner.review]\ncommand = ["true"]\n')
+    file.chmod(0o600)
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
+    assert told(run, "jobs new Review 'Look at it' --when @daily --runner review")["dedicated_context"] is True
+    assert "by the runner review\n" in run("jobs show Review")[1]
+    assert told(run, "jobs edit Review --conversation")["dedicated_context"] is False
+    assert told(run, "jobs edit Review --runner ''")["dedicated_context"] is True
+    assert "by the runner\n" in run("jobs show Review")[1]
+    with Store(str(database), read_only=True) as store:
+        job = job_queries.job_named(store.db, "Review")
+        assert job is not None
+        assert [entry.kind for entry in journal.latest(store.db, 3, None)] == [
+            "job.created",
+            "job.updated",
+            "job.updated",
+        ]
+    capsys.readouterr()
+    assert main(["jobs", "edit", "Review", "--runner", "revue"]) == 0
+    assert "no runner is called 'revue': add [runner.revue] with a command to" in capsys.readouterr().err
+
+
 def test_the_runs_of_a_job_tell_what_their_agents_have_used(run: Run, database: Path) -> None:
     job = told(run, "jobs new Review 'Look at it' --process")
     with Store(str(database)) as store:

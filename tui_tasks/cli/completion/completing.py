@@ -117,6 +117,15 @@ def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, 
     return dict.fromkeys(json.loads(SCHEMA.read_text(encoding="utf-8"))["requests"], "")
 
 
+def _runners(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
+    import tomllib
+
+    from tui_tasks.settings import paths
+
+    tables = tomllib.loads(paths.configuration().read_text(encoding="utf-8"))["runner"]
+    return {name: "" for name, values in tables.items() if isinstance(values, dict)}
+
+
 _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str]]]] = {
     "task": _tasks,
     "tasks": _tasks,
@@ -137,4 +146,5 @@ _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str
     "job": _named("jobs"),
     "ask": _named("asks"),
     "tool": _tools,
+    "runner": _runners,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
-from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.dialects.shell_jobs import TOOLS
 from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.tui.schedule import job_syntax, job_text
 
@@ -189,23 +190,29 @@ def _declare_fields(command: argparse.ArgumentParser) -> None:
     context.add_argument(
         "--conversation", action="store_false", default=None, dest="dedicated", help="run in a conversation (default)"
     )
+    context.add_argument(
+        "--runner",
+        metavar="NAME",
+        help="run as a process of its own, by the runner NAME of the configuration ([runner.NAME]); '': by [runner]",
+    )
 
 
 def _new(options: argparse.Namespace) -> None:
     zone = options.timezone or system_zone()
     times = _times(options.when or "", zone)
     arguments = {"name": options.name, "prompt": options.prompt, "system_prompt": options.system_prompt or ""}
-    arguments |= {"timezone": zone, "dedicated_context": bool(options.dedicated), **_when(times)}
+    arguments |= {"timezone": zone, "kind": times.kind, **_when(times), "dedicated_context": False, **_context(options)}
     with open_store(options) as store:
-        made = request(_session(options, store), f"scheduler:create_{times.kind}_task", **arguments)
+        made = request(_session(options, store), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
     _tell(options, "made", job, made)
+    _tell_missing_runner(options)
 
 
 def _edit(options: argparse.Namespace) -> None:
     given = {"name": options.name, "prompt": options.prompt, "system_prompt": options.system_prompt}
-    given |= {"timezone": options.timezone, "dedicated_context": options.dedicated}
-    arguments = {name: value for name, value in given.items() if value is not None}
+    given |= {"timezone": options.timezone}
+    arguments = {name: value for name, value in given.items() if value is not None} | _context(options)
     if not arguments and options.when is None:
         raise InvalidArgument("job", "say what to change: `tui-tasks jobs edit --help`")
     with open_store(options) as store:
@@ -215,6 +222,25 @@ def _edit(options: argparse.Namespace) -> None:
             arguments |= _when(_times(options.when, zone, job.type))
         changed = request(_session(options, store), "scheduler:update_task", uuid=job.uid, **arguments)
     _tell(options, "changed", job, changed)
+    _tell_missing_runner(options)
+
+
+def _context(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments for what runs a job, without those that were left out."""
+    if options.runner is not None:
+        return {"dedicated_context": True, "runner": options.runner}
+    return {} if options.dedicated is None else {"dedicated_context": options.dedicated}
+
+
+def _tell_missing_runner(options: argparse.Namespace) -> None:
+    """Tell of a runner that was named and is not configured here; it may be where the job is run."""
+    if not options.runner:
+        return
+    from tui_tasks.state import hosting
+
+    runners = hosting.runners()
+    if options.runner not in runners.profiles:
+        print(f"tui-tasks jobs: {safe_line(runners.missing(options.runner))}", file=sys.stderr)
 
 
 def _times(text: str, zone: str, kind: str = "") -> job_syntax.Times:
