@@ -1,7 +1,6 @@
 """Which project a folder belongs to."""
 
 import os
-import subprocess
 
 import pytest
 
@@ -45,32 +44,3 @@ def test_a_file_that_names_no_project_is_refused_and_said_to_be_it(folder, text)
 def test_what_could_be_mistaken_for_a_path_or_another_is_no_name(name):
     with pytest.raises(project.ProjectRefused):
         project.checked(name)
-
-
-@pytest.mark.parametrize(
-    ("url", "name"),
-    [
-        ("https://example.org/team/web.git", "web"),
-        ("git@example.org:team/web api.git", "web"),
-        ("ssh://example.org/~me/web/", "web"),
-        ("file:///", "src"),
-    ],
-)
-def test_the_remote_proposes_a_name_else_the_work_tree(folder, url, name):
-    tree = folder.parent
-    subprocess.run(["git", "init", "-q", tree], check=True)
-    assert project.proposed(folder) == "src"
-    subprocess.run(["git", "-C", tree, "config", "remote.origin.url", url], check=True)
-    assert project.proposed(folder) in (name, "web-api")
-
-
-def test_outside_a_work_tree_the_folder_proposes_its_own_name(folder):
-    assert project.proposed(folder) == "deep"
-
-
-def test_what_init_writes_is_read_and_never_written_over(folder):
-    file = project.init(folder, "web")
-    assert project.of_folder(folder) == "web"
-    with pytest.raises(project.ProjectRefused, match="is there already"):
-        project.init(folder, "other")
-    assert "web" in file.read_text()

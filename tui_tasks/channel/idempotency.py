@@ -28,14 +28,14 @@ def _key_and_fingerprint(pending: PendingRequest) -> tuple[str, str]:
     return pending.request.idempotency_key, hashlib.sha256(_encode([pending.tool.name, arguments])).hexdigest()
 
 
-def find(db: Database, pending: PendingRequest, agent: str) -> dict[str, Any] | None:
+def find(db: Database, pending: PendingRequest) -> dict[str, Any] | None:
     """Return the stored `result` and `seq`, or the `waits_for` of a request still waiting; None for a new key.
 
     Raises:
         InvalidRequest: the key was used with another tool or other arguments.
     """
     key, fingerprint = _key_and_fingerprint(pending)
-    stored = idempotency_keys.find(db, agent, key)
+    stored = idempotency_keys.find(db, pending.agent, key)
     if stored is None:
         return None
     stored_fingerprint, reply = stored
@@ -45,7 +45,7 @@ def find(db: Database, pending: PendingRequest, agent: str) -> dict[str, Any] | 
     return stored_reply
 
 
-def keep(db: Database, pending: PendingRequest, agent: str, result: Any, seq: int, passed: int) -> None:
+def keep(db: Database, pending: PendingRequest, result: Any, seq: int, passed: int) -> None:
     """Store a reply, or what the request waits for, within the request's own transaction.
 
     `passed`: the database's instant in microseconds (`elapsed`), from which the key's age counts.
@@ -53,9 +53,9 @@ def keep(db: Database, pending: PendingRequest, agent: str, result: Any, seq: in
     key, fingerprint = _key_and_fingerprint(pending)
     told = {} if pending.note is None else {"note": pending.note}
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq, **told}
-    idempotency_keys.keep(db, agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
+    idempotency_keys.keep(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 
-def drop(db: Database, pending: PendingRequest, agent: str) -> None:
+def drop(db: Database, pending: PendingRequest) -> None:
     """Delete the key of a request whose wait has ended with a refusal."""
-    idempotency_keys.drop(db, agent, _key_and_fingerprint(pending)[0])
+    idempotency_keys.drop(db, pending.agent, _key_and_fingerprint(pending)[0])

@@ -1,15 +1,21 @@
-"""A request that a session is serving."""
+"""A request that a session serves, and how it is made of the JSON value of a line."""
 
 from __future__ import annotations
 
-from typing import Final
+import logging
+from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.channel import requests
 from tui_tasks.channel.requests import Request
-from tui_tasks.core.errors import Forbidden, Refusal, ReservedName
-from tui_tasks.dialects.base import Tool
-from tui_tasks.dialects.requests.arguments import Arguments
+from tui_tasks.core.errors import Forbidden, InvalidRequest, Refusal, ReservedName
+from tui_tasks.dialects.base import Table, Tool
+from tui_tasks.dialects.requests.arguments import Arguments, decode
+from tui_tasks.dialects.requests.confinement import refuse_beyond
+from tui_tasks.dialects.requests.identity import Identity
+
+_log = logging.getLogger(__name__)
 
 # Refusals that are journaled as `agent.refused` (docs: protocol, section 3).
 JOURNALED_REFUSALS: Final = (Forbidden, ReservedName)
@@ -20,6 +26,8 @@ class PendingRequest(msgspec.Struct):
     """A request with what is known before it runs; if `refusal` is set, it is refused instead."""
 
     id: str | int | None
+    # Who speaks: the agent that it names where the channel lets it, else the channel's.
+    agent: str
     request: Request | None = None
     tool: Tool | None = None
     arguments: Arguments | None = None
@@ -28,3 +36,80 @@ class PendingRequest(msgspec.Struct):
     writes: bool = False
     # Text that the reply carries beside the result (`Call.note`).
     note: str | None = None
+
+
+# The requests of one line, and whether the line is a batch.
+Line = tuple[list[PendingRequest], bool]
+
+
+class RequestReader:
+    """Reads the lines of a channel: which tool each request calls, with which arguments, and whether it may."""
+
+    def __init__(self, table: Table, identity: Identity) -> None:
+        self._table = table
+        self._identity = identity
+
+    def line(self, value: Any) -> Line:
+        """Return the requests of a line's JSON value; a `Refusal` stands for a line that is no JSON."""
+        if not isinstance(value, list):
+            return [self._request(value)], False
+        if not 1 <= len(value) <= requests.MAX_BATCH:
+            refusal = InvalidRequest(f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}")
+            return self._refused(refusal)
+        pending_requests = [self._request(item) for item in value]
+        for at, (item, pending) in enumerate(zip(value, pending_requests, strict=True)):
+            if isinstance(item, list) or (pending.tool is not None and pending.tool.waits):
+                return self._refused(
+                    InvalidRequest(f"request {at} of the batch is itself a batch, or waits", failed=at)
+                )
+        return pending_requests, True
+
+    def _refused(self, refusal: Refusal) -> Line:
+        return [PendingRequest(None, self._identity.agent, refusal=refusal)], False
+
+    def _request(self, value: Any) -> PendingRequest:
+        identity = self._identity
+        pending = PendingRequest(requests.request_id(value), identity.agent)
+        try:
+            if isinstance(value, Refusal):
+                raise value
+            request = pending.request = requests.read(value)
+            if request.agent is not None and not identity.agent_only:
+                pending.agent = request.agent
+            self._refuse_others(request)
+            tool = pending.tool = self._table.find(request.tool)
+            if tool is None:
+                from tui_tasks.channel import tool_names
+
+                raise tool_names.unknown_tool(request.tool[:200], self._table)
+            if not request.arguments:
+                requests.refuse_flat(value, tool.name, tool.argument_names)
+            if tool.human:
+                raise Forbidden(f"{tool.name} is the human's", tool=tool.name)
+            pending.arguments = decode(tool.arguments, request.arguments)
+            pending.writes = tool.writes(pending.arguments)
+            if identity.list_only:
+                refuse_beyond(tool, pending.arguments, identity.list)
+            if identity.read_only and pending.writes:
+                raise Forbidden("this channel is read only", tool=tool.name)
+        except Refusal as refusal:
+            pending.refusal = refusal
+            pending.writes = isinstance(refusal, JOURNALED_REFUSALS)
+            # The tool may define its own form of refusals.
+            pending.tool = pending.tool or self._table.find(requests.tool_name(value))
+        except Exception:
+            _log.exception("a request could not be read")
+            pending.refusal = Refusal(DEFECT_MESSAGE)
+        return pending
+
+    def _refuse_others(self, request: Request) -> None:
+        """Refuse a request for another agent or list where the channel is restricted to its own.
+
+        Raises:
+            Forbidden: the request names another agent or list.
+        """
+        identity = self._identity
+        if identity.agent_only and request.agent not in (None, identity.agent):
+            raise Forbidden(f"this channel speaks as {identity.agent} alone", agent=identity.agent)
+        if identity.list_only and request.list not in (None, identity.list):
+            raise Forbidden(f"this channel is for the list {identity.list} alone", list=identity.list)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any, Final
 from uuid import uuid4
@@ -9,7 +10,9 @@ from uuid import uuid4
 import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound, Refusal
+from tui_tasks.core.journal import journal
 from tui_tasks.dialects.json_shapes.long_values import LongValue
 
 # What stands for a long value while the rest is encoded: no text of anybody's holds it.
@@ -46,6 +49,13 @@ def refused(pending: PendingRequest, refusal: Refusal, seq: int) -> dict[str, An
         reply["result"] = pending.tool.refusal(refusal)
     reply["seq"] = seq
     return reply
+
+
+def newest_seq(db: Database) -> int:
+    """Return the seq of the newest entry, for a reply that is not made in a transaction; 0 if it cannot be read."""
+    with contextlib.suppress(Exception):
+        return journal.newest(db)
+    return 0
 
 
 class LongLine:

@@ -1,4 +1,4 @@
-"""Suggests tools for an unknown name, since models write the name of a tool in many ways."""
+"""Refuses the name of an unknown tool, with those that may be meant: models write the name of a tool in many ways."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import difflib
 import re
 from collections.abc import Iterable
 from typing import Final
+
+from tui_tasks.core.errors import UnknownTool
+from tui_tasks.dialects.base import Table
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 # Words that models write in place of a word of a tool's name.
@@ -31,6 +34,19 @@ _ALIASES: Final = {
     **dict.fromkeys(("note", "log", "tasklist_log", "tasklist_note"), ("tasklist:log_task_progress",)),
 }
 _MAX_SUGGESTIONS: Final = 3
+
+
+def unknown_tool(name: str, table: Table) -> UnknownTool:
+    """Return the refusal of a name that no tool of a table has."""
+    near = suggestions(name, (tool for tool, of in table.tools.items() if not of.human))
+    # A tool with actions is often called as `task:create`.
+    family, separator, action = name.partition(":")
+    hint = f"; did you mean {' or '.join(near)}?" if near else "; control:hello lists the tools"
+    if separator and (family_tool := table.find(family)) is not None:
+        near = [family, *(other for other in near if other != family)][:_MAX_SUGGESTIONS]
+        if "action" in family_tool.argument_names:
+            hint = f'; {family} takes it as an argument: "action": "{action}"'
+    return UnknownTool(f"no tool {name}{hint}", did_you_mean=near)
 
 
 def suggestions(name: str, tools: Iterable[str]) -> list[str]:

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.snapshots import HumanMessage, iso
-from tui_tasks.core.store import Reading, Transaction
-
-if TYPE_CHECKING:
-    from tui_tasks.channel.session import Session
+from tui_tasks.core.store import Reading, Store, Transaction
 
 
 class MessageDelivery:
     """Delivers the human's messages to the agents of one session, each once."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self, store: Store, clock: Callable[[], int], will_send: Callable[[str, int], bool], *, read_only: bool
+    ) -> None:
+        """Create the delivery of a session.
+
+        Args:
+            clock: returns the time of day, in microseconds since the epoch.
+            will_send: returns whether an agent is still to be sent an entry as an event.
+            read_only: whether the session cannot record a delivery, and so makes none.
+        """
+        self._store = store
+        self._clock = clock
+        self._will_send = will_send
+        self._read_only = read_only
 
     def waiting_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
         """Return the messages to send with the reply of a request: those that no pending event will bring."""
-        session = self._session
-        if session.identity.read_only:
-            # A read-only channel cannot record a delivery.
+        if self._read_only:
             return ()
-        agent = session.speaker(pending.request)
-        found = reading.state_cache.messages_waiting_for(agent)
+        found = reading.state_cache.messages_waiting_for(pending.agent)
         if not found:
             return ()
-        return tuple(message for message in found if not session.subscription.will_send(agent, message.seq))
+        return tuple(message for message in found if not self._will_send(pending.agent, message.seq))
 
     def add(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
         """Add the messages for the agent to its reply, and record the delivery."""
@@ -46,12 +53,12 @@ class MessageDelivery:
 
     def add_late(self, pending: PendingRequest, reply: dict[str, Any]) -> None:
         """Add messages to the reply of a request that has waited; if the storage fails, leave them for the next."""
-        store = self._session.store
+        store = self._store
         with contextlib.suppress(StorageFailed):
             with store.reading() as reading:
                 if not self.waiting_for(pending, reading):
                     return
-            with store.transaction(self._session.clock()) as transaction:
+            with store.transaction(self._clock()) as transaction:
                 self.add(pending, reply, transaction)
 
     def record(self, agent: str, until: int) -> None:
@@ -60,12 +67,11 @@ class MessageDelivery:
         Raises:
             StorageFailed: the database cannot be written.
         """
-        session = self._session
-        if session.identity.read_only:
+        if self._read_only:
             return
-        with session.store.reading() as reading:
+        with self._store.reading() as reading:
             if not reading.state_cache.messages_waiting_for(agent):
                 return
-        with session.store.transaction(session.clock()) as transaction, transaction.change():
+        with self._store.transaction(self._clock()) as transaction, transaction.change():
             transaction.speak(agent)
             transaction.run(DeliverMessages(agent, until=until))

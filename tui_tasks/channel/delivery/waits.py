@@ -9,13 +9,18 @@ import msgspec
 
 from tui_tasks.channel import idempotency
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
-from tui_tasks.channel.replies import served
+from tui_tasks.channel.replies import newest_seq, refused, served
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait
 
 if TYPE_CHECKING:
-    from tui_tasks.channel.session import Session
+    from collections.abc import Callable
+
+    from tui_tasks.channel.delivery.messages import MessageDelivery
+    from tui_tasks.channel.presence import Presence
+    from tui_tasks.core.store import Store
+    from tui_tasks.dialects.base import Channel
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +31,7 @@ RETRY: Final = 500_000
 class Waiting(msgspec.Struct, eq=False):
     """A request whose reply waits.
 
-    not_before: after a storage error, the `Session.elapsed_time` before which it is not tried again.
+    not_before: after a storage error, the `Channel.elapsed_time` before which it is not tried again.
     """
 
     pending: PendingRequest
@@ -37,8 +42,23 @@ class Waiting(msgspec.Struct, eq=False):
 class Waits:
     """The waits of a session."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], int],
+        channel: Channel,
+        messages: MessageDelivery,
+        presence: Presence | None,
+    ) -> None:
+        """Create the waits of a session, which is the `channel` that tools see.
+
+        `presence`: where it is recorded that a question is waited for; None if it is not.
+        """
+        self._store = store
+        self._clock = clock
+        self._channel = channel
+        self._messages = messages
+        self._presence = presence
         self._waiting: list[Waiting] = []
 
     def __bool__(self) -> bool:
@@ -53,7 +73,7 @@ class Waits:
         self._waiting += waiting
 
     def due(self) -> int | None:
-        """Return the first deadline, as `Session.elapsed_time` counts, or None."""
+        """Return the first deadline, as `Channel.elapsed_time` counts, or None."""
         deadlines = [(one.wait.deadline, one.not_before) for one in self._waiting]
         return min((max(at, floor) for at, floor in deadlines if at is not None), default=None)
 
@@ -64,13 +84,13 @@ class Waits:
             reply = self._reply(waiting, ending=ending)
             if reply is not None:
                 self._waiting.remove(waiting)
-                self._session.messages.add_late(waiting.pending, reply)
+                self._messages.add_late(waiting.pending, reply)
                 replies.append(reply)
         return replies
 
     def abandon(self, id: str | int | None) -> None:
         """Give up the waits of a request whose caller has gone, without a reply."""
-        passed = self._session.elapsed_time()
+        passed = self._channel.elapsed_time()
         for waiting in [waiting for waiting in self._waiting if waiting.pending.id == id]:
             self._waiting.remove(waiting)
             wait = waiting.wait
@@ -83,11 +103,11 @@ class Waits:
             return self._reply_or_refusal(waiting, ending=ending)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
-            waiting.not_before = self._session.elapsed_time() + RETRY
+            waiting.not_before = self._channel.elapsed_time() + RETRY
             return None
         except Exception:  # the others are still to be answered
             _log.exception("a wait failed")
-            return self._session.refused(waiting.pending, Refusal(DEFECT_MESSAGE))
+            return self._refused(waiting.pending, Refusal(DEFECT_MESSAGE))
 
     def _reply_or_refusal(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
         pending = waiting.pending
@@ -97,42 +117,44 @@ class Waits:
             raise
         except Refusal as refusal:
             self._drop_key(pending)
-            return self._session.refused(pending, refusal)
+            return self._refused(pending, refusal)
         if result is None:
             return None
-        return served(pending, result, journal.newest(self._session.store.db))
+        return served(pending, result, journal.newest(self._store.db))
+
+    def _refused(self, pending: PendingRequest, refusal: Refusal) -> dict[str, Any]:
+        return refused(pending, refusal, newest_seq(self._store.db))
 
     def _drop_key(self, pending: PendingRequest) -> None:
         """Delete the idempotency key of a request: refusals are not stored (docs: protocol, section 2)."""
         assert pending.request is not None
         if pending.writes and pending.request.idempotency_key is not None:
-            db = self._session.store.db
-            with db.transaction(write=True):
-                idempotency.drop(db, pending, self._session.speaker(pending.request))
+            with self._store.db.transaction(write=True):
+                idempotency.drop(self._store.db, pending)
 
     def _result(self, waiting: Waiting, *, ending: bool) -> Any:
         """Return the result of the wait; None while it goes on."""
-        pending, wait, session = waiting.pending, waiting.wait, self._session
+        pending, wait, store = waiting.pending, waiting.wait, self._store
         assert pending.request is not None
-        agent = session.speaker(pending.request)
-        call = Call(db=session.store.db, now=session.clock(), agent=agent, channel=session)
+        call = Call(db=store.db, now=self._clock(), agent=pending.agent, channel=self._channel)
         result = wait.check(call)
         is_over = wait.deadline <= call.elapsed_time if wait.deadline is not None else ending
         if result is None and is_over:
             result = self._give_up(waiting, call)
         pending.note = call.note
-        if result is not None and wait.subject is not None:
-            session.forget_asker(wait.subject)
+        if result is not None and wait.subject is not None and self._presence is not None:
+            # An asker that was given a ticket may end.
+            self._presence.forget_asker(wait.subject)
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
-            with session.store.transaction(call.now) as transaction:
-                idempotency.keep(session.store.db, pending, agent, result, transaction.seq, transaction.elapsed_time)
+            with store.transaction(call.now) as transaction:
+                idempotency.keep(store.db, pending, result, transaction.seq, transaction.elapsed_time)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:
         request = waiting.pending.request
         assert request is not None
         refused: Refusal
-        with self._session.store.transaction(call.now) as transaction, transaction.change():
+        with self._store.transaction(call.now) as transaction, transaction.change():
             transaction.speak(call.agent, request.why)
             call.transaction = transaction
             try:

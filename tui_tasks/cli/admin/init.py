@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tui_tasks.cli.options import REFUSED
 from tui_tasks.settings import project
 from tui_tasks.text.safe import safe_line
+
+_REMOTE: Final = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
 
 
 def declare(_: str, command: argparse.ArgumentParser) -> None:
@@ -21,11 +27,57 @@ def declare(_: str, command: argparse.ArgumentParser) -> None:
 def run(_: str, options: argparse.Namespace) -> int:
     """Write `.tui-tasks.toml`; return the exit status."""
     folder = Path.cwd()
-    name = options.name or options.project or project.proposed(folder)
+    name = options.name or options.project or proposed(folder)
     try:
-        file = project.init(folder, name)
+        file = make(folder, name)
     except OSError as error:
         print(f"tui-tasks init: {folder / project.FILE} cannot be written: {error.strerror}", file=sys.stderr)
         return REFUSED
     print(f"{safe_line(str(file))}: this folder belongs to the project {name} now. Commit the file.")
     return 0
+
+
+def proposed(folder: Path) -> str:
+    """Return a project name for a folder: the last part of its git remote, else the name of its work tree, else its
+    own.
+
+    Git's files are read without running git, as the folder may be anybody's.
+    """
+    tree = _work_tree(folder)
+    names = [*_remotes(tree), tree.name] if tree is not None else [folder.name]
+    cleaned = (re.sub(r"[^\w.-]+", "-", name).strip("-._")[:64] for name in names)
+    return next((name for name in cleaned if name), "project")
+
+
+def _work_tree(folder: Path) -> Path | None:
+    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), None)
+
+
+def _remotes(tree: Path) -> Iterator[str]:
+    try:
+        text = (tree / ".git" / "config").read_bytes()[: project.MOST_BYTES].decode(errors="replace")
+    except OSError:  # a linked work tree, whose `.git` is a file
+        return
+    for url in _REMOTE.findall(text):
+        yield re.split(r"[/:]", url.rstrip("/").removesuffix(".git"))[-1]
+
+
+def make(folder: Path, name: str) -> Path:
+    """Write the file that makes a folder part of a project; return its path.
+
+    Raises:
+        ProjectRefused: the name is none, or there is such a file already.
+        OSError: it cannot be written.
+    """
+    file = folder / project.FILE
+    text = (
+        "# Tasks of agents and people in this folder belong to this project (tui-tasks help protocol, Lists).\n"
+        f'project = "{project.checked(name)}"\n'
+    )
+    try:
+        handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except FileExistsError as error:
+        raise project.ProjectRefused(f"{file} is there already") from error
+    with os.fdopen(handle, "w", encoding="utf-8") as opened:
+        opened.write(text)
+    return file

@@ -1,0 +1,192 @@
+"""Executes requests in the transaction or the read that their session has open, and makes their replies."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Any
+
+from tui_tasks.channel import idempotency, replies, requests
+from tui_tasks.channel.delivery.waits import Waiting
+from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.storage_errors import is_storage_error
+from tui_tasks.core.errors import Conflict, InvalidRequest, NotFound, NotProven, Paused, Refusal, StorageFailed
+from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
+from tui_tasks.core.operations.checks import RequestChecks
+from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Transaction
+from tui_tasks.dialects.base import Call, Tool, Wait
+from tui_tasks.dialects.requests.arguments import Arguments
+from tui_tasks.dialects.requests.confinement import refuse_elsewhere
+from tui_tasks.dialects.requests.task_references import with_full_uids
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.delivery.subscription import Subscription
+    from tui_tasks.channel.presence import Presence
+    from tui_tasks.dialects.base import Channel
+
+_log = logging.getLogger(__name__)
+
+
+class RequestExecutor:
+    """Executes the requests of one channel.
+
+    Attributes:
+        speakers: the agents that have spoken.
+    """
+
+    def __init__(self, channel: Channel, subscription: Subscription, presence: Presence | None) -> None:
+        self._channel = channel
+        self._identity = channel.identity
+        self._subscription = subscription
+        self._presence = presence
+        self.speakers: set[str] = set()
+
+    def single(self, pending: PendingRequest, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
+        """Execute a request outside a batch, and return its reply.
+
+        Return None, and append to `waiting`, when the reply comes later.
+        """
+        transaction = reading if isinstance(reading, Transaction) else None
+        try:
+            if transaction is not None and pending.writes:
+                with transaction.change():
+                    result, seq = self._run(pending, now, reading)
+            else:
+                result, seq = self._run(pending, now, reading)
+        except (StorageFailed, HalfWritten, PartlyDone):
+            raise
+        except Refusal as refusal:
+            self._follow_refusal(pending, refusal, transaction)
+            return replies.refused(pending, refusal, reading.seq)
+        except Exception as error:
+            return replies.refused(pending, refusal_of(error), reading.seq)
+        if isinstance(result, Wait):
+            waiting.append(Waiting(pending, result))
+            self._record_asker(pending, result, transaction)
+            return None
+        return replies.served(pending, result, seq)
+
+    def _record_asker(self, pending: PendingRequest, wait: Wait, transaction: Transaction | None) -> None:
+        """Record that this process waits for an answer, unless an idempotency key lets the question outlive it."""
+        is_resumed = pending.request is not None and pending.request.idempotency_key is not None
+        if self._presence is not None and transaction is not None and wait.subject is not None and not is_resumed:
+            self._presence.record_asker(wait.subject)
+
+    def batch(self, pending_requests: list[PendingRequest], now: int, reading: Reading) -> list[dict[str, Any]]:
+        """Execute a batch as a whole or not at all, and return its replies (docs: protocol, section 2)."""
+        served: list[dict[str, Any]] = []
+        cursor = self._subscription.cursor
+        transaction = reading if isinstance(reading, Transaction) else None
+        try:
+            with transaction.change() if transaction else contextlib.nullcontext():
+                for pending in pending_requests:
+                    result, seq = self._run(pending, now, reading)
+                    served.append(replies.served(pending, result, seq))
+            return served
+        except (StorageFailed, HalfWritten):
+            raise
+        except PartlyDone as partly:
+            partly.at = len(served)
+            raise
+        except Refusal as refusal:
+            refused = refusal
+        except Exception as error:
+            refused = refusal_of(error)
+        self._subscription.cursor = cursor
+        at = len(served)
+        self._follow_refusal(pending_requests[at], refused, transaction)
+        return refused_batch(pending_requests, at, refused, reading.seq)
+
+    def _run(self, pending: PendingRequest, now: int, reading: Reading) -> tuple[Any, int]:
+        """Run one request within the open transaction or read; return its result and the newest seq of the journal.
+
+        Raises:
+            Refusal: the request is refused.
+        """
+        if pending.refusal is not None:
+            raise pending.refusal
+        request, tool, agent = pending.request, pending.tool, pending.agent
+        assert request is not None
+        assert tool is not None
+        if agent not in vocab.RESERVED_AGENTS:
+            requests.refuse_alike(reading.state_cache, agent)
+        self.speakers.add(agent)
+        if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
+            raise Paused(known.message, agent=agent)
+        transaction = reading if isinstance(reading, Transaction) else None
+        call = Call(
+            db=reading.db,
+            now=now,
+            agent=agent,
+            bound_list=request.list or self._identity.list,
+            transaction=transaction,
+            channel=self._channel,
+            reading=reading,
+        )
+        if transaction is not None:
+            transaction.speak(agent, request.why, inside_run=self._identity.inside_run)
+        stored = idempotency.find(reading.db, pending) if request.idempotency_key is not None else None
+        arguments: Any = pending.arguments
+        # On a repeated request, task numbers may name other tasks by now, and the stored reply is used instead.
+        if stored is None:
+            arguments = with_full_uids(call, tool, arguments)
+        if self._identity.list_only:
+            refuse_elsewhere(call, arguments, was_served=stored is not None)
+        if stored is not None:
+            if "result" in stored:
+                pending.note = stored.get("note")
+                return stored["result"], stored["seq"]
+            call.resumes = stored["waits_for"]
+        if request.if_version is not None:
+            _check_version(request.if_version, tool, arguments, transaction)
+        result = tool.handler(call, arguments)
+        pending.note = call.note
+        # Replies of requests that only read are not stored: they may be long, and repeating them is harmless.
+        if request.idempotency_key is not None and pending.writes:
+            idempotency.keep(reading.db, pending, result, reading.seq, call.elapsed_time)
+        return result, reading.seq
+
+    def _follow_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
+        """Write what follows from a refusal: journal a forbidden request, or start the checks of an unproven task.
+
+        A forbidden request is journaled as `agent.refused` (docs: protocol, sections 3 and 11).
+        """
+        if transaction is None:
+            return
+        request = pending.request
+        why = request.why if request is not None else None
+        if isinstance(refusal, JOURNALED_REFUSALS):
+            with transaction.change():
+                transaction.speak(pending.agent, why)
+                transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
+        elif isinstance(refusal, NotProven) and refusal.uid is not None:
+            # The task is missing if the refused batch had created it.
+            with contextlib.suppress(NotFound), transaction.change():
+                transaction.speak(pending.agent, why)
+                transaction.run(RequestChecks(refusal.uid, unproven_alone=True))
+
+
+def refused_batch(pending_requests: list[PendingRequest], at: int, refusal: Refusal, seq: int) -> list[dict[str, Any]]:
+    """Return the replies to a batch of which the request `at` was refused."""
+    other = Conflict(f"request {at} of the batch was refused, so nothing of it was done", failed=at)
+    return [replies.refused(pending, refusal if n == at else other, seq) for n, pending in enumerate(pending_requests)]
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Log an unexpected error and return the refusal to reply with.
+
+    Raises:
+        Exception: `error` itself if it comes from the storage, which the caller handles.
+    """
+    if is_storage_error(error):
+        raise error
+    _log.error("a request failed", exc_info=error)
+    return Refusal(DEFECT_MESSAGE)
+
+
+def _check_version(version: int, tool: Tool, arguments: Arguments | None, transaction: Transaction | None) -> None:
+    uid = tool.subject(arguments)
+    if uid is None or transaction is None:
+        raise InvalidRequest(f"if_version goes with what changes exactly one named task; this {tool.name} does not")
+    transaction.run(AtVersion(uid, version))
