@@ -199,7 +199,7 @@ class TodoTool:
         except OSError as failure:
             error = f"Checkpoint {path} failed: {failure}"
         else:
-            items = [TodoItem(**todo.shown(task)) for task in tasks]
+            items = [TodoItem(**todo.item_json(task)) for task in tasks]
             open_ = sum(task.status in vocab.OPEN for task in tasks)
             done = todo.success(items, len(tasks), open_, path, merge=merge)
             return TodoToolResponse(True, done["content"], None, items, TodoToolResponseMetadata(path, merge))
@@ -256,7 +256,7 @@ class TodoTool:
         return items
 
     def _put_file(self, tx: Transaction, tasks: Sequence[KeyedTask], there: bytes | None) -> None:
-        content = json.dumps([todo.shown(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
+        content = json.dumps([todo.item_json(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
             atomic_file.replace(self.checkpoint_path, content)
         views.put_within(tx.db, _WRITTEN, _hash(content))

@@ -116,7 +116,7 @@ def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypa
         for arguments in calls:
             request = {"id": 7, "tool": tool, "args": arguments}
             (short,) = talk.session.answer([request])
-            monkeypatch.setattr(long_values, "IN_MEMORY", 0)
+            monkeypatch.setattr(long_values, "MEMORY_BYTES", 0)
             (line,) = talk.session.answer_lines([request])
             (batch,) = talk.session.answer([[request, request]])
             monkeypatch.undo()
@@ -127,7 +127,7 @@ def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypa
 
 def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
     add(talk, "one")
-    monkeypatch.setattr(long_values, "IN_MEMORY", 0)
+    monkeypatch.setattr(long_values, "MEMORY_BYTES", 0)
     display, task = {"tool": "tasklist:display"}, {"tool": "tasklist:get_task_in_progress"}
     lines = talk.session.answer_lines([task, display, display, task])
     from_it, to = os.pipe()
@@ -148,7 +148,7 @@ def test_a_reply_that_finds_no_room_is_refused_and_the_next_is_served(talk, monk
 
     add(talk, "one")
     with monkeypatch.context() as full:
-        full.setattr(long_values, "IN_MEMORY", 0)
+        full.setattr(long_values, "MEMORY_BYTES", 0)
         full.setattr(tempfile, "TemporaryFile", no_room)
         error = talk.refused("tasklist:display")
     assert error["code"] == "storage_error"

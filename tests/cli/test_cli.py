@@ -185,7 +185,7 @@ def test_what_an_agent_wrote_reaches_the_terminal_as_text_alone(run) -> None:
 
 def test_json_escapes_what_terminals_disagree_on_and_is_the_same_value() -> None:
     unread = "\x7f\x9b\ue0b0\U000f0000\u0378\uffff\U0010ffff\ufe0f\U000e0100\u200b\U000e0041\u202e"
-    told = json_text.shown({"a": f"x{unread}\n数\u0301👩"}, indent=1)
+    told = json_text.dumps({"a": f"x{unread}\n数\u0301👩"}, indent=1)
     assert not set(told) & set(unread)
     assert "数\u0301👩" in told
     assert json.loads(told) == {"a": f"x{unread}\n数\u0301👩"}

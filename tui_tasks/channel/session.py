@@ -26,7 +26,7 @@ from tui_tasks.core.errors import Busy, Refusal, StorageFailed
 from tui_tasks.core.operations.claims import LapseClaims
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Table
-from tui_tasks.dialects.requests.confinement import is_told
+from tui_tasks.dialects.requests.confinement import is_visible
 from tui_tasks.dialects.requests.identity import Identity
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Session:
         self._messages = messages = MessageDelivery(
             store, clock, lambda agent, seq: self.subscription.will_send(agent, seq), read_only=identity.read_only
         )
-        self.subscription = Subscription(store, lambda entry: is_told(store.db, identity, entry), messages.record)
+        self.subscription = Subscription(store, lambda entry: is_visible(store.db, identity, entry), messages.record)
         self.waits = Waits(store, clock, self, messages, presence)
         self._reader = RequestReader(table, identity)
         self._executor = RequestExecutor(self, self.subscription, presence)

@@ -15,7 +15,7 @@ def print_json(value: Any, indent: int | None = None) -> None:
     are.
     """
     told = {"schema_version": SCHEMA_VERSION, **value} if isinstance(value, dict) else value
-    print(json_text.shown(told, indent))
+    print(json_text.dumps(told, indent))
 
 
 def print_result(text: str, value: Any, *, as_json: bool) -> None:

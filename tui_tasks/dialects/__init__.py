@@ -1,1 +1,1 @@
-"""The tool families: one file a seed dialect, over one state."""
+"""The tool families ("dialects"), one in each file, over one state."""

@@ -27,14 +27,16 @@ class SubscriptionControl(Protocol):
     """The subscription of a channel, as tools start and end it."""
 
     def begin(self, since: int | None, agent: str) -> int:
-        """Start sending `agent` the events after `since`, by default after the newest; return where they start."""
+        """Start sending `agent` the events after `since` (None: after the newest); return the seq after which they
+        start.
+        """
 
     def end(self) -> None:
         """Stop sending events."""
 
 
 class Channel(Protocol):
-    """What a tool can use of the session in which it is called."""
+    """What a tool may use of the session in which it is called."""
 
     @property
     def table(self) -> Table:
@@ -53,7 +55,19 @@ class Channel(Protocol):
 
 
 class Call(msgspec.Struct):
-    """One request as a tool receives it: its agent, its list, and the state to read and write."""
+    """A request as a tool receives it.
+
+    Attributes:
+        db: the database, to read from.
+        now: the time of day, in microseconds since the epoch.
+        agent: who makes the request.
+        channel: the session.
+        bound_list: the list of the request or the session; None: the dialect's own.
+        transaction: the open write transaction; None if the tool only reads.
+        reading: the open transaction of either kind; None for a request that has waited.
+        resumes: for a repeated request under an idempotency key, the uid of what the first one waits for.
+        note: a text for the reply beside a result of fixed form: why it is empty, or why something failed.
+    """
 
     db: Database
     now: int
@@ -61,16 +75,13 @@ class Call(msgspec.Struct):
     channel: Channel
     bound_list: str | None = None
     transaction: Transaction | None = None
-    # What is open, also where it is only read; None for a request that has waited.
     reading: Reading | None = None
-    # For a repeated request under an idempotency key: the uid of what the first one waits for.
     resumes: str | None = None
-    # Text for the reply beside a result of fixed form: why it is empty, or why something failed.
     note: str | None = None
 
     @property
     def elapsed_time(self) -> int:
-        """The database's instant in microseconds (`elapsed`), by which leases and waits end."""
+        """Return the database's instant (`elapsed`), in microseconds, by which leases and waits end."""
         return self.transaction.elapsed_time if self.transaction is not None else self.channel.elapsed_time()
 
     @property
@@ -135,45 +146,59 @@ class Call(msgspec.Struct):
 class Wait(msgspec.Struct):
     """Returned by a tool whose reply comes later.
 
-    `check` is called again after every change; it returns the result, or None to go on waiting. At `deadline` (as
-    `Call.elapsed_time`; None: never) `give_up` is called, which returns the result or raises the refusal. At the end of
-    the input, a wait without a deadline gives up at once.
+    At the end of the input, a wait without a deadline gives up at once.
+
+    Attributes:
+        check: called after every change; returns the result, or None to continue waiting.
+        give_up: called at the deadline; returns the result, or raises the refusal.
+        deadline: in microseconds, as `Call.elapsed_time`; None: never.
+        subject: the uid of what is waited for; a request repeated under its idempotency key gets it as `Call.resumes`.
+        abandon: called in place of `give_up` if the caller is gone.
     """
 
     check: Callable[[Call], Any]
     give_up: Callable[[Call], Any]
     deadline: int | None
-    # The uid of what is waited for; a request repeated under its idempotency key gets it as `Call.resumes`.
     subject: str | None = None
-    # Called in place of `give_up` if the caller has gone.
     abandon: Callable[[Call], Any] | None = None
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One tool: its name, its arguments, its handler, and how it is served."""
+    """A tool: its name, its arguments, its handler, and how it is served.
+
+    Attributes:
+        name: with its dialect, such as `tasklist:add_task`.
+        description: the text that agents read.
+        arguments: the struct of its arguments.
+        handler: returns the result of a call.
+        writes: whether a call with these arguments writes.
+        subject: returns the uid of the task that a call changes; None if it does not change exactly one.
+        ever_writes: whether some calls write.
+        ever_names_task: whether some calls change exactly one named task.
+        waits: whether its reply may wait for something to happen.
+        refusal: returns the dialect's own form of a refusal (docs: protocol, section 3).
+        human: whether only the human may call it.
+        while_paused: whether a paused agent may call it.
+        same_as: the tool and action that do the same.
+        in_steps: whether a call with these arguments is written in steps, because it may be long and others must be
+            able to write.
+        argument_names: the names of its arguments.
+        task_arguments: the names of the arguments that name a task.
+    """
 
     name: str
     description: str
     arguments: type[Arguments]
     handler: Callable[[Call, Any], Any]
-    # Whether a call with these arguments writes.
     writes: Callable[[Any], bool]
-    # Returns the uid of the task that a call changes; None if it does not change exactly one.
     subject: Callable[[Any], str | None]
-    # Whether some calls write, and whether some change exactly one named task.
     ever_writes: bool = False
     ever_names_task: bool = False
-    # Whether its reply can wait for something to happen.
     waits: bool = False
-    # The dialect's own form of a refusal (docs: protocol, section 3).
     refusal: Callable[[Refusal], Any] | None = None
-    # Whether only the human may call it.
     human: bool = False
-    # Whether a paused agent may call it.
     while_paused: bool = False
-    # The tool and action that do the same.
     same_as: tuple[str, str] | None = None
-    # Whether a call with these arguments is written in steps, because it may be long and others must be able to write.
     in_steps: Callable[[Any], bool] = lambda _: False
     # The names of its arguments.
     argument_names: frozenset[str] = frozenset()
@@ -265,31 +290,31 @@ def _unwrapped(text: str) -> str:
 class Words:
     """A dialect's words for the six statuses (docs: protocol, section 4)."""
 
-    def __init__(self, shown: Mapping[str, str]) -> None:
-        assert set(shown) == set(vocab.STATUSES)
-        self.shown = dict(shown)
-        self._meant: dict[str, str] = {}
-        for status, word in shown.items():
-            if word == status or word not in self._meant:
-                self._meant[word] = status
+    def __init__(self, words: Mapping[str, str]) -> None:
+        assert set(words) == set(vocab.STATUSES)
+        self.words = dict(words)
+        self._status_of: dict[str, str] = {}
+        for status, word in words.items():
+            if word == status or word not in self._status_of:
+                self._status_of[word] = status
 
-    def show(self, status: str) -> str:
+    def word(self, status: str) -> str:
         """Return the word for a status."""
-        return self.shown[status]
+        return self.words[status]
 
-    def meant(self, word: str, current: str | None = None) -> str:
-        """Return the status that a word means; if the word already stands for `current`, return that."""
-        if current is not None and self.shown[current] == word:
+    def status_of(self, word: str, current: str | None = None) -> str:
+        """Return the status for a word; if the word already stands for `current`, that."""
+        if current is not None and self.words[current] == word:
             return current
-        return self._meant[word]
+        return self._status_of[word]
 
     def statuses(self, word: str) -> list[str]:
-        """Return every status that is shown as that word."""
-        return [status for status, shown in self.shown.items() if shown == word]
+        """Return the statuses that have that word."""
+        return [status for status, words in self.words.items() if words == word]
 
 
 def one_of(argument: str, given: Mapping[str, Any]) -> None:
-    """Refuse a call with none of the arguments of which at least one is needed.
+    """Refuse a call without any of the given arguments.
 
     Raises:
         InvalidArgument: all of them are absent.

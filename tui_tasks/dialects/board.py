@@ -15,7 +15,7 @@ from tui_tasks.core.read.tasks import matching, queries, records
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.json_shapes.long_values import ArrayWriter, LongValue, TextWriter
-from tui_tasks.dialects.json_shapes.paging import After, Brief, listed
+from tui_tasks.dialects.json_shapes.paging import After, Brief, page_array
 from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 
@@ -45,18 +45,18 @@ Query = Annotated[Text, Meta(description="A part of the text, in any case.")]
 Limit = Natural
 
 
-def priority_meant(word: str, current: int) -> int:
-    """Return the priority that a word means; the word of the current one leaves it (docs: protocol, section 4)."""
+def priority_of(word: str, current: int) -> int:
+    """Return the priority for a word; if the word already stands for `current`, that (docs: protocol, section 4)."""
     return current if vocab.priority_word(current) == word else vocab.PRIORITY_WORDS[word]
 
 
-def shown(task: Task) -> dict[str, Any]:
-    """Return a task as in `structuredContent` (docs: protocol, section 6)."""
+def task_json(task: Task) -> dict[str, Any]:
+    """Return a task in the form of `structuredContent` (docs: protocol, section 6)."""
     return {
         "task_id": task.uid,
         "title": task.name,
         "description": task.description,
-        "status": WORDS.show(task.status),
+        "status": WORDS.word(task.status),
         "priority": vocab.priority_word(task.priority),
         "tags": task.tags,
         "domain": task.domain,
@@ -96,7 +96,7 @@ def create(call: Call, given: _Create) -> dict[str, Any]:
             given.title,
             call.made_home("task").uid,
             given.description,
-            status=WORDS.meant(given.status),
+            status=WORDS.status_of(given.status),
             priority=vocab.PRIORITY_WORDS[given.priority],
             tags=tuple(given.tags),
             domain=given.domain,
@@ -106,7 +106,7 @@ def create(call: Call, given: _Create) -> dict[str, Any]:
     lines = [f"Task created: {task.name} ({task.uid})", f"Priority: {given.priority}", f"Status: {given.status}"]
     if task.domain is not None:
         lines.append(f"Domain: {task.domain}")
-    return _content("\n".join(lines), {"task": shown(task)})
+    return _content("\n".join(lines), {"task": task_json(task)})
 
 
 class _Update(Arguments):
@@ -134,13 +134,13 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     memory = None
     if (given.status == "completed" or given.result is not None) and task.status == "done":
         memory = records.memory_of(call.db, task.uid)
-    structured: dict[str, Any] = {"task": shown(task)}
+    structured: dict[str, Any] = {"task": task_json(task)}
     if memory is not None:
         structured["memory_id"] = memory.uid
     return _content(_update_text(task.uid, named, memory), structured)
 
 
-# In the order of the reply's text, which gives only the names of the last three (docs: protocol, section 6).
+# In the order of the reply's text, which has only the names of the last three (docs: protocol, section 6).
 _REPLY_FIELDS = ("title", "status", "priority", "domain", "tags", "description", "result", "metadata")
 _ONLY_NAMED = frozenset({"description", "result", "metadata"})
 
@@ -151,9 +151,9 @@ def _changes(before: Task, named: dict[str, Any]) -> dict[str, Any]:
     if "title" in changes:
         changes["name"] = changes.pop("title")
     if "status" in changes:
-        changes["status"] = WORDS.meant(changes["status"], before.status)
+        changes["status"] = WORDS.status_of(changes["status"], before.status)
     if "priority" in changes:
-        changes["priority"] = priority_meant(changes["priority"], before.priority)
+        changes["priority"] = priority_of(changes["priority"], before.priority)
     if "tags" in changes:
         changes["tags"] = tuple(changes["tags"])
     return changes
@@ -203,24 +203,24 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
         limit=given.limit,
         after=given.after,
     )
-    told, text = ArrayWriter(call.db), TextWriter(call.db)
+    array, text = ArrayWriter(call.db), TextWriter(call.db)
     text.add(_head(given, total))
     number = 0
     with closing(found) as tasks:
         for number, task in enumerate(tasks, 1):
-            whole = shown(task)
-            told.add({key: whole[key] for key in _BRIEF} if given.brief else whole)
+            whole = task_json(task)
+            array.add({key: whole[key] for key in _BRIEF} if given.brief else whole)
             text.add(f"\n\n{_line(number, task)}")
     if number < total:
         text.add(f"\n\n(showing {number} of {total})")
-    return _content(text.value(), {"tasks": told.value(), "total": total})
+    return _content(text.value(), {"tasks": array.value(), "total": total})
 
 
 _BRIEF = ("task_id", "title", "status")
 
 
 def _priorities(word: str) -> tuple[int, int]:
-    """Return the lowest and the highest number that the word stands for."""
+    """Return the lowest and the highest number of a priority word."""
     number = vocab.PRIORITY_WORDS[word]
     return number, matching.ANY_PRIORITY[1] if number == vocab.LOW else number
 
@@ -285,7 +285,7 @@ def agent(call: Call, given: _Agent) -> dict[str, Any]:
 MEMORY = Actions()
 
 
-def _shown_memory(memory: Memory) -> dict[str, Any]:
+def _memory_json(memory: Memory) -> dict[str, Any]:
     return {
         "memory_id": memory.uid,
         "task_id": memory.task_uid,
@@ -310,7 +310,7 @@ def _none() -> Generator[Memory, None, None]:
 
 def _memories(call: Call, query: str | None, domain: str | None, limit: int | None) -> dict[str, Any]:
     found, total = _found_memories(call, query=query, domain=domain, limit=limit)
-    return {"memories": listed(call.db, found, None, _shown_memory), "total": total}
+    return {"memories": page_array(call.db, found, None, _memory_json), "total": total}
 
 
 class _ListMemories(Arguments):
@@ -349,7 +349,7 @@ def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
         memory = next(found, None)
     if memory is None:
         raise NotFound("memory", given.memory_id)
-    return _shown_memory(memory)
+    return _memory_json(memory)
 
 
 MEMORY.make_tool(

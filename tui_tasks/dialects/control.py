@@ -28,7 +28,7 @@ from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.dialects.json_shapes.events import page
 from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text, Uid, schema, without_words
-from tui_tasks.dialects.requests.confinement import is_told, shown_tools
+from tui_tasks.dialects.requests.confinement import is_visible, visible_tools
 
 CONTROL = Table()
 PROTOCOL = 1
@@ -58,7 +58,9 @@ def hello(call: Call, given: _Hello) -> dict[str, Any]:
     """
     channel = call.channel
     whole = _named_tools(call, given.tools)
-    tools = [_tool_json(tool, whole=tool.name in whole) for tool in shown_tools(channel.identity, channel.table.tools)]
+    tools = [
+        _tool_json(tool, whole=tool.name in whole) for tool in visible_tools(channel.identity, channel.table.tools)
+    ]
     return {
         "protocol": PROTOCOL,
         "version": __version__,
@@ -142,11 +144,11 @@ def history(call: Call, given: _History) -> dict[str, Any]:
     most = NO_LIMIT if identity.list_only else given.limit
     if given.since is None:
         with closing(journal.each_latest(call.db, most, given.task)) as entries:
-            told = (entry for entry in entries if is_told(call.db, identity, entry))
+            told = (entry for entry in entries if is_visible(call.db, identity, entry))
             lines, _ = page(call.db, islice(told, given.limit))
         return {"entries": [Raw(line) for line in reversed(lines)], "next": None}
     with closing(journal.each_since(call.db, given.since, most + 1, given.task)) as entries:
-        told = (entry for entry in entries if is_told(call.db, identity, entry))
+        told = (entry for entry in entries if is_visible(call.db, identity, entry))
         lines, last = page(call.db, islice(told, given.limit))
         more = next(told, None)
     return {"entries": [Raw(line) for line in lines], "next": None if more is None else last}

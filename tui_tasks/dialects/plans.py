@@ -15,7 +15,7 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask, LinkNodes, LogTas
 from tui_tasks.core.read.tasks import queries, ready, records
 from tui_tasks.core.snapshots import LogEntry, SavedState, Task, TaskList, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.json_shapes.paging import Page, listed
+from tui_tasks.dialects.json_shapes.paging import Page, page_array
 from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, TaskUid, Text, Uid
 from tui_tasks.dialects.requests.task_references import full_uid
@@ -45,14 +45,14 @@ Suggest = Annotated[bool, Meta(description="Also say what to take up next.")]
 Priority = Annotated[int, Meta(ge=vocab.URGENT, le=HIGHEST, description="1 comes first.")]
 
 
-def shown(task: Task, plan_id: str | None) -> dict[str, Any]:
-    """Return a task as the dialect shows it (docs: protocol, section 6)."""
+def task_json(task: Task, plan_id: str | None) -> dict[str, Any]:
+    """Return a task in the dialect's form (docs: protocol, section 6)."""
     return {
         "id": task.uid,
         "plan_id": plan_id,
         "title": task.name,
         "description": task.description,
-        "status": WORDS.show(task.status),
+        "status": WORDS.word(task.status),
         "priority": task.priority,
         "agent_id": task.agent,
         "intent": task.intent,
@@ -75,9 +75,9 @@ class _PlanIds(dict[int, str | None]):
         return plan_id
 
 
-def _shown_one(call: Call, uid: str) -> dict[str, Any]:
+def _task_json_of(call: Call, uid: str) -> dict[str, Any]:
     task = queries.task(call.db, uid)
-    return shown(task, _PlanIds(call)[task.list_id])
+    return task_json(task, _PlanIds(call)[task.list_id])
 
 
 class _NewTask(Arguments):
@@ -105,7 +105,7 @@ def create_plan(call: Call, given: _CreatePlan) -> dict[str, Any]:
     existing = _existing_tasks(call, given.tasks)
     plan: TaskList = call.run(CreatePlan(given.title, given.description, given.agent_id or call.agent, call.project))
     uids = _add_tasks(call, plan, given.tasks, existing)
-    tasks = [shown(queries.task(call.db, uid), plan.uid) for uid in uids]
+    tasks = [task_json(queries.task(call.db, uid), plan.uid) for uid in uids]
     return {"plan_id": plan.uid, "title": plan.name, "tasks": tasks}
 
 
@@ -121,8 +121,8 @@ def _existing_tasks(call: Call, tasks: Sequence[_NewTask]) -> dict[str, str]:
                 try:
                     found[on] = full_uid(call, PLANS.tools["tasks"], "depends_on", on)
                 except NotFound as refusal:
-                    told = f"{refusal.message}: it takes the id of a task of this call, or of one that is there"
-                    raise InvalidArgument("depends_on", told) from None
+                    message = f"{refusal.message}: it takes the id of a task of this call, or of one that is there"
+                    raise InvalidArgument("depends_on", message) from None
     return found
 
 
@@ -200,12 +200,12 @@ def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
     if call.channel.identity.list_only:
         only = call.only_list
         found = (plan for plan in (only,) if plan is not None)
-    return {"plans": listed(call.db, (plan for plan in found if plan.kind == "plan"), None, _shown_plan)}
+    return {"plans": page_array(call.db, (plan for plan in found if plan.kind == "plan"), None, _plan_json)}
 
 
-def _shown_plan(plan: TaskList) -> dict[str, Any]:
-    counts = dict.fromkeys(WORDS.shown.values(), 0)
-    for status, word in WORDS.shown.items():
+def _plan_json(plan: TaskList) -> dict[str, Any]:
+    counts = dict.fromkeys(WORDS.words.values(), 0)
+    for status, word in WORDS.words.items():
         counts[word] += getattr(plan, status)
     return {
         "plan_id": plan.uid,
@@ -252,14 +252,14 @@ def _pending(call: Call, given: _Pending, agent: str | None, *, alone: bool = Fa
             )
     plan_ids = _PlanIds(call)
     return {
-        "tasks": listed(
+        "tasks": page_array(
             call.db,
             tasks,
             given.limit,
-            lambda task: shown(task, plan_ids[task.list_id]),
+            lambda task: task_json(task, plan_ids[task.list_id]),
             _BRIEF if given.brief else None,
         ),
-        "suggested_next": shown(suggested, plan_ids[suggested.list_id]) if suggested else None,
+        "suggested_next": task_json(suggested, plan_ids[suggested.list_id]) if suggested else None,
     }
 
 
@@ -291,11 +291,11 @@ def update(call: Call, given: _Update) -> dict[str, Any]:
     one_of("status", named)
     changes = {"intent": given.intent, "agent": given.agent_id}
     if given.status is not None:
-        changes["status"] = WORDS.meant(given.status, queries.task(call.db, given.id).status)
+        changes["status"] = WORDS.status_of(given.status, queries.task(call.db, given.id).status)
     call.run(EditTask(given.id, {name: value for name, value in changes.items() if value is not None}))
     if given.notes is not None:
         call.run(LogTask(given.id, given.notes))
-    return _shown_one(call, given.id)
+    return _task_json_of(call, given.id)
 
 
 class _Notes(Arguments):
@@ -306,10 +306,10 @@ class _Notes(Arguments):
 def notes(call: Call, given: _Notes) -> dict[str, Any]:
     """Read what anybody noted on a task."""
     entries = records.each_latest_log(call.db, queries.task(call.db, given.id).uid, MOST_NOTES)
-    return {"task_id": given.id, "notes": listed(call.db, entries, None, _shown_note)}
+    return {"task_id": given.id, "notes": page_array(call.db, entries, None, _note_json)}
 
 
-def _shown_note(entry: LogEntry) -> dict[str, Any]:
+def _note_json(entry: LogEntry) -> dict[str, Any]:
     return {"at": iso(entry.at), "agent_id": entry.agent, "note": entry.message}
 
 
@@ -333,10 +333,10 @@ def save_state(call: Call, given: _SaveState) -> dict[str, Any]:
     """Save what it takes to resume a task, before your context ends; what you leave out keeps its last value."""
     fields = {name: value for name in _STATE_FIELDS if (value := getattr(given, name)) is not None}
     frozen = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
-    return _shown_state(call.run(SaveState(given.task_id, given.agent_id or call.agent, frozen)))
+    return _state_json(call.run(SaveState(given.task_id, given.agent_id or call.agent, frozen)))
 
 
-def _shown_state(state: SavedState) -> dict[str, Any]:
+def _state_json(state: SavedState) -> dict[str, Any]:
     fields = {name: getattr(state, name) for name in _STATE_FIELDS}
     return {"task_id": state.uid, "agent_id": state.agent, **fields, "saved_at": iso(state.saved_at)}
 
@@ -350,7 +350,7 @@ class _GetState(Arguments):
 def get_state(call: Call, given: _GetState) -> dict[str, Any] | None:
     """Read a task's saved state, to resume it; null: none was saved."""
     state = records.saved_state(call.db, queries.task(call.db, given.task_id).uid)
-    return _shown_state(state) if state else None
+    return _state_json(state) if state else None
 
 
 class _LinkNodes(Arguments):

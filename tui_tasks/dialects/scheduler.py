@@ -23,7 +23,7 @@ from tui_tasks.core.schedule.job_settings import YEAR, Settings
 from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
-from tui_tasks.dialects.json_shapes.paging import listed
+from tui_tasks.dialects.json_shapes.paging import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 
 SCHEDULER = Table()
@@ -63,7 +63,7 @@ class _Filter(Arguments):
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
 def list_tasks(call: Call, given: _Filter) -> Any:
     """List the jobs, oldest first; look here before you create one."""
-    return listed(call.db, job_queries.each_job(call.db, states=given.state, types=given.type), None, job_json)
+    return page_array(call.db, job_queries.each_job(call.db, states=given.state, types=given.type), None, job_json)
 
 
 class _Named(Arguments):
@@ -73,7 +73,7 @@ class _Named(Arguments):
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
 def find_task_by_name(call: Call, given: _Named) -> Any:
     """Find jobs by a part of their name, oldest first."""
-    return listed(call.db, job_queries.each_job(call.db, name=given.name), None, job_json)
+    return page_array(call.db, job_queries.each_job(call.db, name=given.name), None, job_json)
 
 
 class _One(Arguments):
@@ -277,7 +277,7 @@ def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
     """Read a job's runs, newest first, and the due times not run, with the reason; null outcome: it runs."""
     job = job_queries.job(call.db, given.uuid)
     found = job_queries.each_run(call.db, job.uid, given.limit)
-    return {"runs": listed(call.db, found, None, lambda run: run_json(run, job.timezone))}
+    return {"runs": page_array(call.db, found, None, lambda run: run_json(run, job.timezone))}
 
 
 class _Finish(Arguments):

@@ -15,7 +15,7 @@ from tui_tasks.core.read.tasks import queries, records, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.json_shapes.paging import Page, listed
+from tui_tasks.dialects.json_shapes.paging import Page, page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()
@@ -37,20 +37,20 @@ NewName = Annotated[Name, Meta(description="A concise but accurate headline.")]
 NewDescription = Annotated[Text, Meta(description="Enough detail to do it later.")]
 
 
-def shown(task: Task | TaskSummary) -> dict[str, Any]:
-    """Return a task as the dialect shows it (docs: protocol, section 6)."""
+def task_json(task: Task | TaskSummary) -> dict[str, Any]:
+    """Return a task in the dialect's form (docs: protocol, section 6)."""
     return {
         "uid": task.uid,
         "name": task.name,
         "description": task.description,
-        "status": WORDS.show(task.status),
+        "status": WORDS.word(task.status),
     }
 
 
 _BRIEF = ("uid", "name", "status")
 
 
-def _shown_entry(entry: LogEntry) -> dict[str, str]:
+def _log_json(entry: LogEntry) -> dict[str, str]:
     at = datetime.fromtimestamp(entry.at // 1_000_000)
     return {"timestamp": f"{at:%Y-%m-%d %H:%M:%S}", "message": entry.message}
 
@@ -74,25 +74,25 @@ class _NewBeside(Arguments):
 def add_task(call: Call, given: _New) -> dict[str, Any]:
     """Append a task to the tasklist, to plan work as steps. Returns the task; keep its uid."""
     home = call.made_home("tasklist")
-    return shown(call.run(AddTask(given.name, home.uid, given.description)))
+    return task_json(call.run(AddTask(given.name, home.uid, given.description)))
 
 
 @TASKLIST.tool("tasklist:add_task_before", _NewBeside, writes=True)
 def add_task_before(call: Call, given: _NewBeside) -> dict[str, Any]:
     """Insert a task right before another, into its list. Returns the new one."""
-    return shown(call.run(AddTask(given.name, description=given.description, before=given.uid)))
+    return task_json(call.run(AddTask(given.name, description=given.description, before=given.uid)))
 
 
 @TASKLIST.tool("tasklist:add_task_after", _NewBeside, writes=True)
 def add_task_after(call: Call, given: _NewBeside) -> dict[str, Any]:
     """Insert a task right after another, into its list. Returns the new one."""
-    return shown(call.run(AddTask(given.name, description=given.description, after=given.uid)))
+    return task_json(call.run(AddTask(given.name, description=given.description, after=given.uid)))
 
 
 @TASKLIST.tool("tasklist:delete_task", _Named, writes=True, subject="uid")
 def delete_task(call: Call, given: _Named) -> dict[str, Any]:
     """Remove a task. Returns it as it was. One you will not do is better skipped: it stays for reference."""
-    return shown(call.run(DeleteTask(given.uid)))
+    return task_json(call.run(DeleteTask(given.uid)))
 
 
 class _Update(Arguments):
@@ -112,8 +112,8 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
 
 def _edited(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
     if "status" in changes:
-        changes["status"] = WORDS.meant(changes["status"], queries.task(call.db, uid).status)
-    return shown(call.run(EditTask(uid, changes)))
+        changes["status"] = WORDS.status_of(changes["status"], queries.task(call.db, uid).status)
+    return task_json(call.run(EditTask(uid, changes)))
 
 
 class _Swap(Arguments):
@@ -124,26 +124,26 @@ class _Swap(Arguments):
 @TASKLIST.tool("tasklist:swap_tasks", _Swap, writes=True)
 def swap_tasks(call: Call, given: _Swap) -> list[dict[str, Any]]:
     """Let two tasks of one list change places. Returns both, in their new order."""
-    return [shown(task) for task in call.run(SwapTasks(given.uid1, given.uid2))]
+    return [task_json(task) for task in call.run(SwapTasks(given.uid1, given.uid2))]
 
 
-def _setter(status: Status, told: str) -> None:
+def _declare_setter(status: Status, explanation: str) -> None:
     def set_status(call: Call, given: _Named) -> dict[str, Any]:
         return _edited(call, given.uid, {"status": status})
 
-    set_status.__doc__ = f'Set a task\'s status to "{status}"{told} Returns the task.'
+    set_status.__doc__ = f'Set a task\'s status to "{status}"{explanation} Returns the task.'
     TASKLIST.tool(f"tasklist:set_task_{status}", _Named, writes=True, subject="uid")(set_status)
 
 
-_setter("pending", ": it is to be done, and nobody works on it.")
-_setter(
+_declare_setter("pending", ": it is to be done, and nobody works on it.")
+_declare_setter(
     "in_progress",
     ": you start to work on it. Log every significant action. "
     "One task of the list at a time: set the other done, failed, skipped or pending first.",
 )
-_setter("done", ": it was completed successfully.")
-_setter("failed", ": it could not be completed. Log the error as well.")
-_setter("skipped", ": you will not do it, but keep it for reference. Log the reason as well.")
+_declare_setter("done", ": it was completed successfully.")
+_declare_setter("failed", ": it could not be completed. Log the error as well.")
+_declare_setter("skipped", ": you will not do it, but keep it for reference. Log the reason as well.")
 
 
 class _Log(Arguments):
@@ -154,14 +154,14 @@ class _Log(Arguments):
 @TASKLIST.tool("tasklist:log_task_progress", _Log, writes=True, subject="uid")
 def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
     """Add a log entry to a task, for the human and for your later self. Returns the entry."""
-    return _shown_entry(call.run(LogTask(given.uid, given.message)))
+    return _log_json(call.run(LogTask(given.uid, given.message)))
 
 
 @TASKLIST.tool("tasklist:get_task_logs", _Named)
 def get_task_logs(call: Call, given: _Named) -> Any:
     """Read a task's log, oldest first."""
     queries.task(call.db, given.uid)
-    return listed(call.db, records.each_log(call.db, given.uid), None, _shown_entry)
+    return page_array(call.db, records.each_log(call.db, given.uid), None, _log_json)
 
 
 @TASKLIST.tool("tasklist:get_task_in_progress", Nothing)
@@ -169,13 +169,13 @@ def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
     """Read the task that is in progress; null when there is none."""
     home = call.home("tasklist")
     task = queries.in_progress(call.db, home.id) if home else None
-    return shown(task) if task else None
+    return task_json(task) if task else None
 
 
 @TASKLIST.tool("tasklist:get_task", _Named)
 def get_task(call: Call, given: _Named) -> dict[str, Any]:
     """Read one task, whichever list it is in."""
-    return shown(task_summary.one(call.db, given.uid))
+    return task_json(task_summary.one(call.db, given.uid))
 
 
 class _Filter(Page):
@@ -207,7 +207,7 @@ def display(call: Call, given: Page) -> Any:
 def _page(call: Call, given: Page, tasks: Generator[TaskSummary, None, None] | None) -> Any:
     """Return a part of the tasks of a list; None means that the list does not exist yet."""
     if tasks is not None:
-        return listed(call.db, tasks, given.limit, shown, _BRIEF if given.brief else None)
+        return page_array(call.db, tasks, given.limit, task_json, _BRIEF if given.brief else None)
     if given.after is not None:
         raise NotFound("task", given.after)
     return []

@@ -66,9 +66,9 @@ class TodoArguments(Arguments):
     filter_metadata_fields: bool = False
 
 
-def shown(task: KeyedTask) -> dict[str, str]:
-    """Return a task as an item; one made elsewhere has its uid as id (docs: protocol, section 4)."""
-    return {"id": task.key or task.uid, "content": task.name, "status": WORDS.show(task.status)}
+def item_json(task: KeyedTask) -> dict[str, str]:
+    """Return a task as an item; one made by other tools has its uid as id (docs: protocol, section 4)."""
+    return {"id": task.key or task.uid, "content": task.name, "status": WORDS.word(task.status)}
 
 
 def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) -> list[dict[str, str]]:
@@ -182,19 +182,19 @@ def _check_found(items: Sequence[dict[str, str]], found: Sequence[KeyedTask | No
 
 
 def _edit(item: dict[str, str], task: KeyedTask) -> EditTask | None:
-    """Return the change of a task that an item means, or None; writing back what was shown changes nothing."""
-    status = WORDS.meant(item["status"], task.status) if "status" in item else task.status
+    """Return the change of a task that an item means; None if the item has nothing new."""
+    status = WORDS.status_of(item["status"], task.status) if "status" in item else task.status
     changes = {"name": item.get("content", task.name), "status": status}
     changes = {name: value for name, value in changes.items() if value != getattr(task, name)}
     return EditTask(task.uid, changes) if changes else None
 
 
 def _new(item: dict[str, str], home: TaskList) -> AddTask:
-    return AddTask(item["content"], home.uid, status=WORDS.meant(item["status"]), key=item["id"])
+    return AddTask(item["content"], home.uid, status=WORDS.status_of(item["status"]), key=item["id"])
 
 
 def success(todos: Any, total: int, open_: int, checkpoint: str, *, merge: bool) -> dict[str, Any]:
-    """Return the result, before filters: the `todos` as shown, how many there are, and how many of them are open."""
+    """Return the result before filters: the `todos` in the dialect's form, their number, and how many are open."""
     return {
         "success": True,
         "content": f"Successfully {'merged' if merge else 'replaced'} the todos: {total} in the list, "
@@ -245,15 +245,15 @@ def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     assert call.transaction is not None
     write(call.transaction, home, items, "todos", merge=given.merge)
     is_text = given.as_type != "dict"
-    told: list[dict[str, str]] = []
+    plain: list[dict[str, str]] = []
     todos = ArrayWriter(call.db)
     total = open_ = 0
     for task in task_summary.keyed(call.db, home.id):
         total += 1
         open_ += task.status in vocab.OPEN
-        (told.append if is_text else todos.add)(shown(task))
+        (plain.append if is_text else todos.add)(item_json(task))
     result = filtered(
-        success(told if is_text else todos.value(), total, open_, as_utf8(call.db.path), merge=given.merge),
+        success(plain if is_text else todos.value(), total, open_, as_utf8(call.db.path), merge=given.merge),
         empty=given.filter_empty_fields,
         metadata=given.filter_metadata_fields,
     )

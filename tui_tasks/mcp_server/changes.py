@@ -13,7 +13,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests.confinement import is_told
+from tui_tasks.dialects.requests.confinement import is_visible
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server import resources
 
@@ -92,7 +92,7 @@ class ResourceSubscriptions:
         try:
             with db.transaction(write=False), closing(journal.each_since(db, self._cursor, _PAGE)) as found:
                 entries = list(found)
-                told = [entry for entry in entries if is_told(db, self._identity, entry)]
+                told = [entry for entry in entries if is_visible(db, self._identity, entry)]
         except CursorExpired:
             self._cursor = journal.newest(db)
             return list(self._subscribed)

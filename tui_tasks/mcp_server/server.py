@@ -11,7 +11,7 @@ from mcp.server.lowlevel import Server
 
 from tui_tasks import __version__
 from tui_tasks.dialects.base import Table, Tool
-from tui_tasks.dialects.requests.confinement import shown_tools
+from tui_tasks.dialects.requests.confinement import visible_tools
 from tui_tasks.mcp_server import asking, prompts, resources
 from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.changes import ResourceSubscriptions
@@ -40,7 +40,7 @@ class Handlers:
     async def list_tools(self, context: Context, params: Any) -> types.ListToolsResult:
         """Every tool that the agent may use."""
         session = self._conversation().session
-        shown = shown_tools(session.identity, session.table.tools)
+        shown = visible_tools(session.identity, session.table.tools)
         names = {tool.name for tool in shown}
         return types.ListToolsResult(tools=[described(tool, names, structured=self._structured) for tool in shown])
 

@@ -10,8 +10,8 @@ _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 
 
 def readable(text: str) -> str:
     """Return JSON with escapes for all characters that are not plainly visible, or that terminals disagree on."""
-    # Nearly all is read, and a long text is told so in a hundredth of the time. Where it is ASCII, JSON has escaped
-    # every control character but one.
+    # Nearly all texts pass these tests, which take a hundredth of the time. In ASCII, JSON has escaped
+    # every control character but DEL.
     if text.isascii() and "\x7f" not in text:
         return text
     if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):
@@ -25,7 +25,7 @@ def _is_read(char: str) -> bool:
     return char.isprintable() and char not in _SELECTORS
 
 
-def shown(value: Any, indent: int | None = None) -> str:
+def dumps(value: Any, indent: int | None = None) -> str:
     """Return a value as `readable` JSON."""
     import json
 

@@ -24,15 +24,15 @@ PAGE_BYTES: Final = 256 * 1024
 class Subscription:
     """The position of a subscriber in the journal; nobody is subscribed while `cursor` is None."""
 
-    def __init__(self, store: Store, is_told: Callable[[Entry], bool], deliver: Callable[[str, int], None]) -> None:
+    def __init__(self, store: Store, is_visible: Callable[[Entry], bool], deliver: Callable[[str, int], None]) -> None:
         """Create a subscription.
 
         Args:
-            is_told: returns whether the subscriber may receive an entry.
+            is_visible: returns whether the subscriber may receive an entry.
             deliver: records that an agent receives the human's messages up to an entry, before they are sent.
         """
         self._store = store
-        self._is_told = is_told
+        self._is_visible = is_visible
         self._deliver = deliver
         self._agent = ""
         self.cursor: int | None = None
@@ -92,13 +92,13 @@ class Subscription:
                 passed = entry.seq
                 if entry.kind == "message.sent" and entry.new is not None and entry.new["agent"] == self._agent:
                     message = entry.seq
-                if self._is_told(entry):
+                if self._is_visible(entry):
                     yield entry
 
         while True:
             before = passed
             with closing(journal.each_since(self._store.db, before, PAGE)) as entries:
-                lines, _ = page(self._store.db, allowed(entries), PAGE_BYTES, is_heard=True)
+                lines, _ = page(self._store.db, allowed(entries), PAGE_BYTES, for_subscriber=True)
             if lines or passed == before:
                 return lines, passed, message
 

@@ -85,11 +85,11 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     for message in reply.get("messages", ()):
         print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
     if not reply["ok"]:
-        print(json_text.shown(reply["error"]), file=sys.stderr)
+        print(json_text.dumps(reply["error"]), file=sys.stderr)
         return 1
     if note := reply.get("note"):
         print(safe_line(note), file=sys.stderr)
-    print(json_text.shown(reply["result"], indent=2))
+    print(json_text.dumps(reply["result"], indent=2))
     return 0
 
 
@@ -119,7 +119,7 @@ def describe(name: str) -> int:
     for argument, takes in made["properties"].items():
         needed = "required" if argument in made.get("required", ()) else "optional"
         print(f"  {argument:24} {needed}, {_kind(takes)}{_meaning(takes)}")
-    print("\nAs JSON Schema:\n" + json_text.shown(made))
+    print("\nAs JSON Schema:\n" + json_text.dumps(made))
     return 0
 
 

@@ -1,1 +1,1 @@
-"""Agents, jobs, events and long lists as JSON in replies."""
+"""The JSON of agents, jobs, events and long lists in replies."""

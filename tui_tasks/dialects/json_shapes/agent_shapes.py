@@ -45,15 +45,15 @@ def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
     known = {seen.session.uid for seen in of_sessions}
     found = [(seen.session.started_at, _of_session(seen)) for seen in of_sessions]
     found += [
-        (began, told)
-        for began, ended, told in _of_channel(db)
-        if told["agent"] not in known and (ended is None or ended > since)
+        (began, value)
+        for began, ended, value in _of_channel(db)
+        if value["agent"] not in known and (ended is None or ended > since)
     ]
-    return [told for _, told in sorted(found, key=lambda one: (one[0], one[1]["agent"]))]
+    return [value for _, value in sorted(found, key=lambda one: (one[0], one[1]["agent"]))]
 
 
 def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]]:
-    """Yield the agents of the JSON channel: the instants when each began and ended, and its JSON."""
+    """Yield the agents of the JSON channel: the instants at which each connected and disconnected, and its JSON."""
     said = {name: at for name, _, at in speakers(db)}
     there: dict[str, list[Connection]] = {}
     for connection in connections.everyone(db):

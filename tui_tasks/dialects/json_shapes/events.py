@@ -13,7 +13,7 @@ from tui_tasks.core.read import checks, messages
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.json_shapes.job_shapes import event_body
 
-# The columns with instants, which are shown as text.
+# The columns with instants, which are written as text.
 _INSTANTS = frozenset(
     {
         "at",
@@ -53,30 +53,32 @@ _RUNS = frozenset({"check_run", "task_check"})
 _OF_CHECKS = _RUNS | {"check", "check_definition"}
 
 
-# The bytes after which a page of events ends.
+# A page of events ends when it has this many bytes.
 PAGE_BYTES: Final = 2 * 1024 * 1024
 
 _encode = msgspec.json.Encoder().encode
 
 
-# Entry kinds that are sent to subscribers under another event name.
-HEARD_AS: Final = {"message.sent": "message"}
+# The entry kinds that subscribers receive under another event name.
+SUBSCRIBER_NAMES: Final = {"message.sent": "message"}
 
 
 def page(
-    db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES, *, is_heard: bool = False
+    db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES, *, for_subscriber: bool = False
 ) -> tuple[list[bytes], int | None]:
-    """The events of entries as JSON until they are `most` bytes, and the seq of the last; at least one where there is.
+    """Return the events of entries as JSON, and the seq of the last. The page ends at `most` bytes, but has at least
+    one event.
 
-    An entry can be megabytes: no more of them are held than are returned. `is_heard`: they are sent to a subscriber.
+    As an entry may have megabytes, no more entries are in memory than are returned. `for_subscriber`: use the event
+    names for subscribers.
     """
     lines: list[bytes] = []
     size, last = 0, None
     for entry in entries:
-        told = event(db, entry)
-        if is_heard:
-            told["event"] = HEARD_AS.get(entry.kind, entry.kind)
-        lines.append(_encode(told))
+        body = event(db, entry)
+        if for_subscriber:
+            body["event"] = SUBSCRIBER_NAMES.get(entry.kind, entry.kind)
+        lines.append(_encode(body))
         size, last = size + len(lines[-1]), entry.seq
         if size >= most:
             break
@@ -85,44 +87,46 @@ def page(
 
 def event(db: Database, entry: Entry) -> dict[str, Any]:
     """Return an entry as its event."""
-    told: dict[str, Any] = {"event": entry.kind, "seq": entry.seq, "at": iso(entry.at), "actor": entry.actor}
+    body: dict[str, Any] = {"event": entry.kind, "seq": entry.seq, "at": iso(entry.at), "actor": entry.actor}
     if entry.task is not None:
-        told["task"] = task = journal.event_task(db, entry)
+        body["task"] = task = journal.event_task(db, entry)
         if task is not None and task["checks"]:
             task["checks"] = checks.told(db, task["checks"])
     if entry.kind == "task.declined" and entry.new is not None:
-        told["reason"] = entry.new["decline_reason"]
+        body["reason"] = entry.new["decline_reason"]
     if entry.entity == "message":
-        # The form of messages in version 1, which had no delivery.
-        told |= entry.new or {}
+        # Version 1 wrote messages in this form, without delivery.
+        body |= entry.new or {}
     elif entry.entity == "human_message":
-        told |= _message(db, entry)
+        body |= _message_json(db, entry)
     elif entry.entity in ("job", "run"):
-        told |= event_body(db, entry)
+        body |= event_body(db, entry)
     elif entry.entity in _OF_CHECKS:
-        told["check"] = _check(db, entry)
+        body["check"] = _check_json(db, entry)
     elif entry.entity not in ("task", "log"):
-        told[entry.entity] = {"uid": entry.uid, **_shown(entry.new or {})}
+        body[entry.entity] = {"uid": entry.uid, **_row_json(entry.new or {})}
     elif entry.entity == "log" and entry.old is None and entry.new is not None:
-        told["log"] = {"at": iso(entry.new["at"]), "agent": entry.new["agent"], "message": entry.new["message"]}
-    told["changes"] = {} if entry.old is None or entry.entity in _RUNS else _shown_changes(entry)
-    told["why"] = entry.why
-    return told
+        body["log"] = {"at": iso(entry.new["at"]), "agent": entry.new["agent"], "message": entry.new["message"]}
+    body["changes"] = {} if entry.old is None or entry.entity in _RUNS else _changes_json(entry)
+    body["why"] = entry.why
+    return body
 
 
-def _message(db: Database, entry: Entry) -> dict[str, Any]:
-    """Who a message is for, and its text; of a delivery the seq of its event: nobody is to read the text twice."""
+def _message_json(db: Database, entry: Entry) -> dict[str, Any]:
+    """Return whom a message is for, with its text; for a delivery the seq of its event, so that nobody reads the text
+    twice.
+    """
     sent = messages.message(db, entry.uid)
     return {"to": sent.agent, **({"text": sent.text} if entry.old is None else {"message": sent.seq})}
 
 
-def _check(db: Database, entry: Entry) -> dict[str, Any]:
-    """The check that an entry tells of: as a task shows it, or of a definition what there is to tell."""
+def _check_json(db: Database, entry: Entry) -> dict[str, Any]:
+    """Return the check of an entry: in the form of a task's checks, or the fields of its definition."""
     if entry.kind == "check.finished":
-        (told,) = checks.told(db, [entry.new or {}])
-        return told
+        (body,) = checks.told(db, [entry.new or {}])
+        return body
     if entry.entity == "check_definition":
-        return {"name": checks.definition(db, entry.uid).name, **_shown(entry.new or {})}
+        return {"name": checks.definition(db, entry.uid).name, **_row_json(entry.new or {})}
     if entry.kind == "check.waived":
         return {name: value for name, value in (entry.new or {}).items() if name != "waives"}
     if entry.kind == "check.pruned":
@@ -133,19 +137,19 @@ def _check(db: Database, entry: Entry) -> dict[str, Any]:
     return {"name": name, "state": row.get("state"), "run_id": run.uid if run else None}
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: _shown_value(name, value) for name, value in row.items() if name not in _HIDDEN}
+def _row_json(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: _value_json(name, value) for name, value in row.items() if name not in _HIDDEN}
 
 
-def _shown_value(name: str, value: Any) -> Any:
+def _value_json(name: str, value: Any) -> Any:
     if name in _INSTANTS and isinstance(value, int):
         return iso(value)
     return [iso(instant) for instant in value] if name == "plan" and value is not None else value
 
 
-def _shown_changes(entry: Entry) -> dict[str, list[Any]]:
+def _changes_json(entry: Entry) -> dict[str, list[Any]]:
     return {
-        name: [_shown_value(name, value) for value in pair]
+        name: [_value_json(name, value) for value in pair]
         for name, pair in entry.changes.items()
         # A run's result can be long and is already part of the event.
         if name not in _HIDDEN and (entry.entity, name) != ("run", "result")

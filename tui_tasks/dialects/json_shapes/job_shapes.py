@@ -13,7 +13,7 @@ from tui_tasks.core.snapshots import Entry
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RUN_INSTANTS: Final = ("scheduled_for", "started_at", "ended_at", "deadline", "not_before")
-_RUN_SHOWN: Final = (
+_RUN_COLUMNS: Final = (
     "decision",
     "outcome",
     "exit_code",
@@ -29,8 +29,17 @@ _RUN_SHOWN: Final = (
     "tokens",
     "cost_usd",
 )
-_AGENT_SHOWN: Final = ("agent", "session", "turns", "tokens", "cost_usd")
-_JOB_SHOWN: Final = ("name", "type", "system_prompt", "prompt", "schedule", "timezone", "dedicated_context", "settings")
+_AGENT_COLUMNS: Final = ("agent", "session", "turns", "tokens", "cost_usd")
+_JOB_COLUMNS: Final = (
+    "name",
+    "type",
+    "system_prompt",
+    "prompt",
+    "schedule",
+    "timezone",
+    "dedicated_context",
+    "settings",
+)
 
 
 def local_iso(instant: int | None, zone: str) -> str | None:
@@ -44,7 +53,7 @@ def local_iso(instant: int | None, zone: str) -> str | None:
 def job_json(job: Job) -> dict[str, Any]:
     """Return a job as JSON, with its settings if some differ from the defaults."""
     zone = job.timezone
-    shown: dict[str, Any] = {
+    value: dict[str, Any] = {
         "uuid": job.uid,
         "name": job.name,
         "type": job.type,
@@ -53,10 +62,10 @@ def job_json(job: Job) -> dict[str, Any]:
         "prompt": job.prompt,
     }
     if job.schedule is not None:
-        shown["schedule"] = job.schedule
+        value["schedule"] = job.schedule
     if job.plan is not None:
-        shown["plan"] = [local_iso(instant, zone) for instant in job.plan]
-    shown |= {
+        value["plan"] = [local_iso(instant, zone) for instant in job.plan]
+    value |= {
         "timezone": zone,
         "dedicated_context": job.dedicated_context,
         "next_run": local_iso(job.next_run, zone),
@@ -65,13 +74,13 @@ def job_json(job: Job) -> dict[str, Any]:
         "created_at": local_iso(job.created_at, zone),
     }
     if job.settings:
-        shown["settings"] = job.settings
-    return shown
+        value["settings"] = job.settings
+    return value
 
 
 def run_json(run: Run, zone: str) -> dict[str, Any]:
-    """Return a run, or a due time that was not run, as JSON; with what its agent used where it ran an agent."""
-    shown: dict[str, Any] = {
+    """Return a run, or a due time that did not run, as JSON, with the usage of its agent if it ran one."""
+    value: dict[str, Any] = {
         "run_id": run.uid,
         "uuid": run.job_uid,
         "trigger": run.trigger,
@@ -84,7 +93,7 @@ def run_json(run: Run, zone: str) -> dict[str, Any]:
         "result": run.result,
         "reason": run.reason,
     }
-    return shown if run.agent is None else shown | {name: getattr(run, name) for name in _AGENT_SHOWN}
+    return value if run.agent is None else value | {name: getattr(run, name) for name in _AGENT_COLUMNS}
 
 
 def event_body(db: Database, entry: Entry) -> dict[str, Any]:
@@ -100,27 +109,27 @@ def event_body(db: Database, entry: Entry) -> dict[str, Any]:
         }
     job = job_queries.any_job(db, entry.uid)
     zone = new.get("timezone") or (job.timezone if job else "UTC")
-    shown: dict[str, Any] = {name: new[name] for name in _JOB_SHOWN if name in new}
+    value: dict[str, Any] = {name: new[name] for name in _JOB_COLUMNS if name in new}
     if new.get("plan") is not None:
-        shown["plan"] = [local_iso(instant, zone) for instant in new["plan"]]
+        value["plan"] = [local_iso(instant, zone) for instant in new["plan"]]
     for name in ("next_run", "created_at"):
         if name in new:
-            shown[name] = local_iso(new[name], zone)
+            value[name] = local_iso(new[name], zone)
     if "enabled" in new:
-        shown["enabled"] = bool(new["enabled"])
-    return {"job": {"uuid": entry.uid, **({"name": job.name} if job else {}), **shown}}
+        value["enabled"] = bool(new["enabled"])
+    return {"job": {"uuid": entry.uid, **({"name": job.name} if job else {}), **value}}
 
 
 def _many_runs_json(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON of an entry about many runs: due times that were not run, or runs that were deleted."""
     job = job_queries.any_job(db, job_uid)
     assert job is not None
-    shown: dict[str, Any] = {"uuid": job_uid, "name": job.name}
+    value: dict[str, Any] = {"uuid": job_uid, "name": job.name}
     if "times" in new:
         first, last = (local_iso(new["times"][at], job.timezone) for at in (0, -1))
-        shown |= {"decision": new["decision"], "reason": new["reason"], "count": len(new["times"])}
-        shown |= {"first": first, "last": last}
-    return shown
+        value |= {"decision": new["decision"], "reason": new["reason"], "count": len(new["times"])}
+        value |= {"first": first, "last": last}
+    return value
 
 
 def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
@@ -131,9 +140,9 @@ def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str
         job_uid = run.job_uid
     job = job_queries.any_job(db, job_uid) if job_uid is not None else None
     zone = job.timezone if job else "UTC"
-    shown: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
-    shown |= {name: new[name] for name in _RUN_SHOWN if new.get(name) is not None}
-    return shown | {name: local_iso(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
+    value: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
+    value |= {name: new[name] for name in _RUN_COLUMNS if new.get(name) is not None}
+    return value | {name: local_iso(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
 
 
 def _requested_run_json(db: Database, run_uid: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Long lists: what a tool that reads one takes, and the part of the list as it is told."""
+"""Pages of long lists: the arguments that choose one, and its JSON."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta, Raw
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.dialects.json_shapes.long_values import LongValue, array
+from tui_tasks.dialects.json_shapes.long_values import LongValue, json_array
 from tui_tasks.dialects.requests.arguments import Arguments, Natural, TaskUid
 
 T = TypeVar("T")
 
 After = Annotated[TaskUid, Meta(description="The last one read.")]
-# Only ids, titles and statuses.
+# Whether only ids, titles and statuses are returned.
 Brief = bool
 
 
 class Page(Arguments, kw_only=True):
-    """What chooses a part of a list of tasks."""
+    """The arguments that choose a page of a list of tasks."""
 
     limit: Natural | None = None
     after: After | None = None
     brief: Brief = False
 
 
-def listed(
+def page_array(
     db: Database,
     items: Generator[T, None, None],
     limit: int | None,
-    shown: Callable[[T], dict[str, Any]],
+    to_json: Callable[[T], dict[str, Any]],
     keys: Collection[str] | None = None,
 ) -> Raw | LongValue:
-    """The first `limit` of the items as an array, each as it is shown, with these keys alone where they are given."""
+    """Return the first `limit` items as an array, each converted by `to_json`; with `keys`, only those members."""
     with closing(items):
-        chosen = map(shown, islice(items, limit))
-        return array(db, chosen if keys is None else ({key: item[key] for key in keys} for item in chosen))
+        chosen = map(to_json, islice(items, limit))
+        return json_array(db, chosen if keys is None else ({key: item[key] for key in keys} for item in chosen))

@@ -1,4 +1,4 @@
-"""Channels limited to one list (docs: protocol, section 2, `--list-only`): what their agents may do and hear.
+"""Channels limited to one list (docs: protocol, section 2, `--list-only`): which tools and events they have.
 
 Tools that are not named here are refused, so that a new tool reaches nothing by accident.
 """
@@ -35,7 +35,7 @@ _WITHIN: Final = frozenset(
         "control:request_check",
     }
 )
-# What arguments of these names refer to, in every tool.
+# The arguments that refer to tasks and lists, in every tool.
 _TASK: Final = ("uid", "uid1", "uid2", "task_id", "task", "id")
 _LIST: Final = {"list": "list", "plan_id": "plan"}
 
@@ -46,7 +46,7 @@ def is_within(tool: Tool) -> bool:
 
 
 def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
-    """Refuse a tool or action that reaches beyond the list of that handle.
+    """Refuse a tool or action that reaches beyond the list with that handle.
 
     Raises:
         Forbidden: it does.
@@ -58,10 +58,10 @@ def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
 def refuse_elsewhere(call: Call, arguments: Arguments, *, was_served: bool = False) -> None:
     """Refuse arguments that name something outside the channel's list.
 
-    A request that was served before, under its idempotency key, may name a task by a number that no task has now.
+    In a request repeated under its idempotency key, a number may name a task that no longer has it.
 
     Raises:
-        NotFound: a task, list or claim is another list's, or does not exist.
+        NotFound: a task, list or claim belongs to another list, or does not exist.
     """
     handle = call.channel.identity.list
     given = {name: getattr(arguments, name) for name in arguments.__struct_fields__}
@@ -85,8 +85,8 @@ def _require_task(call: Call, task_uid: str, kind: str, uid: str) -> None:
         raise NotFound(kind, uid)
 
 
-def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
-    """Return whether a channel receives an entry: about a task that was in its list then, or about its agent."""
+def is_visible(db: Database, identity: Identity, entry: Entry) -> bool:
+    """Return whether a channel receives an entry: one about a task that was in its list then, or about its agent."""
     if not identity.list_only:
         return True
     if entry.image is not None:
@@ -102,6 +102,6 @@ def is_told(db: Database, identity: Identity, entry: Entry) -> bool:
     return entry.entity == "list" and queries.any_list(db, entry.uid).handle == identity.list
 
 
-def shown_tools(identity: Identity, tools: dict[str, Tool]) -> list[Tool]:
-    """Return the tools that an agent sees: those that it may use."""
+def visible_tools(identity: Identity, tools: dict[str, Tool]) -> list[Tool]:
+    """Return the tools that an agent may use, which are those that it sees."""
     return [tool for tool in tools.values() if not tool.human and (not identity.list_only or is_within(tool))]

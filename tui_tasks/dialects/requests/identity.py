@@ -1,4 +1,6 @@
-"""Who speaks on a channel. A module of its own, so that screens without a channel need no other of the dialects."""
+"""The identity of a channel. Separate from the rest of the dialects, so that screens without a channel import
+little.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,24 @@ import msgspec
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Who speaks on a channel, and what they may do (docs: protocol, section 1)."""
+    """Who speaks on a channel, and within which limits (docs: protocol, section 1).
+
+    Attributes:
+        agent: the name under which changes are made.
+        list: the list to which the channel is bound; None: each dialect's own.
+        read_only: whether requests that write are refused.
+        agent_only: whether requests that name another agent are refused (docs: protocol, section 2).
+        list_only: whether requests that name another list are refused.
+        project: the project of the dialects' own lists (docs: protocol, section 5); None: no project.
+        inside_run: whether the speaker was started by a run of a job (docs: scheduling, rule S1).
+    """
 
     agent: str = "agent"
     list: str | None = None
     read_only: bool = False
-    # Whether requests are refused that name another agent, or another list (docs: protocol, section 2).
     agent_only: bool = False
     list_only: bool = False
-    # The project that the dialects' own lists belong to (docs: protocol, section 5); None: no project.
     project: str | None = None
-    # Whether the speaker was started by a run of a job (rule S1).
     inside_run: bool = False
 
 

@@ -26,9 +26,14 @@ SIGNS_HELP: Final = f"#tag !priority @agent after #N {SYNTAX}"
 class Draft(msgspec.Struct, frozen=True):
     """A parsed quick add.
 
-    after: the numbers, in the list, of the tasks that it waits for.
-    fields: values of `task_fields.FIELDS`; None clears a field.
-    problem: a message for the human about a part without meaning; "" if there is none.
+    Attributes:
+        name: the title.
+        tags: the tags.
+        priority: None: not given.
+        agent: the agent; None: not given.
+        after: the numbers, in the list, of the tasks on which it depends.
+        fields: values of `task_fields.FIELDS`; None clears a field.
+        problem: a message for the human about a part without meaning; "" if there is none.
     """
 
     name: str = ""

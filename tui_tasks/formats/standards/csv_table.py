@@ -46,7 +46,7 @@ def _values(task: Task, home: TaskList, now: datetime) -> Iterator[Any]:
     yield FIELDS[_LINKS].write(task.links, now)
     yield from (format_instant(getattr(task, name)) for name in _INSTANTS)
     yield from (task.created_by, task.updated_by)
-    yield from (None if (value := getattr(task, name)) is None else json_text.shown(value) for name in _JSON)
+    yield from (None if (value := getattr(task, name)) is None else json_text.dumps(value) for name in _JSON)
 
 
 def _cell(value: Any) -> Any:

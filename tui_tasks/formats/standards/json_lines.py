@@ -48,7 +48,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
 
 
 def _line(value: dict[str, Any]) -> str:
-    return json_text.shown(value) + "\n"
+    return json_text.dumps(value) + "\n"
 
 
 def _list_json(home: TaskList) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def _text(text: str) -> str:
 
 def _format_comment(value: dict[str, Any]) -> str:
     """Return JSON as an HTML comment; the two hyphens that would end it are escaped."""
-    return "<!-- " + json_text.shown(value).replace("--", "-\\u002d") + " -->"
+    return "<!-- " + json_text.dumps(value).replace("--", "-\\u002d") + " -->"
 
 
 def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:

@@ -110,7 +110,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     ids = {task.uid: _preserved(task)[1].id or task.uid for _, tasks in rows.lists for task in tasks}
     for home, tasks in rows.lists:
         for task in tasks:
-            yield json_text.shown(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
+            yield json_text.dumps(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
 
 
 def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str], now: datetime) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     for home, tasks in rows.lists:
         for task in tasks:
             attributes = _attributes(task, home, rows.logs.get(task.uid, []), now)
-            yield ("\n" if first else ",\n") + json_text.shown(attributes)
+            yield ("\n" if first else ",\n") + json_text.dumps(attributes)
             first = False
     yield "\n]\n"
 

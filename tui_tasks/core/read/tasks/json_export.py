@@ -113,7 +113,7 @@ def _pages_with_checks(db: Database, home: int, statuses: tuple[str, ...]) -> It
     from tui_tasks.core.read import checks
     from tui_tasks.core.read.tasks import queries
     from tui_tasks.core.snapshots import verified
-    from tui_tasks.text.json_text import shown
+    from tui_tasks.text.json_text import dumps
 
     known, of_list = checks.definitions(db), queries.list_by_id(db, home)
     query = _page(statuses, _MEMBERS, ", task.uid, task.checks", 1 if _may_be_long(db) else PAGE)
@@ -126,5 +126,5 @@ def _pages_with_checks(db: Database, home: int, statuses: tuple[str, ...]) -> It
         for _, text, uid, _ in rows:
             told = [check.told() for check in found.get(uid, ())]
             more = {"verified": verified(check["state"] for check in told), "checks": told}
-            texts.append(f"{text[:-1]}, {shown(more)[1:]}")
+            texts.append(f"{text[:-1]}, {dumps(more)[1:]}")
         yield ", ".join(texts)
