@@ -1,6 +1,7 @@
 """Records which agents are connected through this process, as long as it lives (docs: protocol, section 10).
 
-`connections` is imported where it is used: short commands record nothing."""
+`connections` is imported where it is used: short commands record nothing.
+"""
 
 from __future__ import annotations
 

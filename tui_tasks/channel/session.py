@@ -23,7 +23,6 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import Busy, Refusal, StorageFailed
-from tui_tasks.core.operations.claims import LapseClaims
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.confinement import is_visible
@@ -257,6 +256,8 @@ def _release_lapsed_claims(transaction: Transaction) -> None:
     """Release the claims whose lease has ended."""
     lapse = transaction.state_cache.next_lapse()
     if lapse is not None and lapse <= transaction.elapsed_time:
+        from tui_tasks.core.operations.claims import LapseClaims
+
         with transaction.change():
             transaction.speak(vocab.SYSTEM)
             transaction.run(LapseClaims())

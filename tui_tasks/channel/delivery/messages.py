@@ -8,7 +8,6 @@ from typing import Any
 
 from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import Reading, Store, Transaction
 
@@ -45,9 +44,7 @@ class MessageDelivery:
         found = self.waiting_for(pending, transaction)
         if not found:
             return
-        with transaction.change():
-            transaction.speak(found[0].agent)
-            transaction.run(DeliverMessages(found[0].agent, until=found[-1].seq))
+        self._record(transaction, found[0].agent, found[-1].seq)
         reply["seq"] = transaction.seq
         reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
 
@@ -72,6 +69,12 @@ class MessageDelivery:
         with self._store.reading() as reading:
             if not reading.state_cache.messages_waiting_for(agent):
                 return
-        with self._store.transaction(self._clock()) as transaction, transaction.change():
+        with self._store.transaction(self._clock()) as transaction:
+            self._record(transaction, agent, until)
+
+    def _record(self, transaction: Transaction, agent: str, until: int) -> None:
+        from tui_tasks.core.operations.asks import DeliverMessages
+
+        with transaction.change():
             transaction.speak(agent)
             transaction.run(DeliverMessages(agent, until=until))
