@@ -130,6 +130,9 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
         f"agents {name}": _versioned(_object(agent=_TEXT, action=_TEXT))
         for name in ("message", "stop", "pause", "resume")
     },
+    "agents undo": _versioned(
+        _object(agent=_TEXT, taken_back=_NUMBER, left=_array(_object(change=_NUMBER, why=_TEXT)))
+    ),
     "check": {"anyOf": [_versioned(_object(checks={"type": "array"})), _versioned(_CHECKED)]},
     "digest": _versioned(_DIGEST),
 }

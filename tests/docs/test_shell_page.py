@@ -105,6 +105,7 @@ release 1
 check
 check 1 --no-wait
 digest
+agents undo bob --since 2020-01-01
 """
 
 

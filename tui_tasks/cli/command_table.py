@@ -95,7 +95,7 @@ COMMANDS: Final[dict[str, Command]] = {
         ),
         Command(
             "agents",
-            "list who works; write to an agent, pause or stop it",
+            "list who works; write to an agent, pause or stop it, take back what it did",
             "agents.agents",
             "db read-only",
         ),

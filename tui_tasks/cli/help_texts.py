@@ -68,7 +68,8 @@ tui-tasks jobs runs Audit""",
     "agents": """\
 tui-tasks agents --json
 tui-tasks agents message claude-1 'Use pyjwt.'
-tui-tasks agents pause claude-1 'Wait for the review.'""",
+tui-tasks agents pause claude-1 'Wait for the review.'
+tui-tasks agents undo claude-1 --since 2h""",
     "digest": "tui-tasks digest --since 'yesterday 18:00'",
     "watch": """\
 tui-tasks watch --pane log

@@ -25,7 +25,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.claims import ClaimNext
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import messages
 from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.read.jobs import job_queries
@@ -160,6 +160,36 @@ def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) ->
     assert run("agents message nobody x")[0] == 1
 
 
+def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_since_is_left(
+    run: Run, database: Path
+) -> None:
+    with Store(str(database)) as store:
+        home = queries.find_list(store.db, "work")
+        assert home is not None
+        before = [task.name for task in queries.tasks(store.db, home.id)]
+        one, two = store.commit(*(AddTask(name, home.uid) for name in ("One", "Two")), actor="robin", now=START)
+        store.commit(EditTask(one.uid, {"status": "done"}), actor="robin", now=START)
+        store.commit(EditTask(two.uid, {"status": "done"}), actor="robin", now=START)
+        store.commit(EditTask(two.uid, {"name": "Two, anew"}), actor="bob", now=START)
+    assert run("agents undo robin --since someday") == (1, run("agents undo robin --since someday")[1])
+    assert "--since: someday is no instant" in run("agents undo robin --since someday")[1]
+    assert "nobody has changed nothing" in run("agents undo nobody --since 2020-01-01")[1]
+    status, text = run("agents undo robin --since 2020-01-01")
+    assert status == 0
+    assert text.startswith("taken back: 4 changes: ")
+    assert "\nleft: change " in text
+    assert newest(database)[1] == "human"
+    with Store(str(database), read_only=True) as store:
+        home = queries.find_list(store.db, "work")
+        assert home is not None
+        statuses = {task.name: task.status for task in queries.tasks(store.db, home.id)}
+    assert statuses["Two, anew"] == "pending", "of what robin did, only its making is left, which bob has built on"
+    assert set(statuses) >= set(before)
+    again = told(run, "agents undo robin --since 2020-01-01")
+    assert again["taken_back"] == 0
+    assert again["left"][0].keys() == {"change", "why"}
+
+
 def test_agents_without_an_action_prints_what_control_agents_gives(run: Run) -> None:
     assert [agent["agent"] for agent in json.loads(run("agents --json --all")[1])] == ["bob"]
 
@@ -286,6 +316,7 @@ HUMANS = (
     "agents resume bob",
     "agents message bob x",
     "agents stop bob x",
+    "agents undo bob --since 2020-01-01",
     "accept 1",
     "decline 1",
     "release 1",

@@ -11,10 +11,13 @@ from tui_tasks.cli import person
 from tui_tasks.cli.actions import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.printing import print_json
-from tui_tasks.core.errors import NotFound
+from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.read.log import standing_changes
 from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.text import instants
 from tui_tasks.text.safe import safe_line
 
 _WORDS: Final = 60
@@ -77,6 +80,34 @@ def _says(word: str, operation: Callable[[argparse.Namespace], Operation]) -> Ca
     return run
 
 
+def _declare_undo(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="NAME", help="the agent")
+    command.add_argument(
+        "--since", metavar="WHEN", required=True, help="2h, 18:00, `yesterday 18:00` or a date: what it did since then"
+    )
+
+
+def _undo(options: argparse.Namespace) -> None:
+    try:
+        since = instants.past(options.since, clock.now())
+    except ValueError as refused:
+        raise InvalidArgument("since", f"--since: {refused}") from None
+    with open_store(options) as store:
+        person.require_person(options, store)
+        made = standing_changes.of_agent(store.db, options.name, since)
+        if not made:
+            raise Conflict(f"{options.name} has changed nothing since then")
+        found = standing_changes.summary(store.db, made)
+        ((taken, left),) = person.commit(options, store, TakeBack(tuple(made)))
+    if options.json:
+        kept = [{"change": change, "why": why} for change, why in left]
+        print_json({"agent": options.name, "taken_back": taken, "left": kept})
+        return
+    print(f"taken back: {found.told}" if taken else "nothing was taken back")
+    for change, why in left:
+        print(f"left: change {change}: {safe_line(why)}")
+
+
 _ACTIONS: Final = {
     "message": CommandAction(
         "write to an agent, which reads it with its next reply",
@@ -96,4 +127,5 @@ _ACTIONS: Final = {
     "resume": CommandAction(
         "let a paused agent go on", words(name="the agent"), _says("goes on", lambda options: ResumeAgent(options.name))
     ),
+    "undo": CommandAction("take back what an agent did since a moment", _declare_undo, _undo),
 }

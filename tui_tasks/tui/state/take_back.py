@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.read.log import standing_changes
-from tui_tasks.core.read.log.standing_changes import Summary
-from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
@@ -29,23 +27,16 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     if not found.entries:
         context.say("Nothing of this can be taken back: it changed no task, list or job.")
         return
-    title = f"Take back {what or 'what ' + ' and '.join(map(who, found.actors)) + ' did'}: {told(found)}?"
+    title = f"Take back {what or 'what ' + ' and '.join(map(who, found.actors)) + ' did'}: {found.told}?"
     if await context.ask(Menu(context, title, [Choice("y", "Take it back"), Choice("n", "Leave it")])) != "y":
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
     key = context.keymap.key_of("redo")
     left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
     if taken:
-        context.say(f"Taken back: {told(found)}. {key} does it again.{left}")
+        context.say(f"Taken back: {found.told}. {key} does it again.{left}")
     else:
         context.say(f"Nothing was taken back.{left}")
-
-
-def told(found: Summary) -> str:
-    """Return a summary of what changes did: `24 deleted: Ship it, Fix it and more`."""
-    many = f"{found.deleted:,} deleted" if found.deleted == found.entries else count(found.entries, "change")
-    names = ", ".join(safe_line(name, 24) for name in found.names)
-    return f"{many}: {names}" if names else many
 
 
 async def take_back_entry(context: Context, seq: int) -> None:

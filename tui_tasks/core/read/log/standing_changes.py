@@ -12,6 +12,8 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 
 MOST_NAMES: Final = 3
 MOST_CHANGES: Final = 1_000
@@ -35,6 +37,13 @@ class Summary(NamedTuple):
     entries: int
     deleted: int
     names: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        """Return it in words: `24 deleted: Ship it, Fix it`."""
+        many = f"{self.deleted:,} deleted" if self.deleted == self.entries else count(self.entries, "change")
+        names = ", ".join(safe_line(name, 24) for name in self.names)
+        return f"{many}: {names}" if names else many
 
 
 class Deletion(NamedTuple):
