@@ -3,6 +3,7 @@
 import compileall
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -109,8 +110,18 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "tasks.db"
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database, which tests copy: to make one takes ten times as long as to copy it."""
+    made = tmp_path_factory.mktemp("empty") / "tasks.db"
+    Store(str(made)).close()
+    return made
+
+
 @pytest.fixture
-def store(path: Path):
+def store(path: Path, empty_database: Path):
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    shutil.copy(empty_database, path)
     with Store(str(path)) as opened:
         yield opened
 

@@ -26,15 +26,27 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
-def plan(tmp_path: Path) -> Plan:
-    return Plan(tmp_path / "auth.db")
+@pytest.fixture(scope="session")
+def first_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The plan that tests copy: it takes some forty commits."""
+    return Plan(tmp_path_factory.mktemp("plan") / "auth.db")
+
+
+@pytest.fixture(scope="session")
+def first_jobs(first_plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
+    """The jobs that tests copy: they take some hundred commits."""
+    return Jobs(first_plan.copied(tmp_path_factory.mktemp("jobs") / "auth.db"))
 
 
 @pytest.fixture
-def jobs(plan: Plan) -> Jobs:
+def plan(first_plan: Plan, tmp_path: Path) -> Plan:
+    return first_plan.copied(tmp_path / "auth.db")
+
+
+@pytest.fixture
+def jobs(first_jobs: Jobs, plan: Plan) -> Jobs:
     """The jobs of an evening, beside the plan."""
-    return Jobs(plan)
+    return first_jobs.copied(plan)
 
 
 @pytest.fixture

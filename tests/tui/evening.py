@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from tests.tui.plan import ZONE, Plan, at, connect
 from tui_tasks.core.job_snapshots import Heartbeat, Run
@@ -67,6 +69,13 @@ class Jobs:
             self._store = store
             for when, step in sorted(self._steps, key=lambda noted: noted[0]):
                 step(when)
+
+    def copied(self, plan: Plan) -> Self:
+        """The same jobs beside a copy of the same plan."""
+        copied = copy.copy(self)
+        copied.plan = plan
+        shutil.copy(self.plan.path, plan.path)
+        return copied
 
     def __getitem__(self, number: int) -> str:
         return self.uids[number - 1]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core import connections
@@ -45,6 +48,12 @@ class Plan:
             self._store = store
             self._build()
             connect(store, "claude-1", "claude-2")
+
+    def copied(self, path: Path) -> Self:
+        """The same plan in a database of its own."""
+        copied = copy.copy(self)
+        copied.path = shutil.copy(self.path, str(path))
+        return copied
 
     def __getitem__(self, place: int) -> str:
         return self.uids[place - 1]

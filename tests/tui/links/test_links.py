@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import threading
 import webbrowser
 from pathlib import Path
 
@@ -80,6 +81,13 @@ def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
 def test_what_git_prints_without_end_is_cut(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui_tasks.runner.process.git.MOST_BYTES", 40)
     assert len(read(repository, "log", "phone")) == 40
+
+
+def test_no_thread_is_left_of_what_git_was_asked(repository: Path) -> None:
+    before = threading.enumerate()
+    for _ in range(5):
+        read(repository, "log", "-1")
+        assert threading.enumerate() == before
 
 
 async def test_the_detail_shows_links_with_what_git_knows(app, agent, plan, repository, monkeypatch):

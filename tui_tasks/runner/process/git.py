@@ -51,6 +51,7 @@ def read(folder: Path, *words: str) -> str:
         status = process.wait()
     finally:
         timer.cancel()
+        timer.join()
     if status and len(printed) < MOST_BYTES:
         raise GitFailed(f"git {words[0]} ended with status {status}")
     return printed.decode(errors="replace")
