@@ -260,6 +260,16 @@ def test_a_second_task_in_progress_is_a_conflict_with_the_uid_of_the_first(talk,
     assert talk.ok("tasklist:set_task_in_progress", uid=first)["status"] == "in_progress"
 
 
+def test_a_new_agent_that_reads_as_one_who_has_spoken_is_refused(talk):
+    add(talk, "one", agent="claude-1")
+    for _ in range(2):
+        refused = talk.refused(ADD, {"agent": "claude-l"}, name="x")
+        assert refused["code"] == "invalid_request"
+        assert "claude-1" in refused["message"]
+    for name in ("claude-1", "claude-2"):
+        add(talk, "two", agent=name)
+
+
 def test_one_in_progress_is_counted_by_list(talk):
     talk.ok("tasklist:set_task_in_progress", uid=add(talk))
     talk.ok("tasklist:set_task_in_progress", uid=add(talk, list="another"))

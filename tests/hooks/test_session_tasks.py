@@ -13,7 +13,7 @@ from tests.hooks.playing import Player
 from tui_tasks.core.maintenance import replay_check
 from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.tasks import DeleteTask, EditTask
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
@@ -213,6 +213,37 @@ def test_a_programs_own_list_stands_behind_the_task_in_its_order(program: str, s
     assert found == [("first", "done"), ("second", "in_progress")]
     assert tasks(store)[0][0] == "go"
     assert list(replay_check.differences(store.db)) == []
+
+
+def test_a_programs_own_list_follows_the_task_of_the_prompt_to_where_the_human_has_put_it(
+    claude: Player, store: Store, clock: Clock
+) -> None:
+    talk = Talk(store, clock)
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    prompt = claude.seen().session.task
+    assert prompt is not None
+    talk.ok("tasklist:add_task", {"list": "mine"}, name="after")
+    mine = queries.find_list(store.db, "mine")
+    assert mine is not None
+    move = MoveTask(prompt, list_uid=mine.uid, before=queries.tasks(store.db, mine.id)[0].uid)
+    store.commit(move, actor="human", now=clock.now)
+    claude.play(of("TaskCreated", task_id="1", task_subject="first"))
+    assert tasks(store, "mine") == [("go", "in_progress"), ("first", "pending"), ("after", "pending")]
+    assert queries.tasks(store.db, mine.id)[1].metadata["part_of"] == prompt
+
+
+def test_a_programs_own_list_goes_on_where_the_human_has_deleted_the_task_of_the_prompt(
+    claude: Player, store: Store, clock: Clock
+) -> None:
+    claude.play(of("UserPromptSubmit", prompt="go"))
+    prompt = claude.seen().session.task
+    assert prompt is not None
+    store.commit(DeleteTask(prompt), actor="human", now=clock.now)
+    claude.play(of("TaskCreated", task_id="1", task_subject="first"))
+    assert tasks(store) == [("first", "pending")]
+    home = queries.find_list(store.db, "sessions")
+    assert home is not None
+    assert "part_of" not in queries.tasks(store.db, home.id)[0].metadata
 
 
 def test_tasks_are_off_where_the_human_wants_none(claude: Player, store: Store) -> None:

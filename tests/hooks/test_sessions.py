@@ -153,6 +153,15 @@ def test_a_permission_is_a_question_with_the_tool_and_its_whole_input(claude: Pl
     assert claude.state() == ("working", None, None)
 
 
+def test_a_suggestion_of_no_known_form_spoils_no_question(claude: Player, store: Store) -> None:
+    suggestions = [{"type": "addRules", "rules": ["x", {"toolName": "Bash", "ruleContent": "ls"}]}, "y", {"type": "z"}]
+    claude.play(
+        of("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"}, permission_suggestions=suggestions)
+    )
+    (ask,) = asks.open_asks(store.db)
+    assert ask.options == ("Allow", "Allow always: Bash(ls)", "Allow always: y", 'Allow always: {"type":"z"}', "Deny")
+
+
 def test_a_question_has_its_options_and_says_that_it_was_answered_elsewhere(claude: Player, store: Store) -> None:
     questions = [{"question": "Which?", "options": [{"label": "sqlite", "description": "file"}, {"label": "pg"}]}]
     claude.play(of("PermissionRequest", tool_name="AskUserQuestion", tool_input={"questions": questions}))

@@ -87,6 +87,17 @@ def test_one_in_its_turn_that_falls_silent(claude: Player) -> None:
     assert found.since == claude.clock() - LIMITS.silent * SECOND
 
 
+def test_one_that_goes_on_by_itself_is_not_silent(claude: Player) -> None:
+    claude.clock.forward(LIMITS.silent - 10)
+    tell(claude, "UserPromptSubmit", prompt="<task-notification>x is done</task-notification>")
+    since = claude.clock()
+    claude.clock.forward(LIMITS.silent - 1)
+    assert cause(claude) is None
+    claude.clock.forward(1)
+    assert (found := cause(claude)) is not None
+    assert (found.kind, found.since) == ("silent", since)
+
+
 def test_one_that_waits_for_a_permission(claude: Player) -> None:
     tell(claude, "PermissionRequest", tool_name="Bash", tool_input={"command": "rm -rf build"})
     assert claude.state()[0] == "waiting"
