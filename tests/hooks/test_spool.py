@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.hooks import folder, payload_file
+from tui_tasks.hooks import folder, hooks_folder, payload_file
 from tui_tasks.hooks.spool import Spool
 
 HEAD = {"program": "claude", "at": 1, "project": None, "is_cut": False}
@@ -74,7 +74,7 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
 def test_a_link_to_a_database_leads_to_the_folder_beside_the_database(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link.db").symlink_to(tmp_path / "real" / "tasks.db")
-    assert folder.path_of(str(tmp_path / "link.db")) == str(tmp_path / "real" / "tasks.db-hooks")
+    assert hooks_folder(str(tmp_path / "link.db")) == str(tmp_path / "real" / "tasks.db-hooks")
 
 
 def test_names_stay_in_order_when_the_clock_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ from tests.tui.plan import Plan, at
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks.folder import Folder
 
 HOOK = "01795383480399000-1"
 """The name under which the hook of `asks_permission` waits."""
@@ -91,8 +92,8 @@ def three_projects(plan: Plan) -> Plan:
 @contextmanager
 def hook_waits(plan: Plan, name: str = HOOK) -> Iterator[None]:
     """A hook waits for an answer under a name."""
-    with Folder(path_of(plan.path), make=True) as folder, Folder("answers", make=True, inside=folder):
-        path = Path(path_of(plan.path)) / "answers" / name
+    with Folder(hooks_folder(plan.path), make=True) as folder, Folder("answers", make=True, inside=folder):
+        path = Path(hooks_folder(plan.path)) / "answers" / name
         os.mkfifo(path, 0o600)
         reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:

@@ -23,7 +23,8 @@ from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import answer_file, answers
 
 # Called with the id of a request, the decision (None: denied), and the text of a denial.
@@ -147,7 +148,7 @@ class _Pipe:
         self._database = database
         self.name = f"{time.time_ns()}-{os.getpid()}"
         with (
-            Folder(path_of(database), make=True) as folder,
+            Folder(hooks_folder(database), make=True) as folder,
             Folder(answer_file.FOLDER, make=True, inside=folder) as made,
         ):
             os.mkfifo(self.name, 0o600, dir_fd=made.fd)
@@ -162,7 +163,7 @@ class _Pipe:
         self._fd = -1
         try:
             with (
-                Folder(path_of(self._database), make=False) as folder,
+                Folder(hooks_folder(self._database), make=False) as folder,
                 Folder(answer_file.FOLDER, make=False, inside=folder) as made,
             ):
                 answer_file.remove(made, self.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.core import names, vocab
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
 from tui_tasks.dialects.requests import strict_json
 
@@ -164,6 +164,8 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     """
     if given is None or given in _allowed_names:
         return given
+    from tui_tasks.core import names  # most channels have one agent, and commands have none
+
     if whose := names.reserved(given):
         message = (
             f"the name {given} is reserved: no agent speaks as the {whose}; leave agent out, or give your own name"

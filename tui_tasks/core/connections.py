@@ -13,8 +13,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.schema.tables.agents import AskRow
-from tui_tasks.core.schema.tables.sessions import AskerRow
-from tui_tasks.core.schema.tables.sessions import ConnectionRow as C
+from tui_tasks.core.schema.tables.processes import AskerRow
+from tui_tasks.core.schema.tables.processes import ConnectionRow as C
 
 _IS: Any = (
     (C.agent == slot("agent"))

@@ -9,6 +9,9 @@ the keys around the place are replaced (`spread`, used by `core.commit.rebalanci
 
 from __future__ import annotations
 
+MOST_CHARS = 64
+"""A key that is longer is replaced, with those around it."""
+
 _BIAS = 0x80
 _SMALL = range(-0x40, 0x40)
 _STEP = 0x20

@@ -16,11 +16,6 @@ _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def path_of(database: str) -> str:
-    """Return the path of a database's folder. For a link to a database, the folder is beside the file itself."""
-    return f"{os.path.realpath(database)}-hooks"
-
-
 class Folder:
     """A folder that only this user can access, kept open: replacing it by another one gives no access to its files.
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import folder, intake
+from tui_tasks.hooks import hooks_folder, intake
 from tui_tasks.hooks.presence import departures
 from tui_tasks.hooks.records.watching import RecordWatch
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
@@ -36,7 +36,7 @@ class Follower:
 
     def __init__(self, path: str, clock: Callable[[], int]) -> None:
         self._path = path
-        self._payloads = os.path.join(folder.path_of(path), "payloads")
+        self._payloads = os.path.join(hooks_folder(path), "payloads")
         self._clock = clock
         self._stopped = threading.Event()
         self._looks = 0

@@ -10,8 +10,8 @@ An agent waits for it at each event: it may take at most half as long again as P
 
 import os
 
-from tui_tasks.hooks import payload_file
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder, payload_file
+from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.presence import agent_process
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def run(program: str, database: str, project: str) -> None:
         if _is_supervised(program, body):
             return
         head = payload_file.head(program, agent_process.of_hook(program, body), project, size, len(body))
-        with Folder(path_of(_path(database)), make=True) as folder:
+        with Folder(hooks_folder(_path(database)), make=True) as folder:
             _carry_out(folder, program, head, body)
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)

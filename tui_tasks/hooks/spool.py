@@ -13,8 +13,8 @@ import os
 from types import TracebackType
 from typing import Any, Self
 
-from tui_tasks.hooks import payload_file
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder, payload_file
+from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.payload_file import Head
 
 
@@ -47,7 +47,7 @@ class Spool:
         Raises:
             OSError: there is none (and it is not to be made), it cannot be made, or is not this user's alone.
         """
-        self.folder = Folder(path_of(database), make=make)
+        self.folder = Folder(hooks_folder(database), make=make)
         try:
             self._payloads = Folder(payload_file.FOLDER, make=True, inside=self.folder)
         except BaseException:

@@ -39,9 +39,9 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
 
 def has_hooks(path: str) -> bool:
     """Return whether agents' hooks left something beside a database, or once did."""
-    from tui_tasks.hooks import folder
+    from tui_tasks.hooks import hooks_folder
 
-    return os.path.isdir(f"{folder.path_of(path)}/payloads")
+    return os.path.isdir(f"{hooks_folder(path)}/payloads")
 
 
 def take_in_hooks(store: Store) -> None:

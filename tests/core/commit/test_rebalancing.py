@@ -20,6 +20,7 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask, SwapT
 from tui_tasks.core.read.log.log_places import PlacesThen
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.tasks import tasks as task_rules
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import events
 
@@ -43,7 +44,7 @@ def early(monkeypatch):
 
 
 def make_early(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rebalancing, "MOST", 4)
+    patch.setattr(task_rules, "MOST_CHARS", 4)
     patch.setattr(rebalancing, "_SHORT", 4)
     patch.setattr(rebalancing, "_REACH", 2)
     patch.setattr(rank, "_STEP", 2)
@@ -64,7 +65,7 @@ def test_twenty_thousand_inserts_on_alternating_sides_of_a_spot_keep_ranks_short
         assert order(store.db, home.id) == [*below, *reversed(above)]
         ranks = [task.rank for task in queries.tasks(store.db, home.id)]
         assert len(set(ranks)) == len(ranks)
-        assert max(map(len, ranks)) <= rebalancing.MOST
+        assert max(map(len, ranks)) <= rank.MOST_CHARS
         # A few writes an insert, at the very worst that can be done to it.
         assert sum(len(entry.new["ranks"]) for entry in reranked(store.db)) < 20 * 20_000
 

@@ -61,7 +61,7 @@ def run(_name: str, options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> plan.SetupRequest:
-    from tui_tasks.hooks import folder
+    from tui_tasks.hooks import hooks_folder
     from tui_tasks.hooks.replies import mailbox
     from tui_tasks.settings import config
 
@@ -76,7 +76,7 @@ def _request(options: argparse.Namespace) -> plan.SetupRequest:
         starter=_starter() if options.user else ("tui-tasks",),
         options=given,
         wait=settings.sessions.waits().get(options.program, 0),
-        outbox=f"{folder.path_of(paths.database(options.db))}/{mailbox.FOLDER}" if options.user else "",
+        outbox=f"{hooks_folder(paths.database(options.db))}/{mailbox.FOLDER}" if options.user else "",
     )
 
 

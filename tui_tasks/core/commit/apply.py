@@ -13,7 +13,6 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit import apply_checks, apply_runs
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.state_tables import model_of
@@ -136,10 +135,17 @@ def _recount_across(db: Database, list_uid: str) -> None:
 
 def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
     """Insert the row `uid` of `entity` from `new` if `old` is None, otherwise set its columns to `new`."""
-    if entity == "run" and apply_runs.apply_many(db, uid, new):
-        return
-    if entity in ("check_run", "task_check") and apply_checks.apply_many(db, entity, uid, new):
-        return
+    # The modules of runs and checks are imported for them alone: a command that adds a task needs neither.
+    if entity == "run":
+        from tui_tasks.core.commit import apply_runs
+
+        if apply_runs.apply_many(db, uid, new):
+            return
+    if entity in ("check_run", "task_check"):
+        from tui_tasks.core.commit import apply_checks
+
+        if apply_checks.apply_many(db, entity, uid, new):
+            return
     if entity == "list" and "ranks" in new:
         for task_uid, rank in new["ranks"].items():
             db.run(_SET_RANK, {"rank": rank, "uid": task_uid})

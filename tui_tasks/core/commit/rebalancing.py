@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
 KIND: Final = "list.reranked"
-# A rank longer than this is made anew with its neighbours', so that none of them is longer than the second.
-MOST: Final = 64
+# Ranks are made anew if one is longer than `rank.MOST_CHARS`; then none is longer than this.
 _SHORT: Final = 32
 # So many tasks on either side are looked at first.
 _REACH: Final = 16
@@ -49,8 +48,6 @@ _ranks = msgspec.json.Decoder(_Ranks).decode
 
 def rebalanced(tx: Transaction, task: Task) -> Task:
     """Return a task that has been given its place, once its rank is short."""
-    if len(task.rank) <= MOST:
-        return task
     reach = _REACH
     while True:
         below = queries.ranks_down_from(tx.db, task.list_id, task.rank, reach)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import Any, Final
 
-from tui_tasks.core import names
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
@@ -87,6 +86,8 @@ class StateCache:
         """Return the agent that has spoken and whom a new agent's name would be taken for (`names.alike`), or None."""
         if name in self._speakers:
             return None
+        from tui_tasks.core import names  # for the first request of an agent alone
+
         if names.has_spoken(self._db, name):
             self._speakers.add(name)
             return None

@@ -10,7 +10,8 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks.folder import Folder
 
 FOLDER = "screens"
 
@@ -22,7 +23,7 @@ def announced(database: str, waits: Mapping[str, float]) -> Iterator[None]:
     If that fails, hooks do not wait, and each program asks by itself.
     """
     held = None
-    with contextlib.suppress(OSError), Folder(path_of(database), make=True) as folder:
+    with contextlib.suppress(OSError), Folder(hooks_folder(database), make=True) as folder:
         held = _announce(folder, waits)
     try:
         yield
@@ -31,7 +32,7 @@ def announced(database: str, waits: Mapping[str, float]) -> Iterator[None]:
             handle, name = held
             with (
                 contextlib.suppress(OSError),
-                Folder(path_of(database), make=False) as folder,
+                Folder(hooks_folder(database), make=False) as folder,
                 Folder(FOLDER, make=False, inside=folder) as screens,
             ):
                 screens.remove(name)

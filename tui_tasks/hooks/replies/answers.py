@@ -11,7 +11,8 @@ from typing import Any
 from tui_tasks.core.rules.agents.asks import option_text
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, always_text
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.replies import answer_file
 
 Decision = dict[str, Any]
@@ -43,7 +44,7 @@ def why_unanswerable(database: str, ask: Ask) -> str | None:
         return None
     name = request.get("answer")
     try:
-        with Folder(path_of(database), make=False) as folder:
+        with Folder(hooks_folder(database), make=False) as folder:
             if isinstance(name, str) and name in answer_file.waiting(folder):
                 return None
     except OSError:

@@ -19,7 +19,8 @@ import msgspec
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.agents.sessions import Seen
 from tui_tasks.core.store import Store
-from tui_tasks.hooks.folder import Folder, path_of
+from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.mailbox import Letter
@@ -59,7 +60,7 @@ class CodexQueue:
             OSError: the folder of messages cannot be read.
         """
         try:
-            folder = Folder(path_of(self._store.path), make=False)
+            folder = Folder(hooks_folder(self._store.path), make=False)
         except FileNotFoundError:
             return
         with folder:

@@ -15,7 +15,8 @@ from tui_tasks.core.schedule import due, job_settings, run_logs
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.core.schedule.schedule import Load
 from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.jobs import HeartbeatRow, JobRow, RunRow
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
+from tui_tasks.core.schema.tables.processes import HeartbeatRow
 from tui_tasks.core.snapshots import reader
 
 HOUR: Final = 3_600_000_000  # microseconds

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
@@ -22,6 +20,10 @@ def tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) -
     """Send the agent what the human has changed of its task; `changes` of None: the task was deleted."""
     if tx.actor != vocab.HUMAN or not isinstance(task.metadata, dict) or task.metadata.get("origin") != ORIGIN:
         return
+    # Imported for such tasks alone, which few lists hold.
+    from tui_tasks.core.operations.asks import SendMessage
+    from tui_tasks.core.read.agents import sessions
+
     session = sessions.find(tx.db, task.agent) if task.agent is not None else None
     if session is None or session.state == sessions.GONE:
         return

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.commit.rebalancing import rebalanced
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
 from tui_tasks.core.operations.changes import AtVersion
 from tui_tasks.core.operations.lists import ClearList
@@ -22,11 +21,10 @@ from tui_tasks.core.operations.tasks import (
     SaveState,
     SwapTasks,
 )
-from tui_tasks.core.rank import between
+from tui_tasks.core.rank import MOST_CHARS, between
 from tui_tasks.core.read.tasks import claims, queries, records
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.agents.mirrored_tasks import tell_agent
-from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import held
@@ -123,13 +121,24 @@ def make_task(
     if given:
         task = _replace(task, **given)
     if task.status == "done":
+        from tui_tasks.core.rules.jobs import check_steps  # for what is reported done alone
+
         check_steps.refuse_unproven(tx, task, home, is_new=True)
     tx.first_touch(task.uid)
     tx.emit("task.created", "task", task.uid, new=as_columns(task), task=task)
     if task.status == "done":
         check_steps.begin(tx, task, home)
     _remember(tx, task)
-    return rebalanced(tx, task)
+    return _with_short_rank(tx, task)
+
+
+def _with_short_rank(tx: Transaction, task: Task) -> Task:
+    """Return a task that has been given its place, after giving it and its neighbours new ranks if its own is long."""
+    if len(task.rank) <= MOST_CHARS:
+        return task
+    from tui_tasks.core.commit import rebalancing
+
+    return rebalancing.rebalanced(tx, task)
 
 
 def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
@@ -229,6 +238,8 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
     home = tx.state_cache.list_by_id(changed.list_id)
     is_reported = changed.status == "done" and ("status" in new or "list_id" in new)
     if is_reported and not changed.deleted:
+        from tui_tasks.core.rules.jobs import check_steps
+
         check_steps.refuse_unproven(tx, changed, home)
     if "depends_on" in new:
         statuses = [queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])]
@@ -242,7 +253,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         _end_claim(tx, changed)
     if "status" in new or "result" in new:
         _remember(tx, changed)
-    return changed if changed.deleted or "rank" not in new else rebalanced(tx, changed)
+    return changed if changed.deleted or "rank" not in new else _with_short_rank(tx, changed)
 
 
 def _same(name: str, old: Any, new: Any) -> bool:

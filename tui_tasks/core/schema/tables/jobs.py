@@ -81,21 +81,6 @@ class RunRow(Model):
         table_name = "run"
 
 
-class HeartbeatRow(Model):
-    """The process that holds a run, and when it last reported. Deleted when the run ends: no part of the state."""
-
-    run_uid = TextField(primary_key=True)
-    supervised = Flag()  # 0: a scheduler has claimed the run and is about to start its supervisor
-    boot = TextField()
-    namespace = TextField()
-    pid = IntegerField()
-    born = TextField()
-    at = BigIntegerField()
-
-    class Meta:
-        table_name = "beat"
-
-
 class RunLogRow(Model):
     """A piece of a run's output, by its offset in the whole. Bounded, and overwritten: no part of the state."""
 

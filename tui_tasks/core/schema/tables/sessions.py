@@ -1,4 +1,4 @@
-"""The tables of the sessions of agent programs, and of the processes that are connected."""
+"""The tables of the sessions of agent programs."""
 
 from __future__ import annotations
 
@@ -84,33 +84,3 @@ class TakenInRow(Model):
 
     class Meta:
         table_name = "taken_in"
-
-
-class ConnectionRow(Model):
-    """A process through which an agent speaks on the channel. Like the process itself, no part of the state."""
-
-    agent = TextField()
-    boot = TextField()
-    namespace = TextField()
-    pid = IntegerField()
-    born = TextField()
-    opened_at = BigIntegerField()
-    closed_at = BigIntegerField(null=True)
-    project = TextField(null=True)
-
-    class Meta:
-        table_name = "connection"
-        primary_key = CompositeKey("agent", "boot", "namespace", "pid", "born")
-
-
-class AskerRow(Model):
-    """The process that waits for the answer to a question. It comes and goes with it: no part of the state."""
-
-    ask = TextField(primary_key=True)
-    boot = TextField()
-    namespace = TextField()
-    pid = IntegerField()
-    born = TextField()
-
-    class Meta:
-        table_name = "asker"
