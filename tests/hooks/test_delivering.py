@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.entries import all_entries
 from tests.hooks.processes import Done, claude, hook, is_silent
 from tests.hooks.screens import Screen, asking, screen
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import messages
 from tui_tasks.core.read.agents import sessions
@@ -55,7 +55,7 @@ class At:
         self.human.look()
 
     def kinds(self, *wanted: str) -> list[str]:
-        entries = journal.all_entries(self.human.store.db)
+        entries = all_entries(self.human.store.db)
         return [f"{entry.kind} by {entry.actor}" for entry in entries if entry.kind in wanted]
 
 

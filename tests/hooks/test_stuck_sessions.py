@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tests.hooks.playing import Player
 from tui_tasks.core.read.agents import activity
-from tui_tasks.core.read.agents.stuck import Cause, Thresholds
+from tui_tasks.core.read.agents.stuck import Cause, Thresholds, causes
 from tui_tasks.core.store import Store
 
 LIMITS = Thresholds()
@@ -38,7 +38,7 @@ def runs(player: Player, tool: str, seconds: float, *, call: str = "c", error: s
 
 
 def cause(player: Player) -> Cause | None:
-    return activity.look(player.store.db, player.clock(), LIMITS).get("claude-1")
+    return causes(activity.of_agents(player.store.db, player.clock()), player.clock(), LIMITS).get("claude-1")
 
 
 def test_a_tool_that_runs_ten_times_as_long_as_usual(claude: Player) -> None:

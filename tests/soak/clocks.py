@@ -13,12 +13,13 @@ from collections import Counter
 from pathlib import Path
 
 from tests.core.job_steps import EVERY_MINUTE, Jobs
+from tests.entries import all_entries
 from tests.runner.hosting import runners
 from tests.soak.budget import Budget
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.admin import doctor
-from tui_tasks.core.journal import chain, journal
+from tui_tasks.core.journal import chain
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
@@ -134,11 +135,9 @@ def soak(folder: Path, budget: Budget) -> str:
 
 
 def _check(store: Store, told: Counter[str], minutely: str, someday: object) -> None:
-    names = Counter(
-        entry.new["name"] for entry in journal.all_entries(store.db) if entry.kind == "task.created" and entry.new
-    )
+    names = Counter(entry.new["name"] for entry in all_entries(store.db) if entry.kind == "task.created" and entry.new)
     assert sum(names.values()) == told["turns"] + PROCESSES, "a write was lost or doubled"
-    kinds = Counter(entry.kind for entry in journal.all_entries(store.db))
+    kinds = Counter(entry.kind for entry in all_entries(store.db))
     assert not kinds["claim.lapsed"], "a claim lapsed that was kept up"
     now = clock.now()
     job = job_queries.job(store.db, minutely)

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from tests.entries import all_entries
 from tests.soak.budget import Budget
 from tests.soak.quiet_terminal import ESCAPE, QuietTerminal
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, program, serve
-from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import DAY, MOST_WAIT, SECOND, age
 
@@ -309,7 +309,7 @@ def spend(house: Household, held: Held, seconds: float) -> None:
 def succeeded(database: Path) -> int:
     """How many runs of jobs have succeeded, those among them whose rows were dropped since."""
     with Store(str(database), read_only=True) as store:
-        ended = (entry.new or {} for entry in journal.all_entries(store.db) if entry.kind == "run.finished")
+        ended = (entry.new or {} for entry in all_entries(store.db) if entry.kind == "run.finished")
         return sum(new.get("outcome") == "success" for new in ended)
 
 

@@ -226,14 +226,11 @@ def test_markup_is_never_interpreted() -> None:
         assert content.plain == payload
         assert [(span.start, span.end, span.style) for span in content.spans] == [(0, len(payload), "$state-done")]
         assert contents.block(f"{payload}\n{payload}").plain == f"{payload}\n{payload}"
-        assert contents.cell(payload).plain == payload
-        assert contents.cell(payload).spans == []
 
 
-def test_content_and_cells_are_made_safe() -> None:
+def test_content_is_made_safe() -> None:
     assert contents.plain("\x1b[2J\x07").plain == "␛[2J␇"
     assert contents.block("\x1b\n\x07").plain == "␛\n␇"
-    assert contents.cell("abc\ndef", "bold", 5).plain == "abc …"
 
 
 def test_a_command_without_a_screen_imports_neither_textual_nor_rich() -> None:

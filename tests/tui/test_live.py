@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.entries import all_entries
 from tests.terminals import Terminal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
@@ -86,7 +86,7 @@ def test_keys_requests_and_replies_go_at_once_and_none_is_taken_for_another(star
         assert home is not None
         names = [task.name for task in queries.tasks(store.db, home.id)]
         assert sorted(names) == sorted([f"Agent {number}" for number in range(len(typed))] + ["Buy milk q1234"])
-        assert {entry.actor for entry in journal.all_entries(store.db)} == {"agent", "human"}
+        assert {entry.actor for entry in all_entries(store.db)} == {"agent", "human"}
 
 
 def test_the_human_is_heard_by_the_agent_in_the_same_process(start: Start) -> None:

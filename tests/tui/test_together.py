@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
+from tests.entries import all_entries
 from tests.tui.driving import opened, said, task, until
 from tests.tui.plan import NOW
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.forms.task_form import EditScreen
@@ -157,6 +157,6 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
 
 def done_by_human(app, first):
     """What the human did on the screen, beginning with the task made there."""
-    entries = [entry for entry in journal.all_entries(app.link.db) if entry.actor == "human"]
+    entries = [entry for entry in all_entries(app.link.db) if entry.actor == "human"]
     done = [(entry.kind, entry.task) for entry in entries]
     return done[done.index(("task.created", first)) :]

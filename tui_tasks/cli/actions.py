@@ -37,10 +37,6 @@ def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mappin
         declare_options(added, COMMANDS[name].options, argparse.SUPPRESS)
 
 
-def nothing(command: argparse.ArgumentParser) -> None:
-    """Declare no arguments, for an action without any."""
-
-
 def words(**each: str) -> Callable[[argparse.ArgumentParser], None]:
     """Return a function that declares arguments by name, each with its help; if that begins with `?` it is optional."""
 

@@ -22,7 +22,6 @@ _CANNOT: Final[dict[str, dict[str, str]]] = {
         "edit_input": "opencode takes no edited input: deny it, and say what it should run.",
     },
 }
-ABILITIES: Final = ("permission", "always", "edit_input", "question", "message", "pause", "stop")
 
 
 def why_not(program: str, ability: str) -> str | None:

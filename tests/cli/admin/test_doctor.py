@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SECOND, START
+from tests.entries import all_entries
 from tui_tasks import clock
 from tui_tasks.cli.admin import doctor
 from tui_tasks.core.engine.driver import connect, sqlite3
@@ -233,7 +234,7 @@ def test_a_backup_is_whole_sound_and_private(filled: Store, tmp_path: Path) -> N
     assert copy.stat().st_mode & 0o777 == 0o600
     assert [left.name for left in tmp_path.iterdir() if "copy" in left.name] == ["copy.db"]
     with Store(str(copy)) as opened:
-        assert list(journal.all_entries(opened.db)) == list(journal.all_entries(filled.db))
+        assert list(all_entries(opened.db)) == list(all_entries(filled.db))
         assert found(copy, tmp_path / "none") == []
 
 
@@ -266,10 +267,10 @@ def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path,
         server.stdin.close()
         server.wait(30)
     with Store(str(path)) as whole:
-        entries = list(journal.all_entries(whole.db))
+        entries = list(all_entries(whole.db))
     for copy in copies:
         with Store(str(copy)) as opened:
-            held = list(journal.all_entries(opened.db))
+            held = list(all_entries(opened.db))
         assert held
         assert held == entries[: len(held)]
         assert found(copy, tmp_path / "none", now=clock.now()) == []

@@ -15,6 +15,7 @@ from unittest import mock
 import pytest
 
 from tests.core.engine.databases import NOW, add, begun, contents, foreign, made
+from tests.entries import all_entries
 from tui_tasks.core.engine import database, open_checks
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.open_checks import APPLICATION_ID
@@ -174,7 +175,7 @@ def test_a_reader_that_waits_does_not_hold_the_log_back(path):
         uid = add(writer, "one")
         for text in "abc":
             writer.commit(EditTask(uid, {"description": text * 2_000}), actor="agent", now=NOW)
-        edited = [entry for entry in journal.all_entries(reader.db) if entry.changes]
+        edited = [entry for entry in all_entries(reader.db) if entry.changes]
         assert [journal.event_task(reader.db, entry)["description"][0] for entry in edited[::-1]] == ["c", "b", "a"]
         add(writer, "two")
         busy, _, left = writer.db.sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
+from tests.entries import all_entries
 from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
@@ -76,7 +77,7 @@ def test_replaying_from_where_it_was_compacted_gives_the_same_tables(store: Stor
 
 def test_the_entries_that_stay_follow_from_the_last_that_was_dropped(store: Store, path: Path) -> None:
     _work(store, 0)
-    before = {entry.seq: entry for entry in journal.all_entries(store.db)}
+    before = {entry.seq: entry for entry in all_entries(store.db)}
     _compact(store, 5)
     found = compaction.base(store.db)
     assert found is not None
@@ -260,7 +261,7 @@ def test_a_request_is_kept_whole(store: Store) -> None:
         tx.now += 10 * SECOND
         tx.run(AddTask("two", home.uid))
     _compact(store, 95, 200_000)
-    assert [entry.new["name"] for entry in journal.all_entries(store.db) if entry.entity == "task"] == ["one", "two"]
+    assert [entry.new["name"] for entry in all_entries(store.db) if entry.entity == "task"] == ["one", "two"]
 
 
 def _add_at(store: Store, *instants: int) -> None:
@@ -282,7 +283,7 @@ def test_a_clock_that_was_behind_once_drops_nothing_that_is_new(store: Store) ->
 
 def test_a_clock_that_was_ahead_once_keeps_nothing_that_is_old(store: Store) -> None:
     _add_at(store, *range(10), 999_999, *range(10, 20), *range(100, 105))
-    first_new = next(entry.seq for entry in journal.all_entries(store.db) if entry.at == START + 100 * SECOND)
+    first_new = next(entry.seq for entry in all_entries(store.db) if entry.at == START + 100 * SECOND)
     assert compaction.older_than(store.db, START + 50 * SECOND, START + 200 * SECOND) == first_new - 1
     _compact(store, 50, 200)
     assert journal.oldest(store.db) == first_new
@@ -305,7 +306,7 @@ def test_no_entry_from_after_the_bound_is_ever_dropped(instants: list[int], page
         for at in instants:
             store.commit(AddTask("task", home.uid), actor="agent", now=START + at * SECOND)
         last = compaction.last_old(store.db, START + 100 * SECOND, START + 200 * SECOND)
-        made = {entry.seq: (entry.at - START) // SECOND for entry in journal.all_entries(store.db)}
+        made = {entry.seq: (entry.at - START) // SECOND for entry in all_entries(store.db)}
         assert not any(100 <= at <= 200 for seq, at in made.items() if seq <= last)
         assert last == 0 or made[last] < 100
         following = [seq for seq in made if seq > last and made[seq] < 100]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tests.core.engine.databases import add, put_in_place
+from tests.entries import all_entries
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import compaction, journal
@@ -158,7 +159,7 @@ def test_the_end_of_one_leaves_another_alone_that_has_begun(store: Store, path: 
         _until(second, lambda: _is_copying(other))
         _to_the_end(first)
         _to_the_end(second)
-        assert next(entry.at for entry in journal.all_entries(other.db)) == START + 40 * SECOND
+        assert next(entry.at for entry in all_entries(other.db)) == START + 40 * SECOND
         assert _is_sound(other)
 
 
@@ -183,7 +184,7 @@ def test_it_goes_on_with_a_database_that_must_be_opened_anew(store: Store, path:
     backup.backup(store.db, path.with_name("copy.db"))
     put_in_place(path.with_name("copy.db"), path)
     compact(store, START + 20 * SECOND, NOW)
-    assert next(entry.at for entry in journal.all_entries(store.db)) == START + 20 * SECOND
+    assert next(entry.at for entry in all_entries(store.db)) == START + 20 * SECOND
 
 
 def test_what_is_copied_aside_is_in_no_file_that_a_killed_process_would_leave(store: Store, path: Path) -> None:

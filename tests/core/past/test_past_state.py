@@ -23,6 +23,7 @@ from tests.conftest import SECOND, START, Clock
 from tests.core.engine.databases import add, put_in_place
 from tests.core.job_steps import HOUR, Jobs, tables
 from tests.core.read.test_digest import STEP, History
+from tests.entries import all_entries
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFailed
 from tui_tasks.core.journal import journal
@@ -123,7 +124,7 @@ def test_jobs_and_their_runs_are_as_they_were_also_those_that_were_pruned(store:
             if run.state == "waiting":
                 jobs.ran(run.uid, "success", result="ok")
                 seen.note()
-    assert "job.pruned" in [entry.kind for entry in journal.all_entries(store.db)]
+    assert "job.pruned" in [entry.kind for entry in all_entries(store.db)]
     with PastState(store.db) as past:
         for seq in (*sorted(seen.tables), *sorted(seen.tables, reverse=True)):
             past.move_to(seq)
@@ -176,7 +177,7 @@ def parse(store: Store, text: str, now: int = START + 100 * HOUR) -> moments.Mom
 
 def test_an_instant_and_the_number_of_an_entry_each_mean_a_state(store: Store) -> None:
     fill(store, 3)
-    entries = list(journal.all_entries(store.db))
+    entries = list(all_entries(store.db))
     for entry in entries:
         assert parse(store, str(entry.seq)) == moments.Moment(entry.seq, entry.at, entry.hash)
     last = entries[-1]

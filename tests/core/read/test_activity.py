@@ -11,7 +11,7 @@ from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.agents import activity
-from tui_tasks.core.read.agents.stuck import Thresholds
+from tui_tasks.core.read.agents.stuck import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.runner.stuck_watch import EVERY, StuckWatch
 
@@ -19,7 +19,7 @@ LIMITS = Thresholds()
 
 
 def kinds(store: Store, clock: Clock) -> dict[str, str]:
-    return {name: cause.kind for name, cause in activity.look(store.db, clock(), LIMITS).items()}
+    return {name: cause.kind for name, cause in causes(activity.of_agents(store.db, clock()), clock(), LIMITS).items()}
 
 
 def test_who_has_nothing_to_do_is_never_stuck(talk, store, clock):
@@ -68,7 +68,7 @@ def test_a_question_is_a_wait_for_the_human_since_it_was_asked(talk, store, cloc
     asked = clock()
     talk.session.answer([{"id": 1, "tool": "ask", "arguments": {"question": "Which port?\nOr both?"}}])
     clock.forward(LIMITS.waiting)
-    (cause,) = activity.look(store.db, clock(), LIMITS).values()
+    (cause,) = causes(activity.of_agents(store.db, clock()), clock(), LIMITS).values()
     assert (cause.kind, cause.since, cause.text) == ("human", asked, "waits for you: Which port?")
 
 
@@ -104,7 +104,7 @@ def test_the_same_refusal_again_and_again_is_a_failure(talk, store, clock):
     for _ in range(3):
         talk.refused("control:pause", agent="other")
         clock.forward(5)
-    (cause,) = activity.look(store.db, clock(), LIMITS).values()
+    (cause,) = causes(activity.of_agents(store.db, clock()), clock(), LIMITS).values()
     assert cause.kind == "failure"
     assert "control:pause" in cause.text
 

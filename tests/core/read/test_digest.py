@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.checks import Checks
 from tests.conftest import SECOND, START
+from tests.entries import all_entries
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import RecordRefusal, Undo
 from tui_tasks.core.operations.checks import NamedCheck, RequestChecks, WaiveChecks
@@ -157,7 +157,7 @@ def seqs(lines) -> list[int]:
 
 def compare(store: Store, since: int, now: int) -> None:
     db = store.db
-    entries = [entry for entry in journal.all_entries(db) if entry.at >= since]
+    entries = [entry for entry in all_entries(db) if entry.at >= since]
     found = digest(db, since, now)
     lines = found.lines
     assert found.newest - found.after == len(entries)

@@ -239,19 +239,6 @@ def test_from_inside_a_run_jobs_can_only_be_read(jobs, operation):
         transaction.run(operation(job.uid, run.uid))
 
 
-# Reads
-
-
-def test_upcoming_tells_the_times_of_the_next_day(jobs, clock):
-    hourly = jobs.make("hourly", schedule=EVERY_MINUTE | {"minute": "0"})
-    jobs.make("by hand", "adhoc")
-    jobs.make("far", "planned", plan=("2027-01-01T00:00:00",))
-    ((job, times),) = job_queries.upcoming(jobs.store.db, clock.now, clock.now + 24 * HOUR)
-    assert job == hourly
-    assert len(times) == 24
-    assert times[0] == hourly.next_run
-
-
 # Replay
 
 

@@ -55,7 +55,6 @@ _PART = Statement(
 )
 _ONE = Statement(J.select(*COLUMNS).where(J.seq == slot("seq")))
 _said = itemgetter(*_HASHED)
-_COUNT = Statement(J.select(fn.COUNT(J.seq)))
 
 _read = reader(Entry, J)
 _encode = msgspec.json.Encoder().encode
@@ -244,11 +243,3 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
 _LONG_NOW = Statement(
     TaskRow.select(*(columns(TaskRow)[name] for name in LONG_FIELDS)).where(TaskRow.uid == slot("task"))
 )
-
-
-def all_entries(db: Database, since: int = 0) -> Iterator[Entry]:
-    """Yield every entry after a seq, oldest first, reading a page at a time."""
-    seq = max(since, oldest(db) - 1)
-    while page := [read_entry(row) for row in db.all(_SINCE, since=seq, limit=1_000)]:
-        yield from page
-        seq = page[-1].seq

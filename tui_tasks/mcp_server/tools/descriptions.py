@@ -17,7 +17,6 @@ from tui_tasks.mcp_server.tools.wording import mcp_name, reworded
 NOT_OVER_MCP: Final = frozenset({"control:subscribe", "control:unsubscribe"})
 # What stands beside the arguments on the channel: a client says it in `_meta`, a model among the arguments.
 BESIDE: Final[tuple[str, ...]] = ("agent", "list", "if_version", "idempotency_key", *requests.REASONING_KEYS)
-_BESIDE_ONE_TASK: Final = frozenset({"if_version", "idempotency_key", *requests.REASONING_KEYS})
 # What is lost by a call that was not meant: the human can bring back all of it, but the agent cannot.
 _DESTRUCTIVE: Final = frozenset({"tasklist:delete_task", "tasklist:clear", "todo", "scheduler:delete_task"})
 # A second call of the same kind changes nothing more.

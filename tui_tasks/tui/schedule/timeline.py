@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.read.jobs.job_queries import MAX_UPCOMING
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.core.schedule import due
 from tui_tasks.core.schedule.cron import ScheduleError
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 HOURS: Final = 24
+_MOST_TIMES: Final = HOURS * 60
 _LABEL: Final = 5
 # Up to so many ticks, each is shown with its time of day.
 _TIMED: Final = 3
@@ -106,7 +106,7 @@ class ScheduleStrip(TextLines):
         if key not in self._times:
             self._times = {known: times for known, times in self._times.items() if known[-1] == start}
             try:
-                self._times[key] = due.due_between(job, start - 1, start + HOURS * HOUR - 1, MAX_UPCOMING)
+                self._times[key] = due.due_between(job, start - 1, start + HOURS * HOUR - 1, _MOST_TIMES)
             except ScheduleError:
                 self._times[key] = []
         return [instant for instant in self._times[key] if instant > max(now, job.decided_until)]

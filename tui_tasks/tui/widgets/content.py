@@ -1,4 +1,4 @@
-"""Safe text as Content of Textual or Text of Rich, never parsed as markup."""
+"""Safe text as Content of Textual, never parsed as markup."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 
 if TYPE_CHECKING:
-    from rich.text import Text
     from textual.content import Content
 
 
@@ -23,10 +22,3 @@ def block(text: str, style: str = "", limit_chars: int = TEXT_CHARS) -> Content:
     from textual.content import Content
 
     return Content.styled(safe_text(text, limit_chars), style, strip_control_codes=False)
-
-
-def cell(text: str, style: str = "", limit_cells: int | None = None) -> Text:
-    """Return one safe line as Rich text, for a cell of a DataTable or Tree; `style` is in Rich's words."""
-    from rich.text import Text
-
-    return Text(safe_line(text, limit_cells), style, no_wrap=True, end="")

@@ -13,9 +13,7 @@ from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.state.context import Context
-
-Hint = tuple[str, str, str]
+    from tui_tasks.tui.state.context import Context, Hint
 
 
 class Overlay(Dialog, Actor, CellsScreen[None]):

@@ -14,7 +14,7 @@ from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.agents.sessions import Seen
-from tui_tasks.core.read.agents.stuck import AgentActivity, Cause, Sign, Thresholds, causes
+from tui_tasks.core.read.agents.stuck import AgentActivity, Sign
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.tables.agents import AgentRow, StuckRow
 from tui_tasks.core.schema.tables.columns import columns
@@ -79,11 +79,6 @@ def noted(db: Database) -> dict[str, Stuck]:
 def stuck_now(db: Database) -> list[Stuck]:
     """Return the agents that are recorded as stuck, by name."""
     return sorted((one for one in noted(db).values() if one.cause is not None), key=lambda one: one.uid)
-
-
-def look(db: Database, now: int, thresholds: Thresholds) -> dict[str, Cause]:
-    """Return why each stuck agent is stuck, by agent name."""
-    return causes(of_agents(db, now), now, thresholds)
 
 
 def of_agents(db: Database, now: int) -> list[AgentActivity]:

@@ -11,7 +11,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.schedule import due, job_settings, run_logs
+from tui_tasks.core.schedule import job_settings, run_logs
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.core.schedule.schedule import Load
 from tui_tasks.core.schema.tables.columns import columns
@@ -20,7 +20,6 @@ from tui_tasks.core.schema.tables.processes import HeartbeatRow
 from tui_tasks.core.snapshots import reader
 
 HOUR: Final = 3_600_000_000  # microseconds
-MAX_UPCOMING: Final = 1_440  # one due time a minute for a day
 
 _JOB = tuple(columns(JobRow).values())
 _RUN = tuple(columns(RunRow).values())
@@ -217,17 +216,6 @@ def run_of_agent(db: Database, agent: str) -> str | None:
 def run_log(db: Database, uid: str, since: int = 0) -> RunLog:
     """Return the stored output of a run; with `since`, only the pieces that extend beyond that byte."""
     return run_logs.read(db, uid, since)
-
-
-def upcoming(db: Database, now: int, until: int) -> list[tuple[Job, list[int]]]:
-    """Return the jobs that are due after `now` up to `until`, each with those instants."""
-    found = []
-    for one in jobs(db):
-        if one.next_run is not None and one.next_run <= until:
-            times = due.due_between(one, max(now, one.decided_until), until, MAX_UPCOMING)
-            if times:
-                found.append((one, times))
-    return found
 
 
 def due_jobs(db: Database, now: int, limit: int) -> list[str]:
