@@ -258,7 +258,19 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [each.split()[1] for each in listed]
 
 
-@pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:due"])
+def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shell: Session, capsys) -> None:
+    add(shell, "late due:2031-05-01", "never", "soon due:2031-01-01")
+    add(in_list(shell, "other"), "between due:2031-03-01", "as-soon due:2031-01-01")
+    wanted = task_filter.filter_of("sort:due", shell.clock())
+    capsys.readouterr()
+    reading.ls(shell, [], wanted, ascii_only=False)
+    listed = [line.split()[2:4] for line in capsys.readouterr().out.splitlines()]
+    assert listed == [["3", "soon"], ["2", "as-soon"], ["1", "between"], ["1", "late"]]
+    reading.ls_json(shell, [], wanted)
+    assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [name for _, name in listed]
+
+
+@pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:name"])
 def test_a_filter_that_means_nothing_is_refused(shell: Session, words: str) -> None:
     with pytest.raises(InvalidArgument):
         task_filter.filter_of(words, shell.clock())

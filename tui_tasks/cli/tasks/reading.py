@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final
 
 from tui_tasks.channel.session import Session
@@ -28,13 +28,15 @@ _BATCH: Final = 500
 
 def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists."""
-    for home in lists_in_scope(session):
-        shown = iter(_matching_tasks(session, home, statuses, filter_))
-        while batch := list(islice(shown, _BATCH)):
-            proofs = _proofs(session, home, [task for _, task in batch], ascii_only=ascii_only)
-            for place, task in batch:
-                proof = proofs.get(task.uid, "")
-                print(_line(task, home, place, session.clock(), proof, ascii_only=ascii_only))
+    shown = _matching_tasks(session, statuses, filter_)
+    while batch := list(islice(shown, _BATCH)):
+        proofs: dict[str, str] = {}
+        for _, of_list in groupby(batch, lambda found: found[0].id):
+            found = list(of_list)
+            proofs |= _proofs(session, found[0][0], [task for *_, task in found], ascii_only=ascii_only)
+        for home, place, task in batch:
+            proof = proofs.get(task.uid, "")
+            print(_line(task, home, place, session.clock(), proof, ascii_only=ascii_only))
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
@@ -43,18 +45,26 @@ def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
     print_json(
         [
             full_task(task, home.handle, checks.told_of(db, task, home))
-            for home in lists_in_scope(session)
-            for _, task in _matching_tasks(session, home, statuses, filter_)
+            for home, _, task in _matching_tasks(session, statuses, filter_)
         ]
     )
 
 
 def _matching_tasks(
+    session: Session, statuses: Sequence[str], filter_: ListFilter
+) -> Iterator[tuple[TaskList, int, Task]]:
+    """Return the matching tasks in order, each with its list and its number there."""
+    homes = filter(filter_.has, lists_in_scope(session))
+    found = ((home, *each) for home in homes for each in _of_list(session, home, statuses, filter_))
+    if filter_.sort:
+        return iter(sorted(found, key=lambda each: getattr(each[2], filter_.sort)))
+    return found
+
+
+def _of_list(
     session: Session, home: TaskList, statuses: Sequence[str], filter_: ListFilter
 ) -> Iterator[tuple[int, Task]]:
     """Yield the matching tasks of a list, each with its number."""
-    if not filter_.has(home):
-        return
     uids = pages.wanted(session.store.db, home.id, filter_.only) if filter_.only else None
     for place, task in enumerate(queries.tasks(session.store.db, home.id), 1):
         if (not statuses or task.status in statuses) and (uids is None or task.uid in uids):

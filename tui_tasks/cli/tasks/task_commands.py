@@ -80,7 +80,9 @@ def _declare_add(command: argparse.ArgumentParser) -> None:
     command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="", help="more words about it")
 
 
-_FILTER: Final = "only what the screen's filter would show: words, #tag, !high, @agent, status:open, due:<3d, -#tag"
+_FILTER: Final = (
+    "only what the screen's filter would show: words, #tag, !high, @agent, status:open, due:<3d, -#tag, and by sort:due"
+)
 _CLEARABLE: Final = ("description", "tags", "agent", "after")
 
 
