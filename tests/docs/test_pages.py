@@ -55,6 +55,12 @@ def test_the_readme_links_to_every_page() -> None:
     assert {f"tui_tasks/docs/{page.name}" for page in DOCS.glob("*.md")} <= linked
 
 
+def test_the_configuration_page_tells_of_each_setting_when_a_change_of_it_applies() -> None:
+    text = read("configuration")
+    told = text.partition("What a change of the file applies to:")[2].partition("Settings that everybody")[0]
+    assert {field.name for field in msgspec.structs.fields(Config)} <= set(re.findall(r"`(\w+)`", told))
+
+
 @pytest.mark.parametrize(
     ("page", "kind", "shown"), [("configuration", Config, msgspec.json.encode), ("scheduling", Settings, str)]
 )
