@@ -22,8 +22,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.mcp_server.conversations import Conversations
-from tui_tasks.mcp_server.server import make
+from tui_tasks.mcp_server.async_sessions import AsyncSessions
+from tui_tasks.mcp_server.server import make_server
 from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
 
 
@@ -110,9 +110,9 @@ async def served(path: Path, **identity: Any) -> Any:
         session = Session(
             store, selection.without(TABLE, NOT_OVER_MCP), Identity(agent_only=True, **identity), clock.now
         )
-        conversations = Conversations(store, session.identity)
-        conversation = conversations.begin(session)
+        agent_sessions = AsyncSessions(store, session.identity)
+        agent_session = agent_sessions.add(session)
         async with anyio.create_task_group() as group:
-            group.start_soon(conversations.run)
-            yield Served(store, make(lambda: conversation, conversations.changes, session.table))
+            group.start_soon(agent_sessions.run)
+            yield Served(store, make_server(lambda: agent_session, agent_sessions.changes, session.table))
             group.cancel_scope.cancel()

@@ -281,9 +281,9 @@ def test_who_asks_too_often_is_turned_away_until_there_is_room_again() -> None:
 
 def test_every_address_is_not_listened_at_unless_the_host_is_named() -> None:
     with pytest.raises(DatabaseRefused, match="--allow-host"):
-        over_http.check(over_http.Where("0.0.0.0", 1))
-    over_http.check(over_http.Where("0.0.0.0", 1, ("tasks.example",)))
-    allowed = over_http.Where("0.0.0.0", 1, ("tasks.example",)).security()
+        over_http.check_host(over_http.HttpOptions("0.0.0.0", 1))
+    over_http.check_host(over_http.HttpOptions("0.0.0.0", 1, ("tasks.example",)))
+    allowed = over_http.HttpOptions("0.0.0.0", 1, ("tasks.example",)).security()
     assert "tasks.example" in allowed.allowed_hosts
     assert "https://tasks.example" in allowed.allowed_origins
     assert "127.0.0.1" not in allowed.allowed_hosts

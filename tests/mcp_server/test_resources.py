@@ -67,12 +67,12 @@ def test_a_connection_of_one_list_reads_no_other(path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
 def test_a_subscriber_is_told_of_what_it_named_whoever_changed_it(path: Path) -> None:
-    told: list[str] = []
+    note: list[str] = []
 
     async def script(found: Served) -> None:
         async def on_message(message: Any) -> None:
             if isinstance(message, types.ResourceUpdatedNotification):
-                told.append(str(message.params.uri))
+                note.append(str(message.params.uri))
 
         async with mcp.Client(found.server, mode="legacy", message_handler=on_message) as client:
             task = held(await client.call_tool("tasklist_add_task", {"name": "one"}))
@@ -83,16 +83,16 @@ def test_a_subscriber_is_told_of_what_it_named_whoever_changed_it(path: Path) ->
             await client.call_tool("tasklist_add_task", {"name": "another"})
             with Store(found.store.path) as screen:
                 screen.commit(SendMessage("agent", "look here"), actor="human", now=1)
-            while len(told) < 2:
+            while len(note) < 2:
                 await anyio.sleep(0.001)
-            assert told == [uri, INBOX]
+            assert note == [uri, INBOX]
             await client.session.unsubscribe_resource(uri)
             await client.call_tool("tasklist_set_task_pending", {"uid": task["uid"]})
             with Store(found.store.path) as screen:
                 screen.commit(SendMessage("agent", "again"), actor="human", now=1)
-            while len(told) < 3:
+            while len(note) < 3:
                 await anyio.sleep(0.001)
-            assert set(told[2:]) == {INBOX}
+            assert set(note[2:]) == {INBOX}
 
     in_process(path, script)
 
@@ -129,7 +129,7 @@ def test_a_person_may_pick_a_prompt(path: Path, mode: str) -> None:
 
 
 def test_a_long_list_is_cut_between_tasks_and_read_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "MOST_BYTES", 700)
+    monkeypatch.setattr(sizes, "MAX_BYTES", 700)
 
     async def script(found: Served) -> None:
         async with mcp.Client(found.server, mode="legacy") as client:
@@ -163,11 +163,11 @@ def test_a_long_list_is_cut_between_tasks_and_read_on(path: Path, monkeypatch: p
 
 def test_a_reply_costs_20000_tokens_at_the_most() -> None:
     items = [{"uid": str(n), "name": "n" * 1_000} for n in range(500)]
-    kept, told = sizes.fitted("tasklist:display", {}, items)
+    kept, note = sizes.truncated("tasklist:display", {}, items)
     assert len(json.dumps(kept)) / 4 < 20_500
     assert kept
-    assert told
-    assert sizes.fitted("tasklist:display", {"limit": 500}, items) == (items, "")
+    assert note
+    assert sizes.truncated("tasklist:display", {"limit": 500}, items) == (items, "")
 
 
 def test_hello_over_mcp_does_not_tell_of_the_tools_again_unless_asked(path: Path) -> None:

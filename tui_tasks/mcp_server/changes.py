@@ -1,4 +1,4 @@
-"""Telling clients that a resource has changed: by `resources/subscribe`, and by `subscriptions/listen` since 2026."""
+"""Notifies clients of changed resources: `resources/subscribe`, and `subscriptions/listen` of revisions since 2026."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tui_tasks.dialects.requests.confinement import is_visible
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server import resources
 
-# Entries that are looked at one by one; who is further behind is told that everything may have changed.
+# So many entries are read at a time.
 _PAGE: Final = 1_000
 _SEND_SECONDS: Final = 1
-# Clients that have gone without a word are forgotten when so many others have come.
-_MOST_SUBSCRIBERS: Final = 100
+# The most subscribers of a resource; the oldest are dropped, as clients may disappear without unsubscribing.
+_MAX_SUBSCRIBERS: Final = 100
 
 
 class ResourceSubscriptions:
-    """Who wants to know of which resource, and how far the journal has been read for them.
+    """The subscribers of each resource, and their position in the journal.
 
     Attributes:
         listen: serves `subscriptions/listen`.
@@ -41,13 +41,13 @@ class ResourceSubscriptions:
         self._cursor = journal.newest(store.db)
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether anybody wants to know."""
+    def has_subscribers(self) -> bool:
+        """Whether anybody is subscribed."""
         return bool(self._subscribed) or self._listening > 0
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Let somebody listen while the block runs."""
+        """Count a listener while the block runs."""
         self._begin()
         self._listening += 1
         try:
@@ -56,47 +56,47 @@ class ResourceSubscriptions:
             self._listening -= 1
 
     def subscribe(self, session: ServerSession, uri: str) -> None:
-        """Tell a client of an earlier revision when a resource changes."""
+        """Notify a client of an earlier revision when a resource changes."""
         self._begin()
         self.unsubscribe(session, uri)
-        self._subscribed[uri] = [*self._subscribed.get(uri, ())[-_MOST_SUBSCRIBERS:], session]
+        self._subscribed[uri] = [*self._subscribed.get(uri, ())[-_MAX_SUBSCRIBERS:], session]
 
     def unsubscribe(self, session: ServerSession, uri: str) -> None:
-        """Tell that client of a resource no more."""
-        # A session object is made for each request; what the client said of itself is one for the connection.
+        """End a client's subscription to a resource."""
+        # Each request has a session object of its own; `client_params` is the same for the whole connection.
         others = [one for one in self._subscribed.pop(uri, ()) if one.client_params is not session.client_params]
         if others:
             self._subscribed[uri] = others
 
     def _begin(self) -> None:
-        if not self.is_wanted:
+        if not self.has_subscribers:
             self._cursor = journal.newest(self._store.db)
 
-    async def tell(self) -> None:
-        """Tell of what has changed since the last time.
+    async def notify(self) -> None:
+        """Notify the subscribers of what changed since the last call.
 
         Raises:
             StorageFailed: try again later.
         """
-        while self.is_wanted and (uris := self._next()) is not None:
+        while self.has_subscribers and (uris := self._changed_uris()) is not None:
             for uri in uris:
                 await self._bus.publish(ResourceUpdated(uri=uri))
                 for session in self._subscribed.get(uri, ()):
-                    # Who does not read keeps nobody else waiting.
+                    # A client that does not read must not delay the others.
                     with anyio.move_on_after(_SEND_SECONDS):
                         await session.send_resource_updated(uri)
 
-    def _next(self) -> list[str] | None:
-        """What the next entries have changed; None where there are no more."""
+    def _changed_uris(self) -> list[str] | None:
+        """Return the URIs that the next entries changed; None without new entries."""
         db = self._store.db
         try:
             with db.transaction(write=False), closing(journal.each_since(db, self._cursor, _PAGE)) as found:
                 entries = list(found)
-                told = [entry for entry in entries if is_visible(db, self._identity, entry)]
+                visible = [entry for entry in entries if is_visible(db, self._identity, entry)]
         except CursorExpired:
             self._cursor = journal.newest(db)
             return list(self._subscribed)
         if not entries:
             return None
         self._cursor = entries[-1].seq
-        return resources.touched(told)
+        return resources.changed_uris(visible)

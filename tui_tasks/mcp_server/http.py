@@ -35,27 +35,31 @@ from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server import server
-from tui_tasks.mcp_server.conversations import Conversation, Conversations
+from tui_tasks.mcp_server.async_sessions import AsyncSession, AsyncSessions
 from tui_tasks.settings.remote_access import LOOPBACK, Token, Tokens
 
 _log = logging.getLogger(__name__)
 
 PATH: Final = "/mcp"
-_ANY: Final = ("", "0.0.0.0", "::")
-_MOST_SESSIONS: Final = 1_000
-# Requests of one address: so many at once, and so many a second in the long run.
-_BURST: Final = 200.0
-_PER_SECOND: Final = 50.0
-_MOST_ADDRESSES: Final = 10_000
+_ALL_INTERFACES: Final = ("", "0.0.0.0", "::")
+_MAX_SESSIONS: Final = 1_000
+# The rate limit of one address: a burst, and requests per second.
+_BURST_REQUESTS: Final = 200.0
+_REQUESTS_PER_SECOND: Final = 50.0
+_MAX_ADDRESSES: Final = 10_000
 _STOP_SECONDS: Final = 2
 
 
-class Where(NamedTuple):
-    """Where to listen, and as whom.
+class HttpOptions(NamedTuple):
+    """How the server listens.
 
     Attributes:
-        hosts: names beside `host` by which clients may call it, such as a proxy's.
-        structured: whether results are data.
+        host: the address to listen at.
+        port: the port.
+        hosts: further names by which clients may call it, such as a proxy's.
+        certificate: the TLS certificate; None: plain HTTP.
+        key: the key of the certificate.
+        structured: whether results are structured content.
     """
 
     host: str
@@ -67,11 +71,11 @@ class Where(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether what is said can be read on the way."""
+        """Whether the traffic is readable on its way."""
         return self.host not in LOOPBACK and self.certificate is None
 
     def security(self) -> TransportSecuritySettings:
-        """The Host and Origin headers that are taken: a page in a browser must not reach it by another name."""
+        """Return the allowed Host and Origin headers; others may be DNS rebinding by a page in a browser."""
         names = [*(LOOPBACK if self.host in LOOPBACK else (self.host,)), *self.hosts]
         named = [f"[{name}]" if ":" in name else name for name in names]
         allowed = [each for name in named for each in (name, f"{name}:*")]
@@ -81,27 +85,29 @@ class Where(NamedTuple):
         )
 
 
-def check(where: Where) -> None:
-    """Refuse an address at which nobody could be told from anybody.
+def check_host(options: HttpOptions) -> None:
+    """Refuse to listen at all interfaces without an allowed host name.
 
     Raises:
-        DatabaseRefused: it has no name of its own.
+        DatabaseRefused: no host is named.
     """
-    if where.host in _ANY and not where.hosts:
-        raise DatabaseRefused(f"--host {where.host or '(empty)'} is every address: name the host with --allow-host too")
+    if options.host in _ALL_INTERFACES and not options.hosts:
+        raise DatabaseRefused(
+            f"--host {options.host or '(empty)'} is every address: name the host with --allow-host too"
+        )
 
 
-class Speakers:
-    """Who speaks: a conversation for each agent that has shown a token."""
+class TokenSessions:
+    """The sessions by token: one for each agent that has shown a token."""
 
-    def __init__(self, conversations: Conversations, session_of: Callable[[Token], Session], tokens: Tokens) -> None:
-        self._conversations = conversations
+    def __init__(self, agent_sessions: AsyncSessions, session_of: Callable[[Token], Session], tokens: Tokens) -> None:
+        self._agent_sessions = agent_sessions
         self._session_of = session_of
         self._tokens = tokens
-        self._known: dict[tuple[str, bool], Conversation] = {}
+        self._known: dict[tuple[str, bool], AsyncSession] = {}
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """What a token gives, for the SDK; None where it is none."""
+        """Return the access that a token grants, for the SDK; None for an invalid token."""
         try:
             found = self._tokens.find(token)
         except DatabaseRefused as refused:
@@ -111,29 +117,29 @@ class Speakers:
             return None
         return AccessToken(token=found.hash, client_id=found.agent, scopes=["read"] if found.read_only else ["write"])
 
-    def current(self) -> Conversation:
-        """The conversation of whoever has sent the request that is served."""
+    def current(self) -> AsyncSession:
+        """Return the session of the agent that sent the current request."""
         shown = get_access_token()
         assert shown is not None, "no request is served without a token"
         found = next((token for token in self._tokens.all() if token.hash == shown.token), None)
         assert found is not None, "the token was revoked while its request was read"
         key = found.agent, found.read_only
         if key not in self._known:
-            self._known[key] = self._conversations.begin(self._session_of(found))
+            self._known[key] = self._agent_sessions.add(self._session_of(found))
         return self._known[key]
 
 
 class RateLimit:
-    """Middleware that turns away who asks too often, and what is no strict JSON."""
+    """Middleware that limits the rate of requests and refuses bodies that are no strict JSON."""
 
     def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
         self._clock = clock
-        # What each address has left, and as of when.
+        # The remaining requests of each address, and the time of that number.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
+        """Serve a request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -150,16 +156,16 @@ class RateLimit:
 
     def _may(self, address: str) -> bool:
         now = self._clock()
-        left, since = self._left.pop(address, (_BURST, now))
-        left = min(_BURST, left + (now - since) * _PER_SECOND)
+        left, since = self._left.pop(address, (_BURST_REQUESTS, now))
+        left = min(_BURST_REQUESTS, left + (now - since) * _REQUESTS_PER_SECOND)
         self._left[address] = max(0.0, left - 1), now
-        if len(self._left) > _MOST_ADDRESSES:
+        if len(self._left) > _MAX_ADDRESSES:
             self._left.popitem(last=False)
         return left >= 1
 
 
 async def _body(receive: Receive) -> tuple[bytes, Receive]:
-    """The body of a request as far as it may be long, and what gives it once more."""
+    """Return the body of a request, up to the limit, and a `receive` that yields it again."""
     parts: list[Message] = []
     size = 0
     while size <= MAX_LINE:
@@ -178,7 +184,7 @@ async def _body(receive: Receive) -> tuple[bytes, Receive]:
 
 
 def _refusal(body: bytes) -> Response | None:
-    """What a body gets that is no strict JSON, or too long; None for any other."""
+    """Return the response to a body that is no strict JSON or too long; None for any other."""
     if len(body) > MAX_LINE:
         return _error(413, types.INVALID_REQUEST, f"too_large: a body of over {MAX_LINE:,} bytes")
     try:
@@ -194,22 +200,22 @@ def _error(status: int, code: int, message: str) -> Response:
 
 
 def application(
-    store: Store, identity: Identity, table: Table, session_of: Callable[[Token], Session], where: Where
+    store: Store, identity: Identity, table: Table, session_of: Callable[[Token], Session], options: HttpOptions
 ) -> Starlette:
-    """All that is served; `session_of` makes the session, with those tools, of the agent that a token names."""
-    conversations = Conversations(store, identity)
-    speakers = Speakers(conversations, session_of, Tokens(store.path))
+    """Return the application; `session_of` returns the session for a token's agent, with the tools of `table`."""
+    agent_sessions = AsyncSessions(store, identity)
+    speakers = TokenSessions(agent_sessions, session_of, Tokens(store.path))
     manager = StreamableHTTPSessionManager(
-        app=server.make(speakers.current, conversations.changes, table, structured=where.structured),
-        security_settings=where.security(),
+        app=server.make_server(speakers.current, agent_sessions.changes, table, structured=options.structured),
+        security_settings=options.security(),
         max_request_body_size=MAX_LINE,
-        max_sessions=_MOST_SESSIONS,
+        max_sessions=_MAX_SESSIONS,
     )
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette):  # type: ignore[no-untyped-def]  # Starlette has no word for it
+    async def lifespan(app: Starlette):  # type: ignore[no-untyped-def]  # Starlette has no type for it
         async with anyio.create_task_group() as group, manager.run():
-            group.start_soon(conversations.run)
+            group.start_soon(agent_sessions.run)
             yield
             group.cancel_scope.cancel()
 
@@ -224,18 +230,18 @@ def application(
     )
 
 
-def run(app: Starlette, where: Where, listening: Callable[[str], None]) -> None:
-    """Serve until a signal ends it; `listening` is told the address.
+def run(app: Starlette, options: HttpOptions, listening: Callable[[str], None]) -> None:
+    """Serve until a signal ends it; `listening` is called with the address.
 
     Raises:
-        DatabaseRefused: nobody can listen there.
+        DatabaseRefused: the address or the certificate cannot be used.
     """
     config = uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
-        ssl_certfile=where.certificate,
-        ssl_keyfile=where.key,
+        ssl_certfile=options.certificate,
+        ssl_keyfile=options.key,
         timeout_graceful_shutdown=_STOP_SECONDS,
         server_header=False,
         proxy_headers=False,
@@ -243,16 +249,16 @@ def run(app: Starlette, where: Where, listening: Callable[[str], None]) -> None:
     try:
         config.load()
     except OSError as error:
-        raise DatabaseRefused(f"cannot use the certificate {where.certificate} with its key: {error}") from error
+        raise DatabaseRefused(f"cannot use the certificate {options.certificate} with its key: {error}") from error
     try:
-        family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
-        bound = socket.create_server((where.host, where.port), family=family)
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        bound = socket.create_server((options.host, options.port), family=family)
     except (OSError, OverflowError) as error:
-        raise DatabaseRefused(f"cannot listen at {where.host}:{where.port}: {error}") from error
-    host = f"[{where.host}]" if ":" in where.host else where.host
-    scheme = "http" if where.certificate is None else "https"
+        raise DatabaseRefused(f"cannot listen at {options.host}:{options.port}: {error}") from error
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    scheme = "http" if options.certificate is None else "https"
     listening(f"{scheme}://{host}:{bound.getsockname()[1]}{PATH}")
     for ending in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn ends by them, and raises them again for whoever was to be told before.
+        # uvicorn ends on these signals, and raises them again for the handlers set before.
         signal.signal(ending, lambda *_: None)
     uvicorn.Server(config).run(sockets=[bound])

@@ -39,15 +39,15 @@ _PROMPTS: Final = {
 }
 
 
-def listed() -> list[types.Prompt]:
-    """All of them."""
+def all_prompts() -> list[types.Prompt]:
+    """Return all prompts."""
     return [
         types.Prompt(name=name, title=prompt.title, description=prompt.description) for name, prompt in _PROMPTS.items()
     ]
 
 
 def get(name: str) -> types.GetPromptResult:
-    """One of them, as what the person says.
+    """Return a prompt, as a message of the person.
 
     Raises:
         MCPError: there is none of that name.

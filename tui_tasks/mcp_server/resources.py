@@ -1,4 +1,4 @@
-"""What an agent may look at without a tool: lists, tasks, and what is between it and the human."""
+"""MCP resources, which a client may read without a tool: lists, tasks, and the inbox."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _ROOT: Final = "tui-tasks://"
 INBOX: Final = f"{_ROOT}inbox"
 _LIST, _TASK = f"{_ROOT}list/", f"{_ROOT}task/"
 _JSON: Final = "application/json"
-# A longer list is read with the tools, in pages.
-_MOST: Final = 200
+# A longer list is cut; tools read it in pages.
+_MAX_TASKS: Final = 200
 
 
 def _list_uri(handle: str) -> str:
     return _LIST + quote(handle, safe="")
 
 
-def listed(session: Session) -> list[types.Resource]:
-    """The inbox, and each list that the agent may reach."""
+def all_resources(session: Session) -> list[types.Resource]:
+    """Return the inbox, and each list that the agent may reach."""
     found = [
         types.Resource(
             uri=_list_uri(home.handle),
@@ -46,8 +46,8 @@ def listed(session: Session) -> list[types.Resource]:
     return [types.Resource(uri=INBOX, name="inbox", title="Inbox", mime_type=_JSON, description=about), *found]
 
 
-def templates() -> list[types.ResourceTemplate]:
-    """How a list and a task are named."""
+def all_templates() -> list[types.ResourceTemplate]:
+    """Return the URI templates of lists and tasks."""
     return [
         types.ResourceTemplate(
             uri_template=f"{_LIST}{{name}}", name="list", title="A list of tasks, a plan by its id", mime_type=_JSON
@@ -65,7 +65,7 @@ def _lists(session: Session) -> list[TaskList]:
 
 
 def read(session: Session, uri: str) -> types.ReadResourceResult:
-    """The resource at a URI.
+    """Return the resource at a URI.
 
     Raises:
         MCPError: there is none.
@@ -98,7 +98,7 @@ def _read(session: Session, uri: str) -> dict[str, Any]:
 
 def _list(session: Session, home: TaskList) -> dict[str, Any]:
     with closing(task_summary.of_list(session.store.db, home.id)) as tasks:
-        shown = [{"uid": task.uid, "name": task.name, "status": task.status} for task in islice(tasks, _MOST)]
+        shown = [{"uid": task.uid, "name": task.name, "status": task.status} for task in islice(tasks, _MAX_TASKS)]
     return {"list": home.handle, "name": home.name, "total": home.total, "tasks": shown}
 
 
@@ -114,12 +114,12 @@ def _inbox(session: Session) -> dict[str, Any]:
     }
 
 
-def touched(entries: Iterable[Entry]) -> list[str]:
-    """The URIs of what some entries of the journal have changed, each once."""
-    return list(dict.fromkeys(uri for entry in entries for uri in _touched(entry)))
+def changed_uris(entries: Iterable[Entry]) -> list[str]:
+    """Return the URIs of what journal entries changed, each once."""
+    return list(dict.fromkeys(uri for entry in entries for uri in _changed_uris(entry)))
 
 
-def _touched(entry: Entry) -> list[str]:
+def _changed_uris(entry: Entry) -> list[str]:
     if entry.entity in ("ask", "human_message", "agent"):
         return [INBOX]
     found = [_TASK + entry.task] if entry.task is not None else []

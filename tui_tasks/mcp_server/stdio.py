@@ -1,4 +1,4 @@
-"""MCP on standard input and output. Lines are strict JSON as on the channel, and one that is none gets a reply."""
+"""MCP on standard input and output. Lines are strict JSON as on the channel; other lines get an error reply."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, TooLarge
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.mcp_server import server
-from tui_tasks.mcp_server.conversations import Conversations
+from tui_tasks.mcp_server.async_sessions import AsyncSessions
 
 _log = logging.getLogger(__name__)
 
@@ -29,17 +29,17 @@ _VALUE: Final = re.compile(rb'\s*:\s*(-?\d{1,19}(?![\d.eE])|"(?:[^"\\]|\\.)*")',
 
 
 def run(session: Session, *, structured: bool) -> bool:
-    """Serve until the client goes; return whether every reply could be written. `structured`: results are data."""
-    conversations = Conversations(session.store, session.identity)
-    conversation = conversations.begin(session)
-    served = server.make(lambda: conversation, conversations.changes, session.table, structured=structured)
+    """Serve until the client disconnects; return whether every reply could be written. `structured`: see `Handlers`."""
+    agent_sessions = AsyncSessions(session.store, session.identity)
+    agent_session = agent_sessions.add(session)
+    served = server.make_server(lambda: agent_session, agent_sessions.changes, session.table, structured=structured)
 
     async def serve() -> None:
         lines = StrictLines()
         async with stdio_server(stdin=cast(Any, lines)) as (read, write):
             lines.write = write
             async with anyio.create_task_group() as group:
-                group.start_soon(conversations.run)
+                group.start_soon(agent_sessions.run)
                 await served.run(read, write, served.create_initialization_options())
                 group.cancel_scope.cancel()
 
@@ -58,16 +58,16 @@ def run(session: Session, *, structured: bool) -> bool:
 
 
 class StrictLines:
-    """The lines that are messages, for the SDK, which drops all others without a word.
+    """Yields the lines that are messages to the SDK, which would silently drop others.
 
     Attributes:
-        write: where messages to the client are sent; to be set before the first line is taken.
+        write: the stream of messages to the client; set before the first line is read.
     """
 
     write: Any
 
     def __init__(self) -> None:
-        # What is started from here must not read the client's messages.
+        # Child processes must not read the client's messages.
         own = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -92,7 +92,11 @@ class StrictLines:
         return await to_thread.run_sync(self._input.readline, most)
 
     async def _pass_over(self, line: bytes) -> None:
-        """Read to the end of a line that is too long, without holding it."""
+        """Read to the end of a line that is too long, without buffering it.
+
+        Raises:
+            TooLarge: always, at the end of the line.
+        """
         while line and not line.endswith(b"\n"):
             line = await self._read(MAX_LINE)
         raise TooLarge(f"a line of over {MAX_LINE:,} bytes was dropped")
@@ -104,11 +108,11 @@ class StrictLines:
 
 
 def _message(line: bytes) -> str:
-    """The line as the SDK reads it.
+    """Return a line as the SDK parses it.
 
     Raises:
         ParseError: it is not one JSON text.
-        InvalidRequest: it is none of JSON-RPC's messages.
+        InvalidRequest: it is no JSON-RPC message.
     """
     strict_json.load_line(line.rstrip(b"\r\n"))
     text = line.decode()
@@ -120,7 +124,7 @@ def _message(line: bytes) -> str:
 
 
 def _id_of(line: bytes) -> str | int | None:
-    """The id of a request, which must be answered though it is no JSON; None where it can't be told."""
+    """Return the id of a request, which must be answered even if it is no JSON; None if there is none to find."""
     depth = 0
     for token in _TOKEN.finditer(line):
         if token[0] in b"{[":

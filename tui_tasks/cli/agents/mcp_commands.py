@@ -96,7 +96,7 @@ def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
     if (options.tls_cert is None) is not (options.tls_key is None):
         print("tui-tasks mcp: --tls-cert and --tls-key go together", file=sys.stderr)
         return USAGE
-    where = http.Where(
+    http_options = http.HttpOptions(
         options.host,
         options.port,
         tuple(options.allow_host),
@@ -104,10 +104,10 @@ def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
         options.tls_key,
         structured=options.structured,
     )
-    http.check(where)
+    http.check_host(http_options)
     if not Tokens(store.path).all():
         print("tui-tasks: no agent has a token yet: `tui-tasks token add NAME` makes one", file=sys.stderr)
-    if where.is_open:
+    if http_options.is_open:
         print("tui-tasks: tokens can be read on the way: use --tls-cert, or a proxy that speaks TLS", file=sys.stderr)
 
     def session_for(token: Token) -> Session:
@@ -116,8 +116,8 @@ def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
         of_agent.read_only = options.read_only or token.read_only
         return session_of(of_agent, store, table)
 
-    app = http.application(store, identity_of(options), table, session_for, where)
-    http.run(app, where, lambda url: print(url, flush=True))
+    app = http.application(store, identity_of(options), table, session_for, http_options)
+    http.run(app, http_options, lambda url: print(url, flush=True))
     return 0
 
 

@@ -1,1 +1,1 @@
-"""The tools as MCP has them: what each takes and returns, what that costs, and in which words."""
+"""The tools as MCP has them: descriptions, schemas, results, their size, and what they cost."""

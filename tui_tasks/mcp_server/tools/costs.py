@@ -1,4 +1,4 @@
-"""What the tools cost an agent before its first word: `tools/list` in tokens, counted as bytes / 4."""
+"""What the tools cost an agent before its first message: `tools/list` in tokens, counted as bytes / 4."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP, described
+from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP, mcp_tool
 
-# Each dialect with what goes beyond it: enough for one agent's work.
+# What is counted with each dialect: together enough for one agent's work.
 _BEYOND: Final = "ask,claim"
 _DIALECTS: Final = ("tasklist", "task", "todo", "tasks", "scheduler")
 
 
 def tokens(table: Table) -> dict[str, int]:
-    """The cost of each tool of a table, by its name."""
+    """Return the cost of each tool of a table in tokens, by name."""
     names = {tool.name for tool in table.tools.values() if not tool.human} - NOT_OVER_MCP
     return {
-        name: round(len(described(table.tools[name], names).model_dump_json(by_alias=True, exclude_none=True)) / 4)
+        name: round(len(mcp_tool(table.tools[name], names).model_dump_json(by_alias=True, exclude_none=True)) / 4)
         for name in table.tools
         if name in names
     }
 
 
 def costs() -> Iterator[tuple[str, int, int]]:
-    """What `--tools` may be given, how many tools that are, and what they cost."""
+    """Yield the values of `--tools`, each with its number of tools and their cost in tokens."""
     yield "(all)", *_sum(TABLE)
     for dialect in _DIALECTS:
         words = f"{dialect},{_BEYOND}"
@@ -39,7 +39,7 @@ def _sum(table: Table) -> tuple[int, int]:
 
 
 def text(words: str | None) -> str:
-    """The costs as a table: of the tools that are named one by one, or of each dialect."""
+    """Return the costs as a table: of the named tools one by one, or of each dialect."""
     if words is None:
         rows = [f"| `{chosen}` | {tools} | {cost:,} |" for chosen, tools, cost in costs()]
         return "\n".join(["| `--tools` | tools | tokens |", "| --- | --- | --- |", *rows])

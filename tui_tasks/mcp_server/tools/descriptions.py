@@ -11,15 +11,21 @@ from tui_tasks.channel import requests
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema, without_words
 from tui_tasks.mcp_server.tools.outputs import schema_of
-from tui_tasks.mcp_server.tools.wording import mcp_name, reworded
+from tui_tasks.mcp_server.tools.wording import for_mcp, mcp_name
 
-# MCP tells of changes by resources that are subscribed to.
+# Over MCP, changes are notified by subscriptions to resources.
 NOT_OVER_MCP: Final = frozenset({"control:subscribe", "control:unsubscribe"})
-# What stands beside the arguments on the channel: a client says it in `_meta`, a model among the arguments.
-BESIDE: Final[tuple[str, ...]] = ("agent", "list", "if_version", "idempotency_key", *requests.REASONING_KEYS)
-# What is lost by a call that was not meant: the human can bring back all of it, but the agent cannot.
+# Keys that are beside the arguments on the channel: over MCP in a client's `_meta`, or among a model's arguments.
+ENVELOPE_ARGUMENTS: Final[tuple[str, ...]] = (
+    "agent",
+    "list",
+    "if_version",
+    "idempotency_key",
+    *requests.REASONING_KEYS,
+)
+# Tools whose effect the agent cannot undo; the human can undo all of them.
 _DESTRUCTIVE: Final = frozenset({"tasklist:delete_task", "tasklist:clear", "todo", "scheduler:delete_task"})
-# A second call of the same kind changes nothing more.
+# Tools of which a second equal call changes nothing more.
 _IDEMPOTENT: Final = frozenset(
     {
         *("tasklist:update_task", "control:update_task", "control:heartbeat", "update_task", "link_task_nodes", "todo"),
@@ -28,8 +34,8 @@ _IDEMPOTENT: Final = frozenset(
 )
 
 
-def beside(tool: Tool) -> frozenset[str]:
-    """What a tool takes among its arguments that is not one of them."""
+def envelope_arguments(tool: Tool) -> frozenset[str]:
+    """Return the keys of the envelope that a tool takes among its arguments."""
     if not tool.ever_writes:
         return frozenset()
     return frozenset(
@@ -38,32 +44,32 @@ def beside(tool: Tool) -> frozenset[str]:
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:
-    """What a tool takes over MCP.
+    """Return the input schema of a tool.
 
-    It is open, so that a client sends what stands beside the arguments too; an unknown argument is refused all the
-    same.
+    It allows other properties, so that clients send the keys of the envelope, too; unknown arguments are refused by the
+    tool.
     """
-    reworded_schema: dict[str, Any] = _reworded(schema(tool.arguments))
+    reworded_schema: dict[str, Any] = _for_mcp(schema(tool.arguments))
     return reworded_schema
 
 
-def _reworded(part: Any) -> Any:
+def _for_mcp(part: Any) -> Any:
     if isinstance(part, dict):
         return {
-            key: reworded(value) if key == "description" and isinstance(value, str) else _reworded(value)
+            key: for_mcp(value) if key == "description" and isinstance(value, str) else _for_mcp(value)
             for key, value in part.items()
-            # Within as without: an unknown key is refused all the same.
+            # Nested objects likewise: the tool refuses unknown keys.
             if key != "additionalProperties"
         }
     return part
 
 
-def described(tool: Tool, among: Container[str] = (), *, structured: bool = False) -> types.Tool:
-    """A tool as `tools/list` has it, among others of those names: what one of them tells in full is not told again.
+def mcp_tool(tool: Tool, among: Container[str] = (), *, structured: bool = False) -> types.Tool:
+    """Return a tool as in `tools/list`. What the description of another listed tool (`among`) says is not repeated.
 
-    Where results are `structured`, it says what they look like.
+    `structured`: with the schema of its result.
     """
-    told, taken = reworded(tool.description), input_schema(tool)
+    told, taken = for_mcp(tool.description), input_schema(tool)
     if tool.same_as is not None and tool.same_as[0] in among:
         first = " ".join(told.split()).partition(". ")[0].rstrip(".")
         told, taken = "{}, as `{}` {} does.".format(first, *tool.same_as), without_words(taken)
@@ -82,7 +88,7 @@ def _title(name: str) -> str:
 
 
 def _annotations(tool: Tool) -> types.ToolAnnotations:
-    """Hints where they differ from what MCP takes for granted: that a tool writes, destroys, and is not idempotent."""
+    """Return the hints that differ from MCP's defaults: that a tool writes, destroys, and is not idempotent."""
     if not tool.ever_writes:
         return types.ToolAnnotations(read_only_hint=True)
     is_idempotent = tool.name in _IDEMPOTENT or tool.name.startswith("tasklist:set_task_")

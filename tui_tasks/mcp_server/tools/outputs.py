@@ -1,6 +1,6 @@
-"""What tools return, for clients that take results as data (`mcp --structured`): the output schemas of MCP.
+"""The output schemas of tools, for clients that take structured content (`mcp --structured`).
 
-MCP has it that such a result is an object, so what is a list, or may be null, stands under `result`.
+In MCP structured content is an object, so a list, or a result that may be null, is its member `result`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ _ANYTHING: Final[_Shape] = {}
 
 
 def _object(required: str, **others: _Shape) -> _Shape:
-    """An object that has some keys always, `required`, and others sometimes; those of both may be told apart."""
+    """Return the schema of an object with some members `required`; others are optional. The schema of a member may be
+    given.
+    """
     names = required.split()
     made: _Shape = {"type": "object", "properties": {name: others.get(name, _ANYTHING) for name in [*names, *others]}}
     return {**made, "required": names} if names else made
@@ -94,7 +96,7 @@ _OUTPUTS: Final[dict[str, _Shape]] = {
 
 
 def schema_of(tool: Tool) -> dict[str, Any]:
-    """The output schema of a tool."""
+    """Return the output schema of a tool."""
     shape = _OUTPUTS.get(tool.name, {"type": "object"})
     if shape.get("type") == "object":
         return shape
@@ -102,6 +104,6 @@ def schema_of(tool: Tool) -> dict[str, Any]:
 
 
 def data_of(tool: Tool, result: Any) -> dict[str, Any]:
-    """A result as that schema has it."""
+    """Return a result in the form of that schema."""
     is_plain = _OUTPUTS.get(tool.name, {"type": "object"}).get("type") == "object"
     return result if is_plain and isinstance(result, dict) else {"result": result}

@@ -1,8 +1,8 @@
-"""Replies of a session as results of MCP's tool calls.
+"""Replies of a session as results of MCP tool calls.
 
-The programs that call tools show their model either the text of a result or its structured content, hardly ever both.
-So the content stands in one of them alone: as text, which every client shows, or for clients that take data
-(`mcp --structured`) as structured content, whose shape the tool's output schema tells.
+Clients show their model either the text of a result or its structured content, hardly ever both. So the content is in
+one of them only: as text, which every client shows, or as structured content (`mcp --structured`), described by the
+tool's output schema.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import msgspec
 
 from tui_tasks.dialects.base import Tool
 from tui_tasks.mcp_server.tools.outputs import data_of
-from tui_tasks.mcp_server.tools.wording import reworded_error
+from tui_tasks.mcp_server.tools.wording import error_for_mcp
 
 
 def result_of(reply: dict[str, Any]) -> types.CallToolResult:
-    """A reply in MCP's shape, with what it says beside its result, and what the human wrote to the agent."""
+    """Return a reply as a result, with its note and the human's messages to the agent."""
     result = _content_of(reply)
     if note := reply.get("note"):
         result.content = [*result.content, text_of(note)]
@@ -34,14 +34,14 @@ def result_of(reply: dict[str, Any]) -> types.CallToolResult:
 
 
 def as_data(tool: Tool, result: types.CallToolResult) -> types.CallToolResult:
-    """A result with its content as data and not as text, but for what the human wrote."""
+    """Return a result with its content as structured content; the human's messages stay text."""
     if result.is_error:
         return result
     messages = (result.meta or {}).get("tui-tasks/messages", [])
     said, told, rest = result.content[: len(messages)], result.content[len(messages)], result.content[len(messages) :]
     if result.structured_content is None:
         assert isinstance(told, types.TextContent)
-        # Seed 001's deprecated tool may have nothing but a text.
+        # Seed 001's deprecated tool may have a text only.
         data = {"text": told.text} if tool.name == "agent" else data_of(tool, msgspec.json.decode(told.text))
         result.structured_content = {**data, "messages": messages} if messages else data
     result.content = [*said, *rest[1:]]
@@ -53,7 +53,7 @@ def _content_of(reply: dict[str, Any]) -> types.CallToolResult:
         return refusal_of(reply["error"])
     held = reply["result"]
     if isinstance(held, dict) and isinstance(held.get("content"), list):
-        # Seed 001's results have MCP's shape already: a text for reading, and what it tells of as an object.
+        # Results of seed 001 are already in MCP's form: a text and an object.
         return types.CallToolResult(
             content=[text_of(part["text"]) for part in held["content"]],
             structured_content=held.get("structuredContent"),
@@ -62,12 +62,12 @@ def _content_of(reply: dict[str, Any]) -> types.CallToolResult:
 
 
 def refusal_of(error: dict[str, Any]) -> types.CallToolResult:
-    """An error in MCP's shape: a sentence for models, and for programs all that is known of it."""
-    error = reworded_error(error)
+    """Return an error as a result: a sentence for models, and all details for programs."""
+    error = error_for_mcp(error)
     told = text_of(f"{error['code']}: {error['message']}")
     return types.CallToolResult(content=[told], structured_content={"error": error}, is_error=True)
 
 
 def text_of(text: str) -> types.TextContent:
-    """A block of text."""
+    """Return a text block."""
     return types.TextContent(type="text", text=text)

@@ -1,4 +1,4 @@
-"""Replies that an agent can afford: what is longer than it asked for is cut between items, and says so."""
+"""Limits the size of results: lists that an agent did not limit itself are cut between items, with a note."""
 
 from __future__ import annotations
 
@@ -7,34 +7,36 @@ from typing import Any, Final
 import msgspec
 
 # 20,000 tokens of four bytes.
-MOST_BYTES: Final = 80_000
+MAX_BYTES: Final = 80_000
 _encode = msgspec.json.Encoder().encode
 
 
-def fitted(tool: str, arguments: dict[str, Any], result: Any) -> tuple[Any, str]:
-    """A result that is not too long, and what to tell of the cut; a `limit` that was asked for is kept to."""
-    if arguments.get("limit") is not None or len(_encode(result)) <= MOST_BYTES:
+def truncated(tool: str, arguments: dict[str, Any], result: Any) -> tuple[Any, str]:
+    """Return a result within the size limit, and a note about the cut, or "". A result with a given `limit` is not
+    cut.
+    """
+    if arguments.get("limit") is not None or len(_encode(result)) <= MAX_BYTES:
         return result, ""
     items, key = _longest(result)
     if not items:
         return result, ""
-    # History without `since` is the newest entries: the oldest of them are cut.
+    # History without `since` has the newest entries: cut the oldest.
     from_end = tool == "control:history" and arguments.get("since") is None
     kept = _prefix(items[::-1] if from_end else items)
     if from_end:
         kept.reverse()
-    told = f"Cut: {len(kept):,} of {len(items):,} are shown, for their length."
+    note = f"Cut: {len(kept):,} of {len(items):,} are shown, for their length."
     if key is None:
-        return kept, f"{told} {_how(kept)}"
+        return kept, f"{note} {_hint(kept)}"
     cut = {**result, key: kept}
     if tool == "control:history" and not from_end:
         cut["next"] = kept[-1]["seq"] if kept else result["next"]
-        return cut, told
-    return cut, f"{told} {_how(kept)}"
+        return cut, note
+    return cut, f"{note} {_hint(kept)}"
 
 
 def _longest(result: Any) -> tuple[list[Any], str | None]:
-    """The list that makes a result long, and under which key it stands."""
+    """Return the longest list of a result, and its key; None if the result itself is the list."""
     if isinstance(result, list):
         return result, None
     if not isinstance(result, dict):
@@ -45,16 +47,16 @@ def _longest(result: Any) -> tuple[list[Any], str | None]:
 
 
 def _prefix(items: list[Any]) -> list[Any]:
-    """As many items as fit."""
+    """Return as many of the first items as fit."""
     size = 0
     for at, item in enumerate(items):
         size += len(_encode(item)) + 1
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             return items[:at]
     return items
 
 
-def _how(kept: list[Any]) -> str:
+def _hint(kept: list[Any]) -> str:
     last = kept[-1] if kept and isinstance(kept[-1], dict) else {}
     uid = next((last[key] for key in ("uid", "id", "task_id") if key in last), None)
     if uid is None:

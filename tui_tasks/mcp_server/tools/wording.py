@@ -1,4 +1,4 @@
-"""What an agent reads over MCP, in the words of MCP: names of tools have `_` for `:`."""
+"""Texts for agents, adapted to MCP: names of tools have `_` for `:`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tui_tasks.dialects.table import TABLE
 
-# What a client puts before its model, each line with the tool that it speaks of. Under 150 words.
+# The lines of the instructions, each with the tool that it is about. Under 150 words in all.
 _INSTRUCTIONS: Final = (
     ("", "Live task lists that you share with a human, who sees every change at once, and with other agents."),
     (
@@ -32,16 +32,16 @@ _INSTRUCTIONS: Final = (
 
 
 def instructions(tools: Container[str]) -> str:
-    """What an agent that has those tools is to know before its first call."""
+    """Return the instructions for an agent with those tools."""
     return "\n".join(line for tool, line in _INSTRUCTIONS if not tool or tool in tools)
 
 
-# What goes without saying over MCP, where a call has its arguments in one place.
+# Text about the envelope, which MCP does not have.
 _ENVELOPE: Final = re.compile(r'[;:] (?:it goes|arguments go) under "arguments"(?:, beside "action"|, as \{[^}]*\})?')
 
 
 def mcp_name(tool: str) -> str:
-    """A tool's name on MCP, which allows no colon."""
+    """Return a tool's name on MCP, which allows no colon."""
     return tool.replace(":", "_")
 
 
@@ -50,14 +50,14 @@ def _names() -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(name for name in TABLE.tools if ":" in name) + r")\b")
 
 
-def reworded(text: str) -> str:
-    """A text of the program as it is true over MCP."""
+def for_mcp(text: str) -> str:
+    """Return a text of the program adapted to MCP."""
     return _ENVELOPE.sub("", _names().sub(lambda found: mcp_name(found[0]), text))
 
 
-def reworded_error(error: dict[str, Any]) -> dict[str, Any]:
-    """An error of the channel as it is true over MCP."""
+def error_for_mcp(error: dict[str, Any]) -> dict[str, Any]:
+    """Return an error of the channel adapted to MCP."""
     data = dict(error["data"])
     if "did_you_mean" in data:
         data["did_you_mean"] = [mcp_name(name) for name in data["did_you_mean"]]
-    return {**error, "message": reworded(error["message"]), "data": data}
+    return {**error, "message": for_mcp(error["message"]), "data": data}

@@ -1,4 +1,4 @@
-"""What agents ask over MCP, answered from sessions; all on the one thread that the store belongs to."""
+"""Sessions for asyncio: the requests of agents over MCP, all on the thread to which the store belongs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tui_tasks.mcp_server.changes import ResourceSubscriptions
 
 _log = logging.getLogger(__name__)
 
-# Seconds until a database that could not be read is asked again.
+# Seconds until a failed read is retried.
 _RETRY: Final = 0.5
 
 
-class Conversation:
-    """The requests of one agent."""
+class AsyncSession:
+    """The session of one agent, for asyncio."""
 
     def __init__(self, session: Session, wake: Callable[[], None]) -> None:
-        """`wake` is called after each request: it may have ended a wait, or wait less long than others."""
+        """`wake` is called after each request, as it may have ended a wait or begun one with an earlier deadline."""
         self.session = session
         self.wake = wake
         self._messages: list[dict[str, Any]] = []
@@ -37,12 +37,12 @@ class Conversation:
         self._waiting: dict[int, anyio.Event] = {}
 
     async def ask(self, request: dict[str, Any], *, is_shown: bool = True) -> dict[str, Any]:
-        """Serve a request, without its id, and return the reply; a wait whose caller is cancelled is given up.
+        """Serve a request, given without an id; return the reply. If the caller is cancelled, its wait is abandoned.
 
-        Where the agent is not shown the reply, what the human wrote goes with the next one.
+        `is_shown`: whether the agent sees the reply; otherwise the human's messages go with the next one.
         """
         number = next(self._ids)
-        self._keep(self.session.answer([{**request, "id": number}]))
+        self._deliver(self.session.answer([{**request, "id": number}]))
         self.wake()
         try:
             if number not in self._replies:
@@ -60,10 +60,10 @@ class Conversation:
         return reply
 
     def settle(self) -> None:
-        """Answer the requests whose wait is over."""
-        self._keep(self.session.settle())
+        """Resolve the requests whose wait is over."""
+        self._deliver(self.session.settle())
 
-    def _keep(self, replies: list[bytes]) -> None:
+    def _deliver(self, replies: list[bytes]) -> None:
         for line in replies:
             reply = msgspec.json.decode(line)
             self._replies[reply["id"]] = reply
@@ -71,39 +71,39 @@ class Conversation:
                 self._waiting[reply["id"]].set()
 
 
-class Conversations:
-    """All that goes on in a process, and what wakes those that wait.
+class AsyncSessions:
+    """The sessions of a process, and the loop that ends their waits.
 
     Attributes:
-        changes: who is told of changes, and of which.
+        changes: the subscriptions to resources.
     """
 
     def __init__(self, store: Store, identity: Identity) -> None:
         self.changes = ResourceSubscriptions(store, identity)
         self._watch = Watch(store.db)
-        self._all: list[Conversation] = []
+        self._all: list[AsyncSession] = []
         self._pause: anyio.CancelScope | None = None
-        # It may be called while nobody sleeps.
+        # `wake` may be called while the loop does not sleep.
         self._is_woken = False
 
-    def begin(self, session: Session) -> Conversation:
-        """Take in a session."""
-        made = Conversation(session, self.wake)
+    def add(self, session: Session) -> AsyncSession:
+        """Return the async session of a session."""
+        made = AsyncSession(session, self.wake)
         self._all.append(made)
         return made
 
     def wake(self) -> None:
-        """Look anew at what is waited for, and for how long."""
-        if self._has_anybody():
+        """Make the loop check the waits and deadlines again."""
+        if self._is_needed():
             self._is_woken = True
             if self._pause is not None:
                 self._pause.cancel()
 
-    def _has_anybody(self) -> bool:
-        return self.changes.is_wanted or any(one.session.waits for one in self._all)
+    def _is_needed(self) -> bool:
+        return self.changes.has_subscribers or any(one.session.waits for one in self._all)
 
     async def run(self) -> None:
-        """Answer requests that wait, each as soon as what it waits for has happened; runs until it is cancelled."""
+        """Resolve waiting requests, each as soon as its wait is over, until cancelled."""
         try:
             while True:
                 try:
@@ -113,7 +113,7 @@ class Conversations:
                     for one in self._all:
                         if one.session.waits:
                             one.settle()
-                    await self.changes.tell()
+                    await self.changes.notify()
                 except StorageFailed as failure:
                     _log.warning("%s", failure.message)
                     await anyio.sleep(_RETRY)
@@ -121,12 +121,12 @@ class Conversations:
             self._watch.close()
 
     async def _sleep(self) -> None:
-        """Sleep until another process has committed or something is due, while anybody waits."""
+        """Sleep until another process has committed or something is due; without waits, until `wake`."""
         await anyio.sleep(0)
         if self._is_woken:
             return
         sessions = [one.session for one in self._all if one.session.waits]
-        if not sessions and not self.changes.is_wanted:
+        if not sessions and not self.changes.has_subscribers:
             await anyio.sleep_forever()
         while not self._watch.changed(time.monotonic()):
             left = min((_seconds_left(session) for session in sessions), default=float("inf"))
