@@ -1,1 +1,1 @@
-"""The control channel: lines in, replies and events out, in one session over the state (docs: protocol)."""
+"""The control channel: requests in, replies and events out, in a session over the state (docs: protocol)."""

@@ -1,4 +1,4 @@
-"""Executes requests in the transaction or the read that their session has open, and makes their replies."""
+"""Executes requests in the open transaction or read of their session, and makes their replies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RequestExecutor:
     """Executes the requests of one channel.
 
     Attributes:
-        speakers: the agents that have spoken.
+        speakers: the names of the agents that made requests.
     """
 
     def __init__(self, channel: Channel, subscription: Subscription, presence: Presence | None) -> None:
@@ -128,7 +128,7 @@ class RequestExecutor:
             transaction.speak(agent, request.why, inside_run=self._identity.inside_run)
         stored = idempotency.find(reading.db, pending) if request.idempotency_key is not None else None
         arguments: Any = pending.arguments
-        # On a repeated request, task numbers may name other tasks by now, and the stored reply is used instead.
+        # In a repeated request, a task number may name another task by now; it gets the stored reply.
         if stored is None:
             arguments = with_full_uids(call, tool, arguments)
         if self._identity.list_only:
@@ -142,7 +142,7 @@ class RequestExecutor:
             _check_version(request.if_version, tool, arguments, transaction)
         result = tool.handler(call, arguments)
         pending.note = call.note
-        # Replies of requests that only read are not stored: they may be long, and repeating them is harmless.
+        # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
             idempotency.keep(reading.db, pending, result, reading.seq, call.elapsed_time)
         return result, reading.seq
@@ -161,7 +161,7 @@ class RequestExecutor:
                 transaction.speak(pending.agent, why)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
         elif isinstance(refusal, NotProven) and refusal.uid is not None:
-            # The task is missing if the refused batch had created it.
+            # The task does not exist if the refused batch created it.
             with contextlib.suppress(NotFound), transaction.change():
                 transaction.speak(pending.agent, why)
                 transaction.run(RequestChecks(refusal.uid, unproven_alone=True))

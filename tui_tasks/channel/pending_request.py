@@ -1,4 +1,4 @@
-"""A request that a session serves, and how it is made of the JSON value of a line."""
+"""A request that a session serves, and how it is parsed from the JSON value of a line."""
 
 from __future__ import annotations
 
@@ -23,18 +23,26 @@ DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel goes on"
 
 
 class PendingRequest(msgspec.Struct):
-    """A request with what is known before it runs; if `refusal` is set, it is refused instead."""
+    """A parsed request. If `refusal` is set, it is refused instead of run.
+
+    Attributes:
+        id: its id, to echo.
+        agent: the agent that it names if the channel allows that, else the channel's.
+        request: the envelope; None if it is invalid.
+        tool: the tool; None if there is no such tool.
+        arguments: the checked arguments.
+        refusal: why it is refused.
+        writes: whether it needs a write transaction, as also the refusals of `JOURNALED_REFUSALS` do.
+        note: a text that the reply has beside the result (`Call.note`).
+    """
 
     id: str | int | None
-    # Who speaks: the agent that it names where the channel lets it, else the channel's.
     agent: str
     request: Request | None = None
     tool: Tool | None = None
     arguments: Arguments | None = None
     refusal: Refusal | None = None
-    # Whether it needs a write transaction; the refusals of `JOURNALED_REFUSALS` do too.
     writes: bool = False
-    # Text that the reply carries beside the result (`Call.note`).
     note: str | None = None
 
 
@@ -43,14 +51,14 @@ Line = tuple[list[PendingRequest], bool]
 
 
 class RequestReader:
-    """Reads the lines of a channel: which tool each request calls, with which arguments, and whether it may."""
+    """Parses the lines of a channel: the tool and arguments of each request, and whether it is allowed."""
 
     def __init__(self, table: Table, identity: Identity) -> None:
         self._table = table
         self._identity = identity
 
     def line(self, value: Any) -> Line:
-        """Return the requests of a line's JSON value; a `Refusal` stands for a line that is no JSON."""
+        """Return the requests of a line's JSON value. The value may be a `Refusal`, for a line that is no JSON."""
         if not isinstance(value, list):
             return [self._request(value)], False
         if not 1 <= len(value) <= requests.MAX_BATCH:
@@ -103,7 +111,7 @@ class RequestReader:
         return pending
 
     def _refuse_others(self, request: Request) -> None:
-        """Refuse a request for another agent or list where the channel is restricted to its own.
+        """Refuse a request for another agent or list if the channel is limited to its own.
 
         Raises:
             Forbidden: the request names another agent or list.

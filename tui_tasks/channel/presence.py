@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Presence:
-    """The agents' names used in one session, stored beside the journal."""
+    """Records the agents of one session, beside the journal."""
 
     def __init__(self, store: Store, *, stays: bool, project: str | None = None) -> None:
-        """`project`: that of the channel.
+        """`project` is that of the channel.
 
-        `stays`: whether more than one request comes this way; otherwise only a waiting question counts.
+        `stays`: whether the session is for several requests; otherwise only a waiting question is recorded.
         """
         self._store = store
         self._stays = stays
@@ -40,7 +40,7 @@ class Presence:
         return Process(*processes.identity())
 
     def record_speakers(self, agents: set[str], now: int) -> None:
-        """Record the agents that have spoken; if the storage fails, the next call records them."""
+        """Record the agents that made requests. If the storage fails, the next call records them."""
         new = agents - self._names - vocab.RESERVED_AGENTS
         if not new or not self._stays:
             return
@@ -52,16 +52,16 @@ class Presence:
             self._names |= new
 
     def record_asker(self, ask: str) -> None:
-        """Record that this process waits for the answer of an ask, within the transaction that opened it."""
+        """Record that this process waits for the answer to a question, within the transaction that opened it."""
         from tui_tasks.core import connections
 
         connections.put_asker(self._store.db, ask, self.process)
 
     def forget_asker(self, ask: str) -> None:
-        """Record that this process waits no longer for the answer of an ask.
+        """Record that this process no longer waits for the answer to a question.
 
         Raises:
-            StorageFailed: it is recorded another time.
+            StorageFailed: the database cannot be written; call again.
         """
         from tui_tasks.core import connections
 

@@ -1,4 +1,4 @@
-"""Replies: their members, and the lines that are sent, of which those with long values are not held in memory."""
+"""Replies: their members, and the lines that are sent. Lines with long values are not kept in memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.json_shapes.long_values import LongValue
 
-# What stands for a long value while the rest is encoded: no text of anybody's holds it.
+# A random placeholder for a long value while the rest is encoded; it occurs in no text.
 _PLACE: Final = msgspec.json.encode(uuid4().hex)
 _PART: Final = 64 * 1024
 _UID_LENGTH: Final = 36
-# Appended to a `not_found`: how the caller finds the right name.
+# Appended to `not_found`: how the caller finds the right name.
 _NAME_HINTS: Final = {
     "task": ": a task is named by its uid, by the first 6 or more characters of it, or by #N, its number in the list",
     "plan": ": a plan is named by its plan_id, which list_plans tells",
@@ -59,23 +59,23 @@ def newest_seq(db: Database) -> int:
 
 
 class LongLine:
-    """A line with long values in it."""
+    """A line that contains long values."""
 
     def __init__(self, around: list[bytes], values: list[LongValue]) -> None:
-        """`around` is what stands before, between and behind the values."""
+        """`around` has the bytes before, between and after the values."""
         self._around = around
         self._values = values
         self.size = sum(map(len, around)) + sum(value.size for value in values)
 
     def parts(self) -> Iterator[bytes]:
-        """The line, a little at a time."""
+        """Yield the line in parts."""
         yield self._around[0]
         for value, behind in zip(self._values, self._around[1:], strict=True):
             yield from value.parts(_PART)
             yield behind
 
     def whole(self) -> bytes:
-        """The line, for whoever needs all of it at once."""
+        """Return the whole line."""
         return b"".join(self.parts())
 
 
@@ -83,14 +83,14 @@ ReplyLine = bytes | LongLine
 
 
 class ReplyEncoder:
-    """Makes lines of replies. Used by one thread."""
+    """Encodes replies as lines. Used by one thread."""
 
     def __init__(self) -> None:
         self._values: list[LongValue] = []
         self._encode = msgspec.json.Encoder(enc_hook=self._keep_place).encode
 
     def line(self, reply: Any) -> ReplyLine:
-        """A reply, or the replies of a batch, as a line without its end."""
+        """Return a reply, or the replies of a batch, as a line without its newline."""
         self._values = []
         encoded = self._encode(reply)
         return LongLine(encoded.split(_PLACE), self._values) if self._values else encoded
@@ -103,5 +103,5 @@ class ReplyEncoder:
 
 
 def whole(line: ReplyLine) -> bytes:
-    """A line in one piece."""
+    """Return a line as bytes."""
     return line if isinstance(line, bytes) else line.whole()

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 TOOL_KEYS: Final = ("tool_name", "tool", "name")
 ARGUMENT_KEYS: Final = ("tool_args", "arguments", "args")
 REASONING_KEYS: Final = ("topic", "observations", "thoughts", "reflection")
-# Wrong keys that models write for ARGUMENT_KEYS; ignoring them would run the tool without arguments.
+# Wrong keys that models write for ARGUMENT_KEYS. Ignoring them would run the tool without arguments.
 _MISNAMED_ARGUMENTS: Final = frozenset({"input", "inputs", "params", "parameters", "kwargs", "tool_input"})
-# The types of ids that are echoed as they are; a bool is none.
+# The types of ids; a bool is not valid.
 _IDS: Final = frozenset({str, int, type(None)})
 # Keys that most requests do not have.
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
@@ -30,7 +30,18 @@ _EXAMPLE: Final = '{"tool": "tasklist:add_task", "arguments": {"name": "..."}}'
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
-    """One request, with everything checked that does not depend on the tool."""
+    """A request, with everything checked that does not depend on the tool.
+
+    Attributes:
+        id: the id to echo; None: none was given.
+        tool: the name of the tool, as given.
+        arguments: the arguments, unchecked.
+        agent: the agent that makes the request; None: the channel's.
+        list: the list to work on; None: the channel's or dialect's.
+        if_version: the version that the task must have.
+        idempotency_key: the key under which the reply is stored.
+        why: the reasoning, for the journal.
+    """
 
     id: str | int | None
     tool: str
@@ -83,7 +94,7 @@ def read(value: Any) -> Request:
     if arguments is None:
         arguments = {}
     if isinstance(arguments, str):
-        # Models may write the arguments of a function call as a JSON string.
+        # Models may write the arguments as a JSON string.
         with contextlib.suppress(ParseError):
             arguments = strict_json.loads(arguments)
     if not isinstance(arguments, dict):

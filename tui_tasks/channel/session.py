@@ -1,7 +1,7 @@
-"""One session with an agent: takes requests, and returns replies and events. Uses neither pipes nor screens.
+"""A session with an agent: executes requests, and returns replies and events. It uses neither pipes nor screens.
 
 Requests that arrive together are committed in one transaction. Each is a change of its own, so that a refused one does
-not affect the others, and the replies are returned after the commit (docs: protocol, section 3).
+not affect the others, and replies are returned after the commit (docs: protocol, section 3).
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ class Session:
     """Serves the requests of one channel, in the thread that opened the store.
 
     Attributes:
+        store: the store.
+        table: the served tools.
+        identity: the default agent and list, and the limits.
+        clock: returns the time of day, in microseconds since the epoch.
+        subscription: the subscription to events.
+        waits: the requests whose replies wait.
         checks: brings the state of checks up to date before requests are served; None if another process does.
     """
 
@@ -74,14 +80,14 @@ class Session:
     # Requests
 
     def answer(self, values: list[Any]) -> list[bytes]:
-        """Serve the JSON values of lines that arrived together; a `Refusal` stands for a line that is no JSON.
+        """Serve the JSON values of lines that arrived together. A value may be a `Refusal`, for a line that is no JSON.
 
-        Return the replies that can be given now, in order, each a line without its newline.
+        Return the replies that are ready, in order, each a line without its newline.
         """
         return [whole(line) for line in self.answer_lines(values)]
 
     def answer_lines(self, values: list[Any]) -> list[ReplyLine]:
-        """The same, without holding long replies in memory."""
+        """Serve lines as `answer` does; long replies are not kept in memory."""
         lines: list[Line] = [self._reader.line(value) for value in values]
         return [reply for group in _group_lines(lines) for reply in self._answer(group)]
 
@@ -92,7 +98,7 @@ class Session:
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
     def _serve_alone(self, line: Line, failure: StorageFailed, companions: int) -> list[ReplyLine]:
-        """Serve one line of a group that failed, since another line or the storage may be the cause."""
+        """Serve one line of a group that failed, as another line or the storage may be the cause."""
         waited_out = isinstance(failure, Busy) and any(pending.writes for pending in line[0])
         if waited_out or companions == 1:
             return self._refused_line(line, failure)
@@ -129,12 +135,14 @@ class Session:
     def look_at_checks(self) -> None:
         """Bring the state of checks up to date with the files (docs: protocol, section 11)."""
         if self.checks is not None:
-            # If the database is locked for long, skip this rather than delay the requests.
+            # If the database stays locked, skip this rather than delay the requests.
             with contextlib.suppress(StorageFailed):
                 self.checks.look(self.store, self.clock())
 
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
-        """Serve lines that write nothing; return None if something must be written first: a lapsed lease, a message."""
+        """Serve lines that write nothing. Return None if something must be written first: a lapsed lease, a message's
+        delivery.
+        """
         with self.store.reading() as reading:
             lapse = reading.state_cache.next_lapse()
             if lapse is not None and lapse <= self.elapsed_time() and not self.identity.read_only:
@@ -144,12 +152,11 @@ class Session:
                 for pending_requests, _ in lines
                 for pending in pending_requests
             ):
-                # The delivery of messages must be written.
                 return None
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
     def _write(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any]:
-        """Serve lines in one transaction; use savepoints only when a request failed after it had written something."""
+        """Serve lines in one transaction, with savepoints only after a request failed that had written something."""
         cursor = self.subscription.cursor
         try:
             return self._write_once(lines, now, waiting, in_steps=_is_in_steps(lines[0]))
@@ -158,7 +165,7 @@ class Session:
             waiting.clear()
             return self._write_once(lines, now, waiting, savepoints=True)
         except PartlyDone as partly:
-            # Only a line in a group of its own is written in steps.
+            # A line that is written in steps is alone in its group.
             error = partly.__cause__
             assert isinstance(error, Exception)
             if isinstance(error, StorageFailed):
@@ -197,7 +204,7 @@ class Session:
         return reply
 
     def leave(self) -> None:
-        """End the session: its agents no longer count as connected."""
+        """End the session: its agents are no longer connected."""
         if self._presence is not None:
             self._presence.leave(self.clock())
 
@@ -212,7 +219,7 @@ class Session:
         return self._elapsed.instant(self.store.db, self.clock())
 
     def due(self) -> int | None:
-        """Return when the next lease or wait ends, as `passed` counts; None if there is none."""
+        """Return when the next lease or wait ends, as `elapsed_time`; None if there is none."""
         lapse = None
         if not self.identity.read_only:
             with contextlib.suppress(StorageFailed):
@@ -220,7 +227,7 @@ class Session:
         return min((at for at in (self.waits.due(), lapse) if at is not None), default=None)
 
     def settle(self, *, ending: bool = False) -> list[bytes]:
-        """Release lapsed claims and return the replies of waits that are over; `ending`: the input has ended.
+        """Release lapsed claims, and return the replies of waits that ended; `ending`: the input has ended.
 
         Raises:
             StorageFailed: the database cannot be read or written; a later call may succeed.

@@ -17,6 +17,9 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     """Serve one request and return its reply, blocking while the request waits.
 
     If the caller is interrupted meanwhile, the request is withdrawn.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
     """
     replies = session.answer([request])
     if not replies:
@@ -41,7 +44,7 @@ def _wait_for_reply(session: Session, id: Any) -> list[bytes]:
 
 
 def _sleep_until_change(session: Session, watch: Watch) -> None:
-    """Sleep until another process has committed or something is due."""
+    """Sleep until another process has committed, or something is due."""
     while not watch.changed(time.monotonic()):
         due = session.due()
         left = float("inf") if due is None else (due - session.elapsed_time()) / 1_000_000

@@ -1,4 +1,4 @@
-"""Refuses the name of an unknown tool, with those that may be meant: models write the name of a tool in many ways."""
+"""Refuses unknown tool names, with suggestions: models write the names of tools in many ways."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tui_tasks.core.errors import UnknownTool
 from tui_tasks.dialects.base import Table
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-# Words that models write in place of a word of a tool's name.
+# Words that models write for words of tool names.
 _SYNONYMS: Final = {
     **dict.fromkeys(("create", "new", "insert", "append", "write"), "add"),
     **dict.fromkeys(("remove", "del", "drop"), "delete"),
@@ -21,7 +21,7 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("start", "begin", "wip"), "progress"),
     **dict.fromkeys(("todos", "todowrite"), "todo"),
 }
-# Names that have no word in common with the tool that is meant.
+# Names without a word in common with the meant tool.
 _ALIASES: Final = {
     **dict.fromkeys(("help", "tools", "tools_list", "list_tools", "control_help", "commands"), ("control:hello",)),
     **dict.fromkeys(("create_task", "new_task", "add_task"), ("tasklist:add_task", "task")),
@@ -39,7 +39,7 @@ _MAX_SUGGESTIONS: Final = 3
 def unknown_tool(name: str, table: Table) -> UnknownTool:
     """Return the refusal of a name that no tool of a table has."""
     near = suggestions(name, (tool for tool, of in table.tools.items() if not of.human))
-    # A tool with actions is often called as `task:create`.
+    # Models often call an action as `task:create`.
     family, separator, action = name.partition(":")
     hint = f"; did you mean {' or '.join(near)}?" if near else "; control:hello lists the tools"
     if separator and (family_tool := table.find(family)) is not None:
@@ -50,7 +50,7 @@ def unknown_tool(name: str, table: Table) -> UnknownTool:
 
 
 def suggestions(name: str, tools: Iterable[str]) -> list[str]:
-    """Return up to three tools that are likely to be meant, likeliest first."""
+    """Return up to three tools that are probably meant, likeliest first."""
     known = {tool: _snake_case(tool) for tool in tools}
     wanted = _snake_case(name[:200])
     if same := [tool for tool, plain in known.items() if plain == wanted]:

@@ -19,7 +19,7 @@ from tui_tasks.dialects.requests import selection
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server.tools import costs, wording
-from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP, described
+from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP, mcp_tool
 
 OFFERED = {tool.name for tool in TABLE.tools.values() if not tool.human} - NOT_OVER_MCP
 TYPES = {"string", "integer", "number", "boolean", "object", "array"}
@@ -180,6 +180,6 @@ def test_the_bill_stands_in_the_page_and_is_printed(capsys: pytest.CaptureFixtur
 
 def test_a_tool_that_does_what_another_does_says_so_where_that_one_is_listed() -> None:
     twin = TABLE.tools["create_plan"]
-    told = described(twin, {"tasks"}).description
+    told = mcp_tool(twin, {"tasks"}).description
     assert told == "Make a plan, a list of its own whose tasks outlast the session, as `tasks` create_plan does."
-    assert described(twin).description == wording.reworded(twin.description)
+    assert mcp_tool(twin).description == wording.reworded(twin.description)

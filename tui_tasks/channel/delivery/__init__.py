@@ -1,1 +1,1 @@
-"""What reaches an agent other than at once: replies of requests that wait, events, the human's messages."""
+"""What an agent receives later than its reply: results of waits, events, the human's messages."""

@@ -31,7 +31,7 @@ class MessageDelivery:
         self._read_only = read_only
 
     def waiting_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
-        """Return the messages to send with the reply of a request: those that no pending event will bring."""
+        """Return the messages to send with the reply to a request: those that no pending event will deliver."""
         if self._read_only:
             return ()
         found = reading.state_cache.messages_waiting_for(pending.agent)
@@ -40,7 +40,7 @@ class MessageDelivery:
         return tuple(message for message in found if not self._will_send(pending.agent, message.seq))
 
     def add(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
-        """Add the messages for the agent to its reply, and record the delivery."""
+        """Add the agent's messages to its reply, and record the delivery."""
         found = self.waiting_for(pending, transaction)
         if not found:
             return
@@ -49,7 +49,7 @@ class MessageDelivery:
         reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
 
     def add_late(self, pending: PendingRequest, reply: dict[str, Any]) -> None:
-        """Add messages to the reply of a request that has waited; if the storage fails, leave them for the next."""
+        """Add messages to the reply to a request that waited. If the storage fails, the next reply has them."""
         store = self._store
         with contextlib.suppress(StorageFailed):
             with store.reading() as reading:

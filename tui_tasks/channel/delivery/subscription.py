@@ -15,7 +15,7 @@ from tui_tasks.core.store import Store
 
 _encode = msgspec.json.Encoder().encode
 
-# A subscriber more than this many entries behind after its reader had stopped gets `lagged` and skips to the newest.
+# A subscriber that is more entries behind after its reader had stopped gets `lagged`, and skips to the newest.
 LAG_LIMIT: Final = 1_000
 PAGE: Final = 200
 PAGE_BYTES: Final = 256 * 1024
@@ -39,7 +39,12 @@ class Subscription:
         self._file = store.db.file
 
     def begin(self, since: int | None, agent: str) -> int:
-        """Start sending `agent` the events after `since`, by default after the newest; return where they start."""
+        """Start sending `agent` the events after `since` (None: after the newest); return the seq after which they
+        start.
+
+        Raises:
+            CursorExpired: entries after `since` were compacted away.
+        """
         self._agent = agent
         self.cursor = journal.newest(self._store.db) if since is None else since
         self._file = self._store.db.file
@@ -50,7 +55,7 @@ class Subscription:
         self.cursor = None
 
     def will_send(self, agent: str, seq: int) -> bool:
-        """Whether the entry `seq` is still to be sent to an agent."""
+        """Return whether the entry `seq` is still to be sent to an agent."""
         return self.cursor is not None and agent == self._agent and seq > self.cursor
 
     def events(self, *, blocked: bool) -> list[bytes]:
@@ -66,7 +71,7 @@ class Subscription:
         try:
             with self._store.db.transaction(write=False):
                 if self._store.db.file != self._file:
-                    # The file was replaced by a backup, in which the same seq is another entry.
+                    # A backup replaced the database; there the same seq is another entry.
                     return [self._skip_to_newest()]
                 lines, cursor, message = self._page(self.cursor)
         except CursorExpired:

@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Microseconds until a wait that could not be ended because the storage failed is tried again.
+# Microseconds until a wait whose end the storage refused is tried again.
 RETRY: Final = 500_000
 
 
 class Waiting(msgspec.Struct, eq=False):
     """A request whose reply waits.
 
-    not_before: after a storage error, the `Channel.elapsed_time` before which it is not tried again.
+    Attributes:
+        pending: the request.
+        wait: what it waits for.
+        not_before: after a storage error, the `Channel.elapsed_time` before which it is not tried again.
     """
 
     pending: PendingRequest
@@ -50,9 +53,9 @@ class Waits:
         messages: MessageDelivery,
         presence: Presence | None,
     ) -> None:
-        """Create the waits of a session, which is the `channel` that tools see.
+        """Create the waits of a session, which tools see as `channel`.
 
-        `presence`: where it is recorded that a question is waited for; None if it is not.
+        `presence` records that a question is waited for; None: it is not recorded.
         """
         self._store = store
         self._clock = clock
@@ -65,7 +68,7 @@ class Waits:
         return bool(self._waiting)
 
     def can_give_up(self, passed: int) -> bool:
-        """Whether a wait without a deadline can be given up now."""
+        """Return whether a wait without a deadline can be given up now."""
         return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
@@ -89,7 +92,7 @@ class Waits:
         return replies
 
     def abandon(self, id: str | int | None) -> None:
-        """Give up the waits of a request whose caller has gone, without a reply."""
+        """Give up the waits of a request whose caller is gone, without a reply."""
         passed = self._channel.elapsed_time()
         for waiting in [waiting for waiting in self._waiting if waiting.pending.id == id]:
             self._waiting.remove(waiting)
@@ -105,7 +108,7 @@ class Waits:
             _log.warning("%s", failure.message)
             waiting.not_before = self._channel.elapsed_time() + RETRY
             return None
-        except Exception:  # the others are still to be answered
+        except Exception:  # the other waits must still be answered
             _log.exception("a wait failed")
             return self._refused(waiting.pending, Refusal(DEFECT_MESSAGE))
 
@@ -133,7 +136,7 @@ class Waits:
                 idempotency.drop(self._store.db, pending)
 
     def _result(self, waiting: Waiting, *, ending: bool) -> Any:
-        """Return the result of the wait; None while it goes on."""
+        """Return the result of the wait; None while it continues."""
         pending, wait, store = waiting.pending, waiting.wait, self._store
         assert pending.request is not None
         call = Call(db=store.db, now=self._clock(), agent=pending.agent, channel=self._channel)
@@ -143,7 +146,7 @@ class Waits:
             result = self._give_up(waiting, call)
         pending.note = call.note
         if result is not None and wait.subject is not None and self._presence is not None:
-            # An asker that was given a ticket may end.
+            # The asker got a ticket, so its process need not wait any longer.
             self._presence.forget_asker(wait.subject)
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
             with store.transaction(call.now) as transaction:
@@ -160,6 +163,6 @@ class Waits:
             try:
                 return waiting.wait.give_up(call)
             except Refusal as refusal:
-                # Raised after the commit, so that what giving up writes (it closes a question) is kept.
+                # Raised after the commit, so that what giving up wrote, such as a closed question, is kept.
                 refused = refusal
         raise refused

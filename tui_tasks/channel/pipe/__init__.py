@@ -1,1 +1,1 @@
-"""A session on two descriptors: bytes to lines, lines to requests, and replies and events written back."""
+"""A session on two file descriptors: parses lines into requests, and writes replies and events."""

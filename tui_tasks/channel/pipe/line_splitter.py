@@ -18,14 +18,14 @@ class LineSplitter:
     def __init__(self) -> None:
         self._partial = bytearray()
         self._skipping = False
-        # Whether the previous line, if it was no JSON, suggests that its value goes on in this one.
+        # Whether the previous line was no JSON, and its value may continue in this one.
         self._continuation = _Continuation.NONE
 
     def feed(self, data: bytes) -> list[Any]:
-        """Append bytes of the stream; return the values of the lines that are complete.
+        """Append bytes of the stream; return the values of the complete lines.
 
-        A `Refusal` stands for a line without a valid value. Empty data means the end of the stream, where the last
-        line needs no newline.
+        A `Refusal` stands for a line without a valid value. Empty data means the end of the stream, where the last line
+        needs no newline.
         """
         values: list[Any] = []
         *ended, rest = data.split(b"\n") if data else (b"", b"")
@@ -70,7 +70,7 @@ _ONE_A_LINE: Final = "send one JSON value a line, a batch too"
 class _Continuation(enum.Enum):
     """Whether a line that is no JSON begins a value over several lines, all of which must be refused.
 
-    A bracket alone may also be noise: the next line then belongs to it only if it is indented.
+    A bracket alone may also be noise: then the next line belongs to it only if it is indented.
     """
 
     NONE = enum.auto()

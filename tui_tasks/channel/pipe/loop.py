@@ -25,15 +25,15 @@ from tui_tasks.core.errors import StorageFailed
 
 _log = logging.getLogger(__name__)
 
-# The most bytes that are read at once.
+# The most bytes of one read.
 CHUNK: Final = 64 * 1024
 # With this many unwritten bytes no more requests are read, or no more events are produced.
 BACKLOG_LIMIT: Final = 1024 * 1024
 EVENT_BACKLOG: Final = 256 * 1024
-# A reader that has read nothing for this long while events wait has stopped reading.
+# A reader that reads nothing for this long while events wait counts as stopped.
 STALLED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.5
-# The thread spins this long after a reply: a program often sends its next request sooner than a sleeping thread wakes.
+# How long the thread polls busily after a reply: many programs send the next request before a sleeping thread wakes.
 AWAKE_SECONDS: Final = 0.0001
 
 
@@ -57,15 +57,17 @@ class ControlChannel:
         self.has_failed = False
         self._progress_at = time.monotonic()
         self._lagging = False
-        # Whether events may be waiting for room in the backlog.
+        # Whether events may wait for room in the backlog.
         self._held_back = False
         self._retry_at = 0.0
         self._awake_until = 0.0
-        # Cached for a turn, because it reads the database.
+        # Cached for one turn, as it reads the database.
         self._due = session.due()
 
     def stop(self) -> None:
-        """Make `run` return soon, from any thread: it reads no more, and writes ready replies while there is room."""
+        """Make `run` return soon, from any thread: it reads no more, and writes finished replies while there is
+        room.
+        """
         self._stopped = True
         with contextlib.suppress(OSError):
             os.write(self._wake_in, b".")
@@ -108,7 +110,7 @@ class ControlChannel:
 
     def _turn(self) -> None:
         ready = self._poll()
-        # Decided before anything is written, since a write would reset the time of the last progress.
+        # Tested before anything is written, as a write resets the time of the last progress.
         self._lagging |= self._held_back and time.monotonic() - self._progress_at > STALLED_SECONDS
         if self._is_listening() and self._watch.fd in ready:
             self._watch.arm(time.monotonic())
@@ -161,7 +163,7 @@ class ControlChannel:
         return min(waits) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
-        """Whether commits of other processes can cause output."""
+        """Return whether commits of other processes can cause output."""
         return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._held_back)
 
     def _follow_up(self, *, changed: bool) -> None:
@@ -169,7 +171,7 @@ class ControlChannel:
         session = self._session
         is_due = self._due is not None and self._due <= session.elapsed_time()
         try:
-            # Limited in rate: each failed try may write to the write-ahead log, which the watch reports as a change.
+            # Limited in rate: a failed attempt may write to the write-ahead log, which the watch reports as a change.
             if (changed or is_due or session.waits) and time.monotonic() >= self._retry_at:
                 self._put(session.settle(ending=self._ended))
             self._put_events()

@@ -1,4 +1,4 @@
-"""Guesses what a line that is no JSON was meant to be, so that the reply says how to correct it."""
+"""Guesses what a line that is no JSON was meant to be, for a reply that says how to correct it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PATTERNS: Final = (
     (re.compile(rb"\s*(?!true|false|null)[^\W\d]", re.DOTALL), "it is prose"),
 )
 _SEVERAL: Final = "Extra data"
-# Messages of Python's JSON parser, and what to say instead.
+# Messages of Python's JSON parser, and clearer ones.
 _PROBLEMS: Final = (
     ("Unterminated string", "a string is not closed"),
     ("Expecting ':' delimiter", "a colon is missing between a key and its value"),

@@ -12,7 +12,7 @@ from tui_tasks.channel.replies import LongLine, ReplyLine
 
 
 class Unwritable(Exception):
-    """The output cannot be written although the reader has not closed it, as on a full disk."""
+    """The output cannot be written, for example to a full disk, although its reader has not closed it."""
 
 
 class OutputQueue:
@@ -25,7 +25,7 @@ class OutputQueue:
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._lines: deque[ReplyLine] = deque()
-        # What is left of a line that is not held in memory.
+        # The remaining parts of a line that is not in memory.
         self._parts: Iterator[bytes] = iter(())
         self._unwritten = memoryview(b"")
         self._writable = select.poll()
@@ -38,7 +38,7 @@ class OutputQueue:
         self.size += (len(line) if isinstance(line, bytes) else line.size) + 1
 
     def _next(self) -> bytes:
-        """What is to be written next: every line that is held in memory, or a part of one that is not."""
+        """Return the next bytes to write: all lines in memory, or a part of one that is in a file."""
         if part := next(self._parts, b""):
             return part
         ready: list[bytes] = []
