@@ -182,4 +182,4 @@ def test_a_tool_that_does_what_another_does_says_so_where_that_one_is_listed() -
     twin = TABLE.tools["create_plan"]
     told = mcp_tool(twin, {"tasks"}).description
     assert told == "Make a plan, a list of its own whose tasks outlast the session, as `tasks` create_plan does."
-    assert mcp_tool(twin).description == wording.reworded(twin.description)
+    assert mcp_tool(twin).description == wording.for_mcp(twin.description)

@@ -49,8 +49,8 @@ def input_schema(tool: Tool) -> dict[str, Any]:
     It allows other properties, so that clients send the keys of the envelope, too; unknown arguments are refused by the
     tool.
     """
-    reworded_schema: dict[str, Any] = _for_mcp(schema(tool.arguments))
-    return reworded_schema
+    adapted: dict[str, Any] = _for_mcp(schema(tool.arguments))
+    return adapted
 
 
 def _for_mcp(part: Any) -> Any:
