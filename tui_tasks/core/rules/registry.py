@@ -15,8 +15,9 @@ Op = TypeVar("Op", bound=Operation)
 
 # The most frequent first; the rules of jobs import calendars and time zones, which takes a while.
 _MODULES: Final = (
-    *("tasks.tasks", "tasks.lists", "tasks.claims", "tasks.review", "agents.asks", "jobs.jobs", "jobs.runs", "undo"),
-    *("compaction", "agents.stuck", "jobs.checks", "agents.sessions", "tasks.imports", "agents.phone"),
+    *("tasks.tasks", "tasks.records", "tasks.lists", "tasks.places", "tasks.claims", "tasks.review", "agents.asks"),
+    *("jobs.jobs", "jobs.runs", "undo", "compaction", "agents.stuck", "jobs.checks", "agents.sessions"),
+    *("tasks.imports", "agents.phone"),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import asdict
 
 from tui_tasks.core import names
 from tui_tasks.core.commit import elapsed
@@ -22,7 +23,6 @@ from tui_tasks.core.operations.changes import RecordRefusal
 from tui_tasks.core.read import asks, messages
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import as_columns, require_task
 from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _check_asked(op: OpenAsk) -> None:
 def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """Open a question to the human."""
     _check_asked(op)
-    task = require_task(tx, op.task_uid) if op.task_uid is not None else None
+    task = queries.task(tx.db, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
@@ -93,7 +93,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     )
     if op.expires_at is not None:
         elapsed.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
-    tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask), task=task)
+    tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask), task=task)
     return ask
 
 
@@ -144,7 +144,7 @@ def open_request(tx: Transaction, request: dict[str, Any], question: str, option
         answered_at=None,
         request=request,
     )
-    tx.emit("ask.opened", "ask", ask.uid, new=as_columns(ask))
+    tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask))
     return ask
 
 
@@ -174,7 +174,7 @@ def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
         seq=tx.seq + 1,
         ends_turn=op.ends_turn,
     )
-    tx.emit("message.sent", "human_message", sent.uid, new=as_columns(sent))
+    tx.emit("message.sent", "human_message", sent.uid, new=asdict(sent))
     return sent
 
 
@@ -196,7 +196,7 @@ def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: 
     if known == wanted or (known is None and not paused):
         return wanted
     if known is None:
-        tx.emit(kind, "agent", name, new=as_columns(wanted))
+        tx.emit(kind, "agent", name, new=asdict(wanted))
     else:
         new = {"paused": paused, "message": message}
         tx.emit(kind, "agent", name, old={"paused": known.paused, "message": known.message}, new=new)

@@ -27,12 +27,13 @@ def tell_agent(tx: Transaction, task: Task, changes: Mapping[str, Any] | None) -
     session = sessions.find(tx.db, task.agent) if task.agent is not None else None
     if session is None or session.state == sessions.GONE:
         return
-    told = [
-        f"its {name} is now {changes[name]!r}"
-        for name in (_TOLD if changes is not None else ())
-        if changes is not None and name in changes and changes[name] != getattr(task, name)
-    ]
     if changes is None:
         told = ["it is deleted"]
+    else:
+        told = [
+            f"its {name} is now {changes[name]!r}"
+            for name in _TOLD
+            if name in changes and changes[name] != getattr(task, name)
+        ]
     if told:
         tx.run(SendMessage(session.uid, f"I have changed your task {task.name!r}: {', '.join(told)}."))

@@ -17,7 +17,8 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTa
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
 from tui_tasks.core.rules.tasks.lists import ensure_list
-from tui_tasks.core.rules.tasks.tasks import add_task, delete_task, edit_task, log_task
+from tui_tasks.core.rules.tasks.records import log_task
+from tui_tasks.core.rules.tasks.tasks import add_task, delete_task, edit_task
 from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import Task, TaskList
 

@@ -10,6 +10,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import asdict
 
 from tui_tasks.core import names
 from tui_tasks.core.engine.database import Database
@@ -46,7 +47,6 @@ from tui_tasks.core.rules.agents import session_tasks
 from tui_tasks.core.rules.agents.asks import close_ask, open_request
 from tui_tasks.core.rules.agents.request_text import request_options, request_text
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, TakenInRow
 from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
@@ -234,7 +234,7 @@ class _ReportHandler:
             ended_at=None,
             ended_by=None,
         )
-        tx.emit("session.started", "session", session.uid, new=as_columns(session))
+        tx.emit("session.started", "session", session.uid, new=asdict(session))
         _name(tx, report.program, report.session, self._agent, "own")
         return session
 
@@ -253,7 +253,7 @@ class _ReportHandler:
         if report.subagent is None:
             told |= {"cwd": report.cwd, "mode": report.mode, "model": report.model}
         if report.process.pid:
-            told |= as_columns(report.process)
+            told |= asdict(report.process)
         for name, value in told.items():
             if value is not None and news.get(name, getattr(self._session, name)) != value:
                 news[name] = value

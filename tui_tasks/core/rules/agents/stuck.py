@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.session_snapshots import Stuck
 
 if TYPE_CHECKING:
@@ -26,5 +27,5 @@ def note_stuck(tx: Transaction, op: NoteStuck) -> bool:
         return False
     new = Stuck(op.agent, op.cause, op.text, op.since)
     kind = "agent.stuck" if op.cause is not None else "agent.unstuck"
-    tx.emit(kind, "stuck", op.agent, old=as_columns(known) if known is not None else None, new=as_columns(new))
+    tx.emit(kind, "stuck", op.agent, old=asdict(known) if known is not None else None, new=asdict(new))
     return True

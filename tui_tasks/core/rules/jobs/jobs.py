@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
@@ -18,7 +19,6 @@ from tui_tasks.core.rules.jobs.run_steps import disable, end_unbegun, finish, re
 from tui_tasks.core.rules.jobs.runs import record
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schedule import due, job_settings
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.schedule import Decision, parse_plan, zone_of
@@ -110,7 +110,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         held=is_held,
     )
     job = msgspec.structs.replace(job, **_clock(job, _from_now(job, tx.now)))
-    tx.emit("job.created", "job", job.uid, new=as_columns(job))
+    tx.emit("job.created", "job", job.uid, new=asdict(job))
     return job
 
 

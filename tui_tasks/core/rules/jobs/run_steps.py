@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import asdict
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Forbidden
@@ -17,7 +18,6 @@ from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.jobs.job_queries import OpenRun
-from tui_tasks.core.rules.tasks.tasks import as_columns
 from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
 from tui_tasks.core.schedule.schedule import SECOND, retry_delay
@@ -45,7 +45,7 @@ def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:
     blank |= {"id": tx.state_cache.next_id("run"), "uid": tx.new_uid(), "job_uid": job.uid, "trigger": trigger}
     blank |= {"attempt": 1, "decision": "ran", "state": "waiting", "context": "", "requested_by": tx.actor}
     run = Run(**(blank | {"dedicated": job.dedicated_context} | fields))
-    tx.emit("job.decided", "run", run.uid, new=as_columns(run))
+    tx.emit("job.decided", "run", run.uid, new=asdict(run))
     if run.state == "waiting" and run.not_before is None and not run.dedicated:
         return request(tx, run, job)
     return run

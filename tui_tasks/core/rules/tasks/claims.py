@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import NotFound, StaleClaim
@@ -12,7 +13,7 @@ from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims
 from tui_tasks.core.read.tasks import claims, queries, ready
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import as_columns, change_task
+from tui_tasks.core.rules.tasks.tasks import change_task
 from tui_tasks.core.snapshots import Claim, Entry, Task
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     }
     task = change_task(tx, task, "task.updated", changes)
     elapsed.put(tx.db, claim.uid, tx.elapsed_time + op.lease, tx.elapsed_time)
-    tx.emit("claim.taken", "claim", claim.uid, new=as_columns(claim), task=task)
+    tx.emit("claim.taken", "claim", claim.uid, new=asdict(claim), task=task)
     return task, claim
 
 

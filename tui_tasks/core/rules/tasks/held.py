@@ -21,11 +21,7 @@ _BESIDE: Final = frozenset({"rank", "node_ids"})
 
 def holds_new(tx: Transaction, home: TaskList) -> bool:
     """Return whether a task that the speaker makes in a list is held."""
-    return _is_agent(tx.actor) and (home.review or tx.review().holds(home))
-
-
-def _is_agent(actor: str) -> bool:
-    return actor not in vocab.RESERVED_AGENTS
+    return tx.actor not in vocab.RESERVED_AGENTS and (home.review or tx.review().holds(home))
 
 
 def refuse_new(tx: Transaction, status: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import asdict
+
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict
@@ -15,13 +17,12 @@ from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.rules.tasks import held
 from tui_tasks.core.rules.tasks.lists import make_list
+from tui_tasks.core.rules.tasks.records import touched
 from tui_tasks.core.rules.tasks.tasks import (
-    as_columns,
     change_task,
     make_task,
     refuse_bad_edit,
     refuse_second_in_progress,
-    touched,
     writable,
 )
 from tui_tasks.core.schema.tables.tasks import ListRow, LogRow
@@ -155,5 +156,5 @@ def import_log(tx: Transaction, op: ImportLog) -> bool:
         message=op.message,
         deleted=False,
     )
-    tx.emit("task.logged", "log", entry.uid, new=as_columns(entry), task=task)
+    tx.emit("task.logged", "log", entry.uid, new=asdict(entry), task=task)
     return True

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
-from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, EnsureList, RenameList, SetListRule
-from tui_tasks.core.operations.tasks import MoveTask, OrderTasks
+from tui_tasks.core.operations.lists import (
+    ArchiveList,
+    ClearList,
+    CreatePlan,
+    DeleteList,
+    EnsureList,
+    RenameList,
+    SetListRule,
+)
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import move_task
+from tui_tasks.core.rules.tasks import held
+from tui_tasks.core.rules.tasks.tasks import change_task, refuse_claimed
 from tui_tasks.core.snapshots import TaskList
 
 if TYPE_CHECKING:
@@ -152,31 +158,26 @@ def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
     return found
 
 
-@rule(OrderTasks)
-def order_tasks(tx: Transaction, op: OrderTasks) -> None:
-    """Put tasks in an order. The longest run that is in order already stays; each other task goes right behind the one
-    before it.
+@rule(ClearList)
+def clear_list(tx: Transaction, op: ClearList) -> int:
+    """Delete the tasks that a list had when this began, in steps, but those that are to be kept.
+
+    Held tasks of other agents stay.
     """
-    stay = _longest_run([queries.task(tx.db, uid).rank for uid in op.uids])
-    for at, uid in enumerate(op.uids):
-        if at in stay:
-            continue
-        move = MoveTask(uid, after=op.uids[at - 1]) if at else MoveTask(uid, before=op.uids[min(stay)])
-        move_task(tx, move)
-
-
-def _longest_run(ranks: Sequence[str]) -> set[int]:
-    """Return the indexes of the longest run of rising ranks, which need not be next to each other."""
-    # ends[n] is where the run of n + 1 ends whose last rank is the least; before[at] is what it goes on from.
-    ends: list[int] = []
-    before: list[int | None] = []
-    for at, rank in enumerate(ranks):
-        length = bisect_left(ends, rank, key=ranks.__getitem__)
-        before.append(ends[length - 1] if length else None)
-        ends[length : length + 1] = [at]
-    run: set[int] = set()
-    last = ends[-1] if ends else None
-    while last is not None:
-        run.add(last)
-        last = before[last]
-    return run
+    home = queries.list_by_uid(tx.db, op.list_uid)
+    ids = queries.ids_of_list(tx.db, home.id)
+    for number in ids:
+        # Refuse before the first step is committed, which others would see.
+        if queries.is_claimed(tx.db, number) and (claimed := queries.task_by_id(tx.db, number)).uid not in op.keep:
+            refuse_claimed(tx, claimed)
+        tx.pause()
+    count = 0
+    for number in ids:
+        task = queries.task_by_id(tx.db, number)
+        is_there = not task.deleted and task.list_id == home.id
+        if is_there and task.uid not in op.keep and held.may_delete(tx, task):
+            refuse_claimed(tx, task)
+            change_task(tx, task, "task.deleted", {"deleted": True})
+            count += 1
+        tx.pause()
+    return count

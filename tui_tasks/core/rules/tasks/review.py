@@ -13,7 +13,8 @@ from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.rules.limits import refuse_too_long
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.rules.tasks.tasks import at_version, change_task, log_task, refuse_bad_edit
+from tui_tasks.core.rules.tasks.records import log_task
+from tui_tasks.core.rules.tasks.tasks import at_version, change_task, refuse_bad_edit
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
