@@ -176,7 +176,8 @@ def test_by_the_envelope_alone_and_in_a_batch(db):
 
 
 def test_by_the_option_of_any_command(db):
-    for name in NAMES:
+    some = NAMES[::5]
+    for name in some:
         done = call(db, OWN, {"name": "x"}, "--agent", name)
         assert (done.returncode, done.stdout) == (2, "")
         assert "reserved" in done.stderr
@@ -185,7 +186,7 @@ def test_by_the_option_of_any_command(db):
         done = subprocess.run(arguments, env=environment(db.parent), capture_output=True, stdin=subprocess.DEVNULL)
         assert (done.returncode, done.stdout) == (2, b"")
     # A verb for people speaks as the shell, and so it is kept.
-    assert_recorded(db, *[("agent", OWN)] * len(NAMES), *[("agent", "")] * 3, ("shell", ""))
+    assert_recorded(db, *[("agent", OWN)] * len(some), *[("agent", "")] * 3, ("shell", ""))
 
 
 def test_by_the_option_where_there_is_no_database_none_is_made(tmp_path):

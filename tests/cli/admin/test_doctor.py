@@ -6,10 +6,12 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests.conftest import SECOND, START
 from tests.entries import all_entries
 from tui_tasks import clock
 from tui_tasks.cli.admin import doctor
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, journal
@@ -25,6 +28,7 @@ from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.schema import migrations
 from tui_tasks.core.store import Store
 
 
@@ -83,6 +87,18 @@ def test_pages_that_cannot_be_read_are_findings_and_no_failure(filled: Store, pa
         assert "cannot be read" in doctor.summary(opened)
 
 
+@pytest.fixture
+def copied_replays(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each replay go into a copy of an empty database, which takes a tenth of the time of making one."""
+
+    def opened(path: str) -> Database:
+        shutil.copy(empty_database, path)
+        return migrations.opened(path)
+
+    monkeypatch.setattr(replay_check, "migrations", SimpleNamespace(opened=opened))
+
+
+@pytest.mark.usefixtures("copied_replays")
 @pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)", "99999999999999", "0.5", "''", "'[1'", "NULL"])
 def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
     filled: Store, path: Path, tmp_path: Path, value: str
@@ -94,16 +110,20 @@ def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
     columns = {table: [row[1] for row in filled.db.sql(f"PRAGMA table_info({table})")] for table in tables}
     filled.close()
     whole = path.read_bytes()
+    changed, told = 0, set()
     for table, names in columns.items():
         for column in names:
             path.write_bytes(whole)
             raw = connect(path)
             with contextlib.suppress(sqlite3.IntegrityError):
                 raw.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})")
+                changed += 1
             raw.close()
             for said in found(path, tmp_path / "none"):
                 assert "replayed.db" not in said, (table, column)
                 assert said.endswith((".", "backup")), (table, column, said)
+                told.add((table, column))
+    assert len(told) >= 0.9 * changed, "a few columns may have had that value"
 
 
 def test_an_entry_that_was_taken_out_is_found(filled: Store, path: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -132,11 +133,13 @@ def test_a_backup_from_while_it_copied_that_is_put_in_its_place_is_not_taken_for
 
 
 def test_at_whatever_step_the_file_is_replaced_it_ends_in_order_and_the_new_one_is_sound(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    with Store(str(first / "tasks.db")) as store:
+        home = _fill(store, 30)
+        backup.backup(store.db, first / "copy.db")
     for steps_before in range(45):
-        path = tmp_path / str(steps_before) / "tasks.db"
+        path = shutil.copytree(first, tmp_path / str(steps_before)) / "tasks.db"
         with Store(str(path)) as store:
-            home = _fill(store, 30)
-            backup.backup(store.db, path.with_name("copy.db"))
             steps = _to_drop(store, 20)
             for _ in zip(range(steps_before), steps, strict=False):
                 pass
