@@ -116,8 +116,9 @@ def test_no_value_in_any_column_ends_it_in_another_way_than_a_finding(
             path.write_bytes(whole)
             raw = connect(path)
             with contextlib.suppress(sqlite3.IntegrityError):
-                raw.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})")
-                changed += 1
+                newest = f"rowid = (SELECT max(rowid) FROM {table})"
+                update = f"UPDATE {table} SET {column} = {value} WHERE {newest} AND {column} IS NOT {value}"
+                changed += raw.execute(update).rowcount
             raw.close()
             for said in found(path, tmp_path / "none"):
                 assert "replayed.db" not in said, (table, column)
