@@ -30,6 +30,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.store import Store
 from tui_tasks.mcp_server import http as over_http
+from tui_tasks.mcp_server import http_limits
 from tui_tasks.settings.remote_access import Tokens
 
 
@@ -271,7 +272,7 @@ def test_no_token_is_for_a_name_under_which_no_agent_speaks(name: str, tmp_path:
 
 def test_who_asks_too_often_is_turned_away_until_there_is_room_again() -> None:
     now = 0.0
-    limits = over_http.RateLimit(lambda *_: None, lambda: now)  # type: ignore[arg-type,return-value]
+    limits = http_limits.RequestLimits(lambda *_: None, lambda: now)  # type: ignore[arg-type,return-value]
     assert all(limits._may("a") for _ in range(200))
     assert not limits._may("a")
     assert limits._may("b")

@@ -13,7 +13,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import textual_serve
@@ -29,8 +29,6 @@ _TOKEN_BYTES: Final = 32
 _STATIC: Final = Path(textual_serve.__file__).parent / "static"
 # Seconds between pings, by which a browser that is gone is noticed.
 _HEARTBEAT: Final = 15.0
-_TABS: Final = web.AppKey("tabs", set[Any])
-_STOPPING: Final = web.AppKey("stopping", set[Any])
 
 # The page loads nothing from other servers and runs no other scripts. As it may open no windows, a click on a row
 # cannot open an address that an agent wrote into it.
@@ -62,6 +60,53 @@ _HEADERS: Final = {
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
+class OpenTabs:
+    """The websockets of the open tabs, each with the process that draws its screen."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        """`command`: the argv of such a process."""
+        self._command = command
+        self._sockets: set[web.WebSocketResponse] = set()
+        self._stopping: set[asyncio.Future[None]] = set()
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """Serve a tab until it is closed.
+
+        Raises:
+            HTTPServiceUnavailable: too many are open.
+            HTTPBadRequest: the size that it asks for is none.
+        """
+        if len(self._sockets) >= MAX_TABS:
+            raise web.HTTPServiceUnavailable(text=f"{MAX_TABS} tabs are open: close one of them\n")
+        try:
+            width, height = (int(request.query.get(name, "80")) for name in ("width", "height"))
+        except ValueError:
+            raise web.HTTPBadRequest(text="width and height are numbers\n") from None
+        socket_ = web.WebSocketResponse(heartbeat=_HEARTBEAT)
+        self._sockets.add(socket_)
+        tab = Tab(self._command, socket_)
+        try:
+            await socket_.prepare(request)
+            await tab.serve(width, height)
+        finally:
+            self._sockets.discard(socket_)
+            # The handler is cancelled if the browser vanishes; the process must end all the same.
+            stopping = asyncio.ensure_future(tab.stop())
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+            await asyncio.shield(stopping)
+        return socket_
+
+    async def close(self, app: web.Application) -> None:
+        """Close the tabs, when the server is shut down."""
+        for socket_ in tuple(self._sockets):
+            await socket_.close(code=WSCloseCode.GOING_AWAY)
+
+    async def stop_screens(self, app: web.Application) -> None:
+        """Wait until their processes have ended."""
+        await asyncio.gather(*self._stopping)
+
+
 def application(command: Sequence[str], token: str) -> web.Application:
     """Return the application. Below the token it serves the page, its files and its websocket; nothing elsewhere.
 
@@ -72,56 +117,34 @@ def application(command: Sequence[str], token: str) -> web.Application:
         page = _resource("page.html").replace("{websocket}", f"ws://{request.host}/{token}/ws")
         return web.Response(text=page, content_type="text/html")
 
-    async def style(request: web.Request) -> web.Response:
-        return web.Response(text=_resource("page.css"), content_type="text/css")
-
-    async def script(request: web.Request) -> web.Response:
-        return web.Response(text=_resource("page.js"), content_type="text/javascript")
-
-    async def websocket(request: web.Request) -> web.StreamResponse:
-        tabs = request.app[_TABS]
-        if len(tabs) >= MAX_TABS:
-            raise web.HTTPServiceUnavailable(text=f"{MAX_TABS} tabs are open: close one of them\n")
-        try:
-            width, height = (int(request.query.get(name, "80")) for name in ("width", "height"))
-        except ValueError:
-            raise web.HTTPBadRequest(text="width and height are numbers\n") from None
-        socket_ = web.WebSocketResponse(heartbeat=_HEARTBEAT)
-        tabs.add(socket_)
-        tab = Tab(command, socket_)
-        try:
-            await socket_.prepare(request)
-            await tab.serve(width, height)
-        finally:
-            tabs.discard(socket_)
-            # The handler is cancelled if the browser vanishes; the process must end all the same.
-            stopping = asyncio.ensure_future(tab.stop())
-            request.app[_STOPPING].add(stopping)
-            stopping.add_done_callback(request.app[_STOPPING].discard)
-            await asyncio.shield(stopping)
-        return socket_
-
     @web.middleware
     async def guarded(request: web.Request, handler: _Handler) -> web.StreamResponse:
         refuse_others(request, token)
         return await handler(request)
 
+    tabs = OpenTabs(command)
     app = web.Application(middlewares=[guarded])
-    app[_TABS] = set()
-    app[_STOPPING] = set()
     app.add_routes(
         [
             web.get(f"/{token}/", index),
-            web.get(f"/{token}/page.css", style),
-            web.get(f"/{token}/page.js", script),
-            web.get(f"/{token}/ws", websocket),
+            web.get(f"/{token}/page.css", _style),
+            web.get(f"/{token}/page.js", _script),
+            web.get(f"/{token}/ws", tabs.serve),
             web.static(f"/{token}/static", _STATIC),
         ]
     )
     app.on_response_prepare.append(_put_headers)
-    app.on_shutdown.append(_close_tabs)
-    app.on_cleanup.append(_stop_screens)
+    app.on_shutdown.append(tabs.close)
+    app.on_cleanup.append(tabs.stop_screens)
     return app
+
+
+async def _style(request: web.Request) -> web.Response:
+    return web.Response(text=_resource("page.css"), content_type="text/css")
+
+
+async def _script(request: web.Request) -> web.Response:
+    return web.Response(text=_resource("page.js"), content_type="text/javascript")
 
 
 def _resource(name: str) -> str:
@@ -154,17 +177,6 @@ def _hostname(address: str) -> str | None:
 
 async def _put_headers(request: web.Request, response: web.StreamResponse) -> None:
     response.headers.update(_HEADERS)
-
-
-async def _close_tabs(app: web.Application) -> None:
-    tabs: set[Any] = app[_TABS]
-    for tab in tuple(tabs):
-        await tab.close(code=WSCloseCode.GOING_AWAY)
-
-
-async def _stop_screens(app: web.Application) -> None:
-    stopping: set[Any] = app[_STOPPING]
-    await asyncio.gather(*stopping)
 
 
 def run(command: Sequence[str], port: int, listening: Callable[[str], None]) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final
+
+import msgspec
 
 from tui_tasks.core.operations.sessions import (
     InputRequested,
     InputStillRequested,
     MessageWritten,
     ModelFailed,
-    PromptSubmitted,
     SessionEnded,
     SessionEvent,
     SessionReport,
-    SessionStarted,
     SubagentEnded,
     SubagentStarted,
     TaskListItem,
@@ -27,9 +26,9 @@ from tui_tasks.core.operations.sessions import (
     TurnFailed,
     TurnInterrupted,
     WentIdle,
-    Working,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, item_status, table, tables, text, whole_list
+from tui_tasks.hooks.programs.fields import item_status, table, tables, text, whole_list
+from tui_tasks.hooks.programs.hook_payload import EventReader, hook_name, prompted, report, started
 
 _QUESTION: Final = "AskUserQuestion"
 # They come while it waits for a person, and do not tell whether it still does.
@@ -40,31 +39,10 @@ _API_ERROR: Final = re.compile(r"(?:[^.\n]{1,80}\. )?API Error: ")
 
 def read(payload: dict[str, Any]) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session."""
-    session = text(payload, "session_id")
-    if session is None:
-        return None
-    hook = text(payload, "hook_event_name") or ""
-    events = _READERS[hook](payload) if hook in _READERS else []
-    return SessionReport(
-        program="claude",
-        session=session,
-        events=tuple(events),
-        cwd=text(payload, "cwd"),
-        transcript=text(payload, "transcript_path"),
-        model=text(payload, "model"),
-        mode=text(payload, "permission_mode"),
-        subagent=None if hook in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),
-        ends_waiting=hook not in _BESIDE,
-    )
-
-
-def _started(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [SessionStarted(text(payload, "source") or "startup")]
-
-
-def _prompted(payload: dict[str, Any]) -> list[SessionEvent]:
-    prompt = text(payload, "prompt") or ""
-    return [Working()] if is_own_prompt(prompt) else [PromptSubmitted(prompt, text(payload, "prompt_id"))]
+    made = report("claude", payload, _READERS)
+    if made is not None and hook_name(payload) in _BESIDE:
+        made = msgspec.structs.replace(made, ends_waiting=False)
+    return made
 
 
 def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
@@ -150,9 +128,9 @@ def _subagent_ended(payload: dict[str, Any]) -> list[SessionEvent]:
     return [SubagentEnded(text(payload, "agent_id") or "?")]
 
 
-_READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
-    "SessionStart": _started,
-    "UserPromptSubmit": _prompted,
+_READERS: Final[dict[str, EventReader]] = {
+    "SessionStart": started,
+    "UserPromptSubmit": lambda payload: prompted(payload, "prompt_id"),
     "PreToolUse": _tool_began,
     "PostToolUse": _tool_ended,
     "PostToolUseFailure": _tool_failed,
@@ -169,4 +147,3 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "SubagentStop": _subagent_ended,
     "SessionEnd": lambda _: [SessionEnded()],
 }
-"""What each event tells. An event that is not here says that the session is there, and no more."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.core.operations.sessions import (
     InputRequested,
-    PromptSubmitted,
     SessionEnded,
     SessionEvent,
     SessionReport,
-    SessionStarted,
     SubagentEnded,
     SubagentStarted,
     TaskListReported,
@@ -19,37 +16,14 @@ from tui_tasks.core.operations.sessions import (
     ToolStarted,
     TurnEnded,
     TurnInterrupted,
-    Working,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, text, whole_list
+from tui_tasks.hooks.programs.fields import text, whole_list
+from tui_tasks.hooks.programs.hook_payload import EventReader, prompted, report, started
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session."""
-    session = text(payload, "session_id")
-    if session is None:
-        return None
-    hook = text(payload, "hook_event_name") or ""
-    events = _READERS[hook](payload) if hook in _READERS else []
-    return SessionReport(
-        program="codex",
-        session=session,
-        events=tuple(events),
-        cwd=text(payload, "cwd"),
-        transcript=text(payload, "transcript_path"),
-        model=text(payload, "model"),
-        mode=text(payload, "permission_mode"),
-        subagent=None if hook in ("SubagentStart", "SubagentStop") else text(payload, "agent_id"),
-    )
-
-
-def _started(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [SessionStarted(text(payload, "source") or "startup")]
-
-
-def _prompted(payload: dict[str, Any]) -> list[SessionEvent]:
-    prompt = text(payload, "prompt") or ""
-    return [Working()] if is_own_prompt(prompt) else [PromptSubmitted(prompt, text(payload, "turn_id"))]
+    return report("codex", payload, _READERS)
 
 
 def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
@@ -71,9 +45,9 @@ def _permission(payload: dict[str, Any]) -> list[SessionEvent]:
     return [InputRequested("permission", text(payload, "tool_name"), payload.get("tool_input"))]
 
 
-_READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
-    "SessionStart": _started,
-    "UserPromptSubmit": _prompted,
+_READERS: Final[dict[str, EventReader]] = {
+    "SessionStart": started,
+    "UserPromptSubmit": lambda payload: prompted(payload, "turn_id"),
     "PreToolUse": _tool_began,
     "PostToolUse": _tool_ended,
     "PermissionRequest": _permission,
@@ -83,4 +57,3 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "SubagentStop": lambda payload: [SubagentEnded(text(payload, "agent_id") or "?")],
     "SessionEnd": lambda _: [SessionEnded()],
 }
-"""What each event tells. An event that is not here says that the session is there, and no more."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.operations.sessions import (
     InputRequested,
-    PromptSubmitted,
     SessionEnded,
     SessionEvent,
     SessionReport,
-    SessionStarted,
     TaskListReported,
     ToolEnded,
     ToolStarted,
@@ -21,34 +18,17 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
     Working,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
+from tui_tasks.hooks.programs.fields import number, table, tables, text, whole_list
+from tui_tasks.hooks.programs.hook_payload import EventReader, hook_name, prompted, report, started
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session."""
-    session = text(payload, "session_id")
-    if session is None:
+    made = report("gemini", payload, _READERS)
+    if made is None:
         return None
-    hook = text(payload, "hook_event_name") or ""
-    events = _READERS[hook](payload) if hook in _READERS else []
-    return SessionReport(
-        program="gemini",
-        session=session,
-        events=tuple(events),
-        cwd=text(payload, "cwd"),
-        transcript=text(payload, "transcript_path"),
-        model=text(table(payload, "llm_request"), "model"),
-        ends_waiting=hook != "Notification" or any(isinstance(event, InputRequested) for event in events),
-    )
-
-
-def _started(payload: dict[str, Any]) -> list[SessionEvent]:
-    return [SessionStarted(text(payload, "source") or "startup")]
-
-
-def _prompted(payload: dict[str, Any]) -> list[SessionEvent]:
-    prompt = text(payload, "prompt") or ""
-    return [Working()] if is_own_prompt(prompt) else [PromptSubmitted(prompt)]
+    is_over = hook_name(payload) != "Notification" or any(isinstance(event, InputRequested) for event in made.events)
+    return msgspec.structs.replace(made, model=text(table(payload, "llm_request"), "model"), ends_waiting=is_over)
 
 
 def _tool_began(payload: dict[str, Any]) -> list[SessionEvent]:
@@ -86,9 +66,9 @@ def with_question(report: SessionReport, payload: dict[str, Any]) -> SessionRepo
     return msgspec.structs.replace(report, events=(*report.events, asked))
 
 
-_READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
-    "SessionStart": _started,
-    "BeforeAgent": _prompted,
+_READERS: Final[dict[str, EventReader]] = {
+    "SessionStart": started,
+    "BeforeAgent": prompted,
     "BeforeTool": _tool_began,
     "AfterTool": _tool_ended,
     "BeforeModel": lambda _: [Working()],
@@ -97,4 +77,3 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "AfterAgent": lambda payload: [TurnEnded(text(payload, "prompt_response"))],
     "SessionEnd": lambda _: [SessionEnded()],
 }
-"""What each event tells. An event that is not here says that the session is there, and no more."""
