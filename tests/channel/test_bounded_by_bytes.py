@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 import tracemalloc
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -140,6 +140,36 @@ def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
     os.close(to)
     with os.fdopen(from_it, "rb") as pipe:
         assert pipe.read() == b"".join(whole(line) + b"\n" for line in lines)
+
+
+def test_of_lines_that_a_reader_leaves_those_that_are_not_written_whole_are_known(talk, monkeypatch):
+    add(talk, "n" * 9_000)
+    monkeypatch.setattr(long_values, "MEMORY_BYTES", 0)
+    long_line = talk.session.answer_lines([{"tool": "tasklist:display"}])[0]
+    assert isinstance(long_line, LongLine)
+    lines = [b"a", b"b" * 5_000, long_line, b"c"] * 3
+    wholes = [whole(line) for line in lines]
+    total = sum(len(line) + 1 for line in wholes)
+    for room in (0, 1, 2, 4_096, 6_000, 9_000, 15_000, 20_000, total - 1, total):
+        _, to = os.pipe()
+        outbox = OutputQueue(to)
+        written = bytearray()
+
+        def write(_: int, data: memoryview, room: int = room, written: bytearray = written) -> int:
+            if len(written) == room:
+                raise BrokenPipeError
+            taken = bytes(data[: room - len(written)])
+            written += taken
+            return len(taken)
+
+        for line in lines:
+            outbox.put(line)
+        with monkeypatch.context() as broken, suppress(BrokenPipeError):
+            broken.setattr(os, "write", write)
+            outbox.flush()
+        os.close(to)
+        os.close(_)
+        assert list(outbox.unwritten_lines()) == wholes[written.count(b"\n") :]
 
 
 def test_a_reply_that_finds_no_room_is_refused_and_the_next_is_served(talk, monkeypatch):

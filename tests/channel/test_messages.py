@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import START, Talk
 from tests.talking import ADD, add
+from tui_tasks.channel.pipe.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Busy, InvalidArgument
 from tui_tasks.core.journal import journal
@@ -248,6 +249,73 @@ def test_delivery_up_to_an_entry_leaves_what_was_sent_later(store, write, clock)
     assert [message.uid for message in messages.waiting(store.db, "agent")] == [second.uid]
     assert store.commit(DeliverMessages("agent"), actor="agent", now=clock())[0][0].delivered_at == START
     assert store.commit(DeliverMessages("agent"), actor="agent", now=clock()) == [()]
+
+
+# Lines that cannot be written
+
+
+def unread(store: Store, clock, *requests: dict, before: int = 0) -> None:
+    """Have requests served whose replies nobody reads from the `before`th line on, and the channel end."""
+    to_channel, writing = os.pipe()
+    reading, from_channel = os.pipe()
+    try:
+        channel = ControlChannel(Session(store, TABLE, Identity(), clock), to_channel, from_channel)
+        flush, left = channel._out.flush, [before]
+
+        def flush_some() -> None:
+            if not left[0]:
+                os.close(reading)
+            left[0] -= 1
+            flush()
+
+        channel._out.flush = flush_some
+        for request in requests:
+            os.write(writing, msgspec.json.encode(request) + b"\n")
+        os.close(writing)
+        channel.run()
+    finally:
+        for fd in (to_channel, from_channel):
+            os.close(fd)
+
+
+@pytest.mark.parametrize("request_", [DISPLAY, {"tool": ADD, "args": {"name": "x"}}, {"tool": "no:such"}])
+def test_a_message_whose_reply_could_not_be_written_waits_again(store, clock, write, talk, request_):
+    write("one")
+    write("two")
+    unread(store, clock, request_)
+    assert state_of(store) == ["waiting", "waiting"]
+    assert kinds(store)[-2:] == ["message.returned"] * 2
+    assert texts(talk.one(request_)) == ["one", "two"]
+    assert state_of(store) == ["delivered", "delivered"]
+    assert list(replay_check.differences(store.db)) == []
+
+
+def test_a_message_in_a_batch_or_a_line_that_was_written_in_part_waits_again(store, clock, write, talk):
+    for _ in range(3):
+        talk.one({"tool": ADD, "args": {"name": "x" * 9_000}})
+    write("one")
+    # The reply is longer than what a pipe takes at once.
+    unread(store, clock, [DISPLAY, DISPLAY, DISPLAY, DISPLAY], before=1)
+    assert texts(talk.one(DISPLAY)) == ["one"]
+
+
+def test_a_message_whose_line_was_written_does_not_come_twice(store, clock, write, talk):
+    write("one")
+    unread(store, clock, DISPLAY, before=1)
+    assert texts(talk.one(DISPLAY)) == []
+    assert "message.returned" not in kinds(store)
+
+
+def test_a_message_whose_event_could_not_be_written_waits_again_and_one_delivered_before_does_not(
+    store, clock, write, talk
+):
+    write("before")
+    assert texts(talk.one(DISPLAY)) == ["before"]
+    write("one")
+    write("of another", to="other")
+    unread(store, clock, {"tool": "control:subscribe", "args": {"since": 0}})
+    assert state_of(store) == ["waiting", "delivered"]
+    assert texts(talk.one(DISPLAY)) == ["one"]
 
 
 def test_a_blank_message_is_refused(store, clock):

@@ -7,7 +7,7 @@ not affect the others, and replies are returned after the commit (docs: protocol
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -202,6 +202,10 @@ class Session:
                 if own is not None:
                     self._messages.add(pending, own, reading)
         return reply
+
+    def give_back(self, lines: Iterable[bytes]) -> None:
+        """Let the human's messages wait again that were in lines which could not be written."""
+        self._messages.give_back(lines, self.subscription.agent)
 
     def leave(self) -> None:
         """End the session: its agents are no longer connected."""

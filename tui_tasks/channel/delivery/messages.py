@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
+
 from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.read import messages
 from tui_tasks.core.snapshots import HumanMessage, iso
 from tui_tasks.core.store import Reading, Store, Transaction
 
@@ -29,6 +33,8 @@ class MessageDelivery:
         self._clock = clock
         self._will_send = will_send
         self._read_only = read_only
+        # The entries that record deliveries of this session: an event may tell of one that was made by another.
+        self._delivered: set[int] = set()
 
     def waiting_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
         """Return the messages to send with the reply to a request: those that no pending event will deliver."""
@@ -72,9 +78,44 @@ class MessageDelivery:
         with self._store.transaction(self._clock()) as transaction:
             self._record(transaction, agent, until)
 
+    def give_back(self, lines: Iterable[bytes], subscriber: str) -> None:
+        """Let the messages wait again that these lines bring, which could not be written.
+
+        If the storage fails, they stay delivered (docs: protocol, section 7).
+
+        Args:
+            lines: replies, and events for the agent `subscriber`.
+        """
+        with contextlib.suppress(StorageFailed):
+            db = self._store.db
+            with db.transaction(write=False):
+                found = [message for line in lines for message in _brought_by(db, line, subscriber)]
+            for message in found:
+                if message.delivered_seq in self._delivered:
+                    from tui_tasks.core.operations.asks import ReturnMessages
+
+                    operation = ReturnMessages((message.delivered_seq,))
+                    self._store.commit(operation, actor=message.agent, now=self._clock())
+
     def _record(self, transaction: Transaction, agent: str, until: int) -> None:
         from tui_tasks.core.operations.asks import DeliverMessages
 
         with transaction.change():
             transaction.speak(agent)
-            transaction.run(DeliverMessages(agent, until=until))
+            delivered = transaction.run(DeliverMessages(agent, until=until))
+        self._delivered.update(message.delivered_seq for message in delivered)
+
+
+def _brought_by(db: Database, line: bytes, subscriber: str) -> list[HumanMessage]:
+    """Return the messages that a line brings, which is a reply, the replies of a batch, or an event."""
+    if b'"messages":' not in line and b'"event":"message"' not in line:
+        return []
+    decoded = msgspec.json.decode(line)
+    found: list[HumanMessage | None] = []
+    for reply in decoded if isinstance(decoded, list) else [decoded]:
+        if reply.get("event") == "message" and reply.get("to") == subscriber:
+            found.append(messages.sent_by(db, reply["seq"]))
+        elif "ok" in reply:
+            brought = reply.get("messages", ())
+            found += [messages.last_delivered(db, message["text"], reply["seq"]) for message in brought]
+    return [message for message in found if message is not None]

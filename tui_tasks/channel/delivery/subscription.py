@@ -38,6 +38,11 @@ class Subscription:
         self.cursor: int | None = None
         self._file = store.db.file
 
+    @property
+    def agent(self) -> str:
+        """The agent that subscribed last; empty where none has."""
+        return self._agent
+
     def begin(self, since: int | None, agent: str) -> int:
         """Start sending `agent` the events after `since` (None: after the newest); return the seq after which they
         start.

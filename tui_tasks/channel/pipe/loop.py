@@ -99,6 +99,8 @@ class ControlChannel:
         finally:
             with contextlib.suppress(OSError, Unwritable):
                 self._out.flush()
+            if self._out.size:
+                self._session.give_back(self._out.unwritten_lines())
             self._session.leave()
             self._watch.close()
             if self._has_signals:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import chain
 
-from tui_tasks.channel.replies import LongLine, ReplyLine
+from tui_tasks.channel.replies import LongLine, ReplyLine, whole
 
 
 class Unwritable(Exception):
@@ -28,6 +28,9 @@ class OutputQueue:
         # The remaining parts of a line that is not in memory.
         self._parts: Iterator[bytes] = iter(())
         self._unwritten = memoryview(b"")
+        # The last line that was begun in parts, and how many of its bytes are not written.
+        self._long: LongLine | None = None
+        self._long_left = 0
         self._writable = select.poll()
         self._writable.register(fd, select.POLLOUT)
         self.size = 0
@@ -49,6 +52,7 @@ class OutputQueue:
             line = self._lines.popleft()
             assert isinstance(line, LongLine)
             self._parts = chain(line.parts(), (b"\n",))
+            self._long, self._long_left = line, line.size + 1
             return next(self._parts)
         return b"".join(ready)
 
@@ -73,3 +77,15 @@ class OutputQueue:
                 raise Unwritable(error.strerror) from error
             self._unwritten = self._unwritten[written:]
             self.size -= written
+            if self._long_left:
+                self._long_left -= written
+
+    def unwritten_lines(self) -> Iterator[bytes]:
+        """Return the lines that are not written to their end, whole, without their newlines."""
+        if self._long_left and self._long is not None:
+            yield self._long.whole()
+        elif self._unwritten:
+            lines: bytes = self._unwritten.obj  # type: ignore[assignment]
+            begin = lines.rfind(b"\n", 0, len(lines) - len(self._unwritten)) + 1
+            yield from lines[begin:-1].split(b"\n")
+        yield from map(whole, self._lines)

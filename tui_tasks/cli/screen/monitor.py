@@ -142,6 +142,7 @@ _DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
     "ask.withdrawn": lambda entry: "withdrew a question",
     "message.sent": lambda entry: f"wrote to {_word(entry, 'agent')}: {_word(entry, 'text')}",
     "message.delivered": lambda entry: "was given the message",
+    "message.returned": lambda entry: "was not reached by the message, which waits again",
     "message": lambda entry: f"wrote to {_word(entry, 'to')}: {_word(entry, 'text')}",
     "journal.compacted": lambda entry: "dropped old entries of the journal",
     "agent.paused": lambda entry: f"paused {_quoted(entry.uid)}: {_word(entry, 'message')}",

@@ -60,6 +60,15 @@ class DeliverMessages(Operation, frozen=True):
     until: int | None = None
 
 
+class ReturnMessages(Operation, frozen=True):
+    """Let messages wait again whose delivery was recorded, and could not be made. Result: the messages.
+
+    `delivered` are the seqs of the entries that recorded it.
+    """
+
+    delivered: tuple[int, ...]
+
+
 class PauseAgent(Operation, frozen=True):
     """The human pauses an agent; `message` tells it why. Result: the agent."""
 

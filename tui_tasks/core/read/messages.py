@@ -24,6 +24,14 @@ _read = reader(HumanMessage, M)
 _WAITING = Statement(M.select(*_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id))
 _NEWEST = Statement(M.select(*_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit")))
 _ONE = Statement(M.select(*_COLUMNS).where(M.uid == slot("uid")))
+_DELIVERED_BY = Statement(M.select(*_COLUMNS).where(M.delivered_seq == slot("seq")))
+_SENT_BY = Statement(M.select(*_COLUMNS).where(M.seq == slot("seq")))
+_LAST_DELIVERED = Statement(
+    M.select(*_COLUMNS)
+    .where((M.text == slot("text")) & (M.delivered_seq <= slot("until")))
+    .order_by(M.delivered_seq.desc())
+    .limit(1)
+)
 _SINCE = Statement(
     J.select(J.kind).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(slot("limit"))
 )
@@ -47,6 +55,24 @@ def waiting(db: Database, agent: str) -> tuple[HumanMessage, ...]:
 def message(db: Database, uid: str) -> HumanMessage:
     """Return the message with that uid, which exists."""
     return _read(db.one(_ONE, uid=uid))
+
+
+def delivered_by(db: Database, seq: int) -> HumanMessage | None:
+    """Return the message whose delivery the entry `seq` records; None if there is none, or it waits again."""
+    row = db.one(_DELIVERED_BY, seq=seq)
+    return _read(row) if row else None
+
+
+def last_delivered(db: Database, text: str, until: int) -> HumanMessage | None:
+    """Return the message with a text that was delivered last up to the entry `until`; None if there is none."""
+    row = db.one(_LAST_DELIVERED, text=text, until=until)
+    return _read(row) if row else None
+
+
+def sent_by(db: Database, seq: int) -> HumanMessage | None:
+    """Return the message that the entry `seq` records; None if there is none."""
+    row = db.one(_SENT_BY, seq=seq)
+    return _read(row) if row else None
 
 
 def newest(db: Database, agent: str, limit: int) -> list[Sent]:

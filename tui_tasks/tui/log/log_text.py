@@ -111,6 +111,8 @@ def _of_people(line: LogLine) -> str:
         return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
     if line.kind == "message.delivered":
         return "has been given your message"
+    if line.kind == "message.returned":
+        return "has not been reached by your message, which waits again"
     if line.kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
     if line.word == "review":

@@ -17,6 +17,7 @@ from tui_tasks.core.operations.asks import (
     OpenAsk,
     PauseAgent,
     ResumeAgent,
+    ReturnMessages,
     SendMessage,
 )
 from tui_tasks.core.operations.changes import RecordRefusal
@@ -188,6 +189,20 @@ def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage
             delivered.append(msgspec.structs.replace(message, **new))
             tx.emit("message.delivered", "human_message", message.uid, old=dict.fromkeys(new), new=new)
     return tuple(delivered)
+
+
+@rule(ReturnMessages)
+def return_messages(tx: Transaction, op: ReturnMessages) -> tuple[HumanMessage, ...]:
+    """Let messages wait again that did not reach their agent."""
+    returned = []
+    for seq in op.delivered:
+        message = messages.delivered_by(tx.db, seq)
+        if message is not None:
+            old = {"delivered_at": message.delivered_at, "delivered_seq": message.delivered_seq}
+            new = dict.fromkeys(old)
+            returned.append(msgspec.structs.replace(message, **new))
+            tx.emit("message.returned", "human_message", message.uid, old=old, new=new)
+    return tuple(returned)
 
 
 def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: str) -> Agent:
