@@ -40,7 +40,7 @@ def findings(
     yield from held_log.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
-        if replays or replay_check.is_soon_told(store.db):
+        if replays or replay_check.is_quick(store.db):
             yield from backup.readable(replay_check.differences(store.db))
     yield from map(str, config.load(settings)[1])
     if settings.exists():
@@ -56,7 +56,7 @@ def summary(store: Store, *, replays: bool = False) -> str:
     try:
         with storage_errors(store.path):
             entries = f"{journal.newest(store.db):,} journal entries"
-            if not replays and not replay_check.is_soon_told(store.db):
+            if not replays and not replay_check.is_quick(store.db):
                 entries += " (so many are compared with the tables by doctor --replay alone)"
     except StorageFailed:
         entries = "a journal that cannot be read"

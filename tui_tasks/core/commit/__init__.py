@@ -1,1 +1,1 @@
-"""What a commit is made of: operations applied to rows, changes in steps, lookups and replies that are kept."""
+"""The parts of a commit: operations applied to rows, changes in steps, cached lookups, stored replies."""

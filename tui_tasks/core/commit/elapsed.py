@@ -1,9 +1,9 @@
-"""How much time has passed for a database, whatever the clocks of those who write to it say.
+"""The database's own clock, which leases depend on: it counts the time that passed, whatever the wall clocks say.
 
-A clock can be set, or be wrong from the start. How long a machine has been up is told by no clock that anybody sets. So
-a database has an instant of its own, which moves on by the time for which a machine was seen to be up, and by nothing
-else: it is never ahead of the time that has really passed. What ends after a while by it (a lease, a question, a reply
-that is kept) never ends early. From one start of the machine to the next it may stand still: then things end late.
+A wall clock can be set, or be wrong from the start; a machine's uptime cannot. So a database has an instant of its own
+that advances only by the uptime that processes observe: it is never ahead of the time that has really passed. Leases,
+questions and stored replies that end by it never end early. Between two boots of the machine it may stand still, so
+that they end late.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ _SECOND: Final = 1_000_000
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """The last record of the database's instant, with `now` by the clock of the process that wrote it."""
+    """The last record of the database's instant.
+
+    Attributes:
+        machine: the boot of the machine on which it was written (`clock`).
+        up: the machine's uptime then, in microseconds.
+        passed: the database's instant then, in microseconds.
+        now: the wall clock of the process that wrote it, in microseconds since the epoch.
+    """
 
     machine: str
     up: int
@@ -38,15 +45,15 @@ def mark(db: Database) -> Mark | None:
 
 
 class Elapsed:
-    """One process's view of a database's instant, in microseconds."""
+    """A process's view of the database's instant, in microseconds."""
 
     def __init__(self, uptime: Callable[[], Uptime]) -> None:
         self._uptime = uptime
-        # What the instant was, and for how long the machine had been up.
+        # The instant and the machine's uptime at the last look.
         self._seen: tuple[int, int] | None = None
 
     def instant(self, db: Database, now: int) -> int:
-        """The instant, by what was written down where it has not been looked at before; `now` where nothing was.
+        """Return the instant, without reading the database again; `now` if none was ever recorded.
 
         Raises:
             StorageFailed: the database cannot be read.
@@ -57,7 +64,7 @@ class Elapsed:
         return passed + max(0, self._uptime().up - up)
 
     def look(self, db: Database, now: int) -> int:
-        """The same, with what others have written down since.
+        """Return the instant, after reading what other processes recorded.
 
         Raises:
             StorageFailed: the database cannot be read.
@@ -75,7 +82,11 @@ class Elapsed:
         return passed, uptime
 
     def keep(self, db: Database, now: int) -> int:
-        """Return the instant and record it within the open write transaction."""
+        """Return the instant, and record it within the open write transaction.
+
+        Raises:
+            StorageFailed: the database cannot be read or written.
+        """
         found = mark(db)
         passed, uptime = self._look(found, now)
         if found is None:
@@ -86,7 +97,7 @@ class Elapsed:
 
 
 def _begin(db: Database, passed: int) -> None:
-    """Let keys and claims from before the first record count from now."""
+    """Make keys and claims from before the first record count from now."""
     db.sql("UPDATE kept_reply SET at = ?", (passed,))
     for uid, lease in db.sql("SELECT uid, lease FROM claim WHERE state = 'active'").fetchall():
         if until(db, uid) is None:
@@ -94,7 +105,7 @@ def _begin(db: Database, passed: int) -> None:
 
 
 def put(db: Database, uid: str, at: int, passed: int) -> None:
-    """Record the instant at which something ends; delete records that ended a day ago."""
+    """Record the instant at which something ends; delete records of what ended a day ago."""
     db.sql(
         "DELETE FROM view WHERE key >= 'until:' AND key < 'until;' AND CAST(value AS INTEGER) < ?",
         (passed - 24 * 3600 * _SECOND,),
@@ -103,7 +114,7 @@ def put(db: Database, uid: str, at: int, passed: int) -> None:
 
 
 def until(db: Database, uid: str) -> int | None:
-    """Return the recorded instant at which something ends, or None."""
+    """Return the recorded instant at which something ends; None if there is none."""
     found = views.get(db, _UNTIL + uid)
     return None if found is None else int(found)
 
@@ -113,12 +124,12 @@ _ENDS: Final = "ifnull(CAST(view.value AS INTEGER), claim.expires_at)"
 
 
 def next_lapse(db: Database) -> int | None:
-    """Return the instant at which the first lease ends, or None."""
+    """Return the instant at which the first lease ends; None without leases."""
     found: int | None = db.scalar(f"SELECT min({_ENDS}) {_STANDING}")
     return found
 
 
 def lapsed(db: Database, passed: int) -> list[str]:
-    """Return the uids of the claims whose lease is over but that are not yet released."""
+    """Return the uids of the unreleased claims whose lease has ended."""
     rows = db.sql(f"SELECT claim.uid {_STANDING} AND {_ENDS} <= ? ORDER BY {_ENDS}, claim.id", (passed,))
     return [uid for (uid,) in rows.fetchall()]

@@ -33,9 +33,9 @@ def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
 
 
 def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
-    """Keep a reply, in the transaction of what it tells of; forget those older than `KEEP`.
+    """Store a reply in the transaction of its request; delete those older than `KEEP`.
 
-    `passed` is the database's own instant (`elapsed`): by a clock that is days ahead, all would be old.
+    `passed` is the database's own instant (`elapsed`): by a wall clock that is days ahead, all would be too old.
     """
     db.run(_FORGET, {"before": passed - KEEP})
     drop(db, agent, key)

@@ -1,8 +1,7 @@
-"""Keeping ranks short: the tasks around one whose rank has grown too long are given new ranks, in the same order.
+"""Keeps ranks short: when a task's rank has grown too long, the tasks around it get new ranks in the same order.
 
-An entry `list.reranked` holds the old and the new ranks of neighbours in a list. It is the system's, a change of its
-own that nobody takes back. Ranks that older entries tell of, and those of deleted tasks, are as they were before it:
-`Reranks` says what they are now.
+An entry `list.reranked` has the old and new ranks of neighbours in a list. It is a change of the system that undo
+ignores. Older entries, and deleted tasks, have ranks from before it: `Reranks` translates them.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
 KIND: Final = "list.reranked"
-# Ranks are made anew if one is longer than `rank.MOST_CHARS`; then none is longer than this.
+# The longest rank that rebalancing makes; it begins when a rank is longer than `rank.MOST_CHARS`.
 _SHORT: Final = 32
-# So many tasks on either side are looked at first.
+# How many tasks on either side are included at first.
 _REACH: Final = 16
-# The rank that an old entry tells of is followed as long as it is no longer than this.
+# The longest translation of a rank in an old entry.
 _LONGEST: Final = 1_000
 
 _RERANKED = Statement(
@@ -47,13 +46,13 @@ _ranks = msgspec.json.Decoder(_Ranks).decode
 
 
 def rebalanced(tx: Transaction, task: Task) -> Task:
-    """Return a task that has been given its place, once its rank is short."""
+    """Give short ranks to a task with a long one and its neighbours; return the task."""
     reach = _REACH
     while True:
         below = queries.ranks_down_from(tx.db, task.list_id, task.rank, reach)
         above = queries.ranks_up_from(tx.db, task.list_id, task.rank, reach)
         old = {**dict(reversed(below)), **dict(above)}
-        # The outermost ranks stay as they are, but at an end of the list.
+        # The outermost tasks keep their ranks, except at an end of the list.
         uids = list(old)
         low = uids.pop(0) if len(below) == reach else None
         high = uids.pop() if len(above) == reach else None
@@ -68,16 +67,16 @@ def rebalanced(tx: Transaction, task: Task) -> Task:
 
 
 class Reranks:
-    """What the ranks that entries after `since` tell of are now."""
+    """Translates the ranks of journal entries after `since` to the current ones."""
 
     def __init__(self, db: Database, since: int) -> None:
         self._db = db
         self._read = since
-        # By the number of the list: the entries, oldest first, with old and new ranks in order.
+        # By list id: the seq of each rebalancing, oldest first, with its old and new ranks in order.
         self._entries: dict[int, list[tuple[int, list[str], list[str]]]] = {}
 
     def now(self, list_id: int, place: str, seq: int) -> str:
-        """The rank that stands where `place` stood after the entry `seq`."""
+        """Return the current rank for one that was valid after the entry `seq`."""
         for at, list_of, was, new in self._db.all(_RERANKED, after=self._read):
             old, now = _ranks(was).ranks, _ranks(new).ranks
             self._entries.setdefault(list_of, []).append((at, sorted(old.values()), sorted(now.values())))
@@ -89,7 +88,7 @@ class Reranks:
 
 
 def _follow(place: str, olds: list[str], news: list[str]) -> str:
-    """Return the new rank for an old one: a task's own, or one right after that of the task before it."""
+    """Return the new rank for an old one: that of the same task, or one right after the task before it."""
     at = bisect_right(olds, place) - 1
     if at >= 0 and olds[at] == place:
         return news[at]

@@ -1,4 +1,4 @@
-"""Apply the journal's entries to the tables of another database, as the commits that wrote them did."""
+"""Replays the journal: applies its entries to the tables of another database, as the commits that wrote them did."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.schema.state_tables import STATE
 
-# Entries that are read at once: a cursor that stands would keep the journal's database from being checkpointed.
+# So many entries are read at a time: an open cursor would keep the journal's database from being checkpointed.
 PAGE: Final = 2_000
-# The version of the task after the entry, which `touch` takes, of entries about `TOUCHING` entities alone.
+# With the task's version after the entry, for `touch`, only for entries about `TOUCHING` entities.
 _ENTRIES: Final = """
 SELECT seq, at, actor, entity, uid, task, old, new,
     CASE WHEN entity IN ('log', 'state') THEN json_extract(image, '$.version') END
@@ -24,7 +24,11 @@ _decode = msgspec.json.Decoder().decode
 
 
 def replay(source: Database, target: Database) -> None:
-    """Apply every journal entry of one database to an empty one, which gives the same tables."""
+    """Apply all journal entries of one database to an empty one, which then has the same tables.
+
+    Raises:
+        msgspec.DecodeError: an entry is damaged.
+    """
     with target.transaction(write=True):
         begin = compaction.restore_base(source, target)
         for _ in apply_entries(source, target, begin, journal.newest(source)):
@@ -32,7 +36,8 @@ def replay(source: Database, target: Database) -> None:
 
 
 def apply_entries(source: Database, target: Database, after: int, upto: int) -> Iterator[int]:
-    """Apply the entries `after < seq <= upto` within the write transaction of `target`; yield the seq of each before.
+    """Apply the entries `after < seq <= upto` within the write transaction of `target`; yield the seq of each before
+    it.
 
     Raises:
         msgspec.DecodeError: an entry is damaged.

@@ -1,9 +1,9 @@
-"""Changes that are made in steps, and what becomes of one whose process dies between two of them.
+"""Changes made in steps, and what happens if their process dies between two steps.
 
-A step commits, so a killed process leaves a part of its change behind. The first step records the change, in the table
-`unfinished_change`, and the last one forgets it. Its process holds a file lock meanwhile, which the kernel releases
-however the process ends. A recorded change without that lock is interrupted: the next process that writes takes it
-back. The table is no part of the state and has no journal.
+Each step commits, so a killed process leaves a part of its change behind. The first step records the change in the
+table `unfinished_change`, and the last one deletes the record. Meanwhile the process holds a file lock, which the
+kernel releases however the process ends. A recorded change without that lock is interrupted: the next process that
+writes undoes it. The table is not part of the state and not in the journal.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class UnfinishedChange(NamedTuple):
 
     Attributes:
         change: the seq of its first entry.
-        actor: whose it is.
-        lock: the suffix of the file that its process has locked.
+        actor: who makes it.
+        lock: the suffix of the lock file that its process holds.
     """
 
     change: int
@@ -42,20 +42,20 @@ _FLAGS: Final = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NON
 
 
 class StepLock:
-    """The lock of one process on a change that is not finished; held until `release`."""
+    """A process's lock on an unfinished change, held until `release`."""
 
     def __init__(self, handle: int, path: str) -> None:
         self._handle, self._path = handle, path
 
     def release(self) -> None:
-        """Remove the lock and its file."""
+        """Release the lock, and remove its file."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path)
         os.close(self._handle)
 
 
 class StepRecord:
-    """Records one change made in steps, for as long as its process lives."""
+    """The record of one change in steps, valid while its process lives."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -64,10 +64,10 @@ class StepRecord:
         self._lock: StepLock | None = None
 
     def record(self, parts: Mapping[str, int]) -> None:
-        """Record a change before its step is committed; `parts` has the first entry of each agent's part of it.
+        """Record a change before its step is committed; `parts` has the seq of the first entry of each agent's part.
 
         Raises:
-            StorageFailed: the lock file cannot be made.
+            StorageFailed: the lock file cannot be created.
         """
         for actor, change in parts.items():
             if change not in self._recorded:
@@ -78,27 +78,27 @@ class StepRecord:
                 self._recorded.append(change)
 
     def forget(self) -> None:
-        """Forget the change, in the transaction of its last step."""
+        """Delete the record, in the transaction of the last step."""
         for change in self._recorded:
             self._db.run(_FORGET, {"change": change})
 
     def release(self) -> None:
-        """Remove the lock: what is recorded still is an interrupted change from now on."""
+        """Release the lock: from now on, a change that is still recorded counts as interrupted."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
 
 def recorded(db: Database) -> list[UnfinishedChange]:
-    """Return the changes that are not finished, the newest first, whether or not their processes live."""
+    """Return the unfinished changes, newest first, whether or not their processes live."""
     return [UnfinishedChange(*row) for row in db.all(_ALL)]
 
 
 def take_lock(db: Database, suffix: str) -> StepLock | None:
-    """Lock the file of a change; None where another process has it locked, which lives.
+    """Lock the file of a change; return None if a living process has it locked.
 
     Raises:
-        StorageFailed: the file cannot be made.
+        StorageFailed: the file cannot be created.
     """
     path = f"{db.path}-step{suffix}"
     try:
@@ -110,11 +110,11 @@ def take_lock(db: Database, suffix: str) -> StepLock | None:
     except BlockingIOError:
         os.close(handle)
         return None
-    except OSError:  # a file system without such locks
+    except OSError:  # the file system has no such locks
         pass
     return StepLock(handle, path)
 
 
 def forget(db: Database, unfinished: UnfinishedChange) -> None:
-    """Forget an interrupted change, in the transaction that has taken it back."""
+    """Delete the record of an interrupted change, in the transaction that undid it."""
     db.run(_FORGET, {"change": unfinished.change})

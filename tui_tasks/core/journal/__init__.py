@@ -1,1 +1,1 @@
-"""The journal, its chain of hashes, and dropping its old entries (compaction)."""
+"""The journal, its hash chain, and dropping its old entries (compaction)."""

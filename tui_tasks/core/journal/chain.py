@@ -1,4 +1,4 @@
-"""Verify the journal: the hash of each entry follows from the entry before it."""
+"""Verifies the journal's hash chain."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tui_tasks.core.schema.tables.journal import JournalRow as J
 
 _encode = msgspec.json.Encoder().encode
 _TYPES: Final = {int, str, NoneType}
-_TOLD = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
+_COMPACTION_ENTRY = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
 
 
 def broken_link(db: Database) -> int | None:
-    """Return the seq of the first entry that does not follow from the one before it; None where all do.
+    """Return the seq of the first entry that does not follow from the one before it; None if all do.
 
-    Where the entries before were compacted away, the journal itself tells what the oldest follows from. While they are
-    being deleted, the oldest is taken at its word as far as the last of them, whose hash is known.
+    In a compacted journal, the compaction's record has the hash that the oldest entry follows from. While the old
+    entries are still being deleted, the oldest is not verified; the last of them must have the recorded hash.
     """
     base = compaction.base(db)
     first, cut = journal.oldest(db), base.last if base else 0
@@ -50,13 +50,13 @@ def broken_link(db: Database) -> int | None:
     except sqlite3.OperationalError as error:
         if "decode" not in str(error):
             raise
-        # A text that is not UTF-8 any more.
+        # A text was altered so that it is not UTF-8.
         return int(expected)
     return None
 
 
 def _tells_of(db: Database, base: Base) -> bool:
-    """Return whether the entry at the start of a compacted journal records that compaction."""
-    row = db.one(_TOLD, seq=base.seq)
-    told = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
-    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(told)
+    """Return whether the entry that should record the compaction does so."""
+    row = db.one(_COMPACTION_ENTRY, seq=base.seq)
+    expected_json = _encode({"last": base.last, "hash": base.hash.hex()}).decode()[:-1]
+    return row is not None and row[0] == "journal.compacted" and str(row[1]).startswith(expected_json)

@@ -1,8 +1,8 @@
-"""Drop old entries of the journal, when the human asks for it (docs: protocol, section 3, `cursor_expired`).
+"""Drops old entries of the journal when the human asks for it (docs: protocol, section 3, `cursor_expired`).
 
-What is dropped is gone for history, events and undo. What stays can still be proved: an entry of the journal itself
-tells which was the last to go, and its hash (`Base`), and the tables are kept as they were then, so that with the
-entries since they can be made again. Nothing of this is in a database that was never compacted.
+Dropped entries are lost for history, events and undo. The rest remains verifiable: a journal entry records which entry
+was the last to be dropped, and its hash (`Base`), and a copy of the tables is kept from which they can be rebuilt with
+the remaining entries. A database that was never compacted has none of this.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from tui_tasks.core.schema.state_tables import STATE
 
 _DAY: Final = 24 * 3600 * 1_000_000
 _DAYS: Final = {"d": 1, "w": 7}
-# Entries deleted, or rows copied, in one transaction, during which other writers wait.
+# How many entries are deleted, or rows copied, in one transaction, during which other writers wait.
 AT_ONCE: Final = 2_000
 
 
 def instant(text: str, now: int) -> int:
-    """Return the instant (microseconds, UTC) that a person means: `90d`, `12w`, or a date, with or without a time.
+    """Return the instant (microseconds since the epoch) of an age such as `90d` or `12w`, or of a date with or without
+    a time.
 
     Raises:
         InvalidArgument: it is none of these, or not past.
@@ -40,10 +41,14 @@ def instant(text: str, now: int) -> int:
 
 
 class Base(NamedTuple):
-    """Where a journal begins that was compacted.
+    """The beginning of a compacted journal.
 
-    `seq` is that of the entry that tells of it; `last` is that of the last entry that was dropped, `hash` its hash;
-    `tables` is that of the last entry whose change is in the tables that were kept, `copy` what their names begin with.
+    Attributes:
+        seq: the entry that records the compaction.
+        last: the last dropped entry.
+        hash: the hash of that entry.
+        tables: the last entry whose change is in the copied tables.
+        copy: the prefix of the names of those tables.
     """
 
     seq: int
@@ -54,10 +59,10 @@ class Base(NamedTuple):
 
 
 def base(db: Database) -> Base | None:
-    """Return where the journal begins; None where it was never compacted."""
+    """Return the beginning of the journal; None if it was never compacted."""
     if not is_there(db, "base"):
         return None
-    # Databases of the first releases keep the tables as of the compaction's own entry, and no other mark of it.
+    # Databases of the first releases have only three columns: the tables are as of the compaction's own entry.
     seq, last, hashed, *copied = db.sql("SELECT * FROM base").fetchone()
     # An altered value may have any type.
     return Base(seq, last, hashed if isinstance(hashed, bytes) else b"", *(copied or [seq, "base"]))
@@ -68,17 +73,17 @@ def is_there(db: Database, table: str) -> bool:
     return bool(db.sql("SELECT count(*) FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0])
 
 
-# Entries read at a time.
+# So many entries are read at a time.
 _PAGE: Final = 10_000
 _LONG_AGO: Final = -(2**62)
 
 
 def last_old(db: Database, before: int, now: int) -> int:
-    """Return the seq of the last entry to drop: all up to it are older than `before`; 0 where there is none.
+    """Return the seq of the last entry to drop: it and all before it are older than `before`; 0 if there is none.
 
-    Entries stand in the order of their numbers, not of their instants: an instant is what somebody's clock said. So
-    this is the last old entry before the first that is not old. An instant that is yet to come (after `now`) tells
-    nothing. A change is dropped whole or not at all.
+    Entries are ordered by number, not by instant, as instants come from wall clocks. So this is the last old entry
+    before the first that is not old. Instants in the future (after `now`) are ignored. A change is dropped as a whole
+    or not at all.
 
     Raises:
         StorageFailed: the database cannot be read.
@@ -117,10 +122,10 @@ def older_than(db: Database, before: int, now: int) -> int:
 
 
 def old_entries(db: Database, last: int) -> tuple[int, bytes]:
-    """Return the seq of the oldest entry that stays, and the hash of the last that is dropped.
+    """Return the seq of the oldest remaining entry, and the hash of the last to drop.
 
     Raises:
-        Conflict: there are none up to that.
+        Conflict: there are none to drop.
     """
     row = db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (last,)).fetchone()
     found = base(db)
@@ -136,7 +141,7 @@ def copied(db: Database, copy: str) -> int:
     """Return the seq of the last entry whose change is in a complete copy of the tables.
 
     Raises:
-        Conflict: it is gone, since another compaction has begun, or the database was replaced.
+        Conflict: the copy is gone, as another compaction began, or the database was replaced.
     """
     begun = is_there(db, "copying")
     row = db.sql("SELECT tables FROM copying WHERE copy = ?", (copy,)).fetchone() if begun else None
@@ -146,7 +151,7 @@ def copied(db: Database, copy: str) -> int:
 
 
 def keep_base(db: Database, found: Base) -> None:
-    """Adopt the copied tables, in the transaction that writes the entry of the compaction."""
+    """Adopt the copied tables, in the transaction that writes the compaction's entry."""
     db.sql("DROP TABLE copying")
     db.sql("DROP TABLE IF EXISTS base")
     columns = ("seq INTEGER", "last INTEGER", "hash BLOB", "tables INTEGER", "copy TEXT")
@@ -154,14 +159,15 @@ def keep_base(db: Database, found: Base) -> None:
     db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", found)
 
 
-# Rows to delete are looked up in the transaction that deletes them: before it, another process may compact as well, or
+# Rows to delete are looked up in the transaction that deletes them, as before it another process may also compact, or
 # restore a backup.
 
 
 def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
-    """Delete some rows of copies that no compaction uses, in a transaction of its own.
+    """Delete some rows of copies that no compaction uses, in a transaction of its own; return whether there may be
+    more.
 
-    Returns whether there may be more. `breaks_off`: also of one that another compaction makes, which ends that.
+    `breaks_off`: also those of a compaction in another process, which then fails.
     """
     with db.transaction(write=True):
         found = base(db)
@@ -201,7 +207,9 @@ def drop_some(db: Database, most: int) -> int:
 
 
 def restore_base(source: Database, target: Database) -> int:
-    """Fill the tables of a database from the compacted copy of another; return the last entry that they hold."""
+    """Fill the tables of a database from the compacted copy of another; return the last entry whose change they
+    have.
+    """
     found = base(source)
     if found is None:
         return 0

@@ -1,7 +1,7 @@
-"""Copy the tables as of one moment, in steps, so that no writer waits long (`compaction.Base`).
+"""Copies the tables as of one moment, in steps, so that no writer waits long (`compaction.Base`).
 
-First they are copied into a file of their own, while others write; then some rows at a time into tables `base_…`, of
-which the entry that tells of the compaction makes the base.
+First they are copied into a separate file while others write; then, some rows at a time, into tables `base_…`, which
+the compaction's entry makes the base.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from tui_tasks.core.schema.state_tables import STATE
 
 @contextlib.contextmanager
 def early_checkpoints(db: Database) -> Iterator[None]:
-    """Checkpoint often while a block runs.
+    """Checkpoint more often while the block runs.
 
-    It writes most of the log. Whoever's commit fills that does it, and may be one who waits for a reply.
+    The block writes most of the log; otherwise the commit that fills the log would checkpoint, and its agent would
+    wait.
     """
     db.sql(f"PRAGMA wal_autocheckpoint = {CHECKPOINT // 8}")
     try:
@@ -37,13 +38,13 @@ def early_checkpoints(db: Database) -> Iterator[None]:
 
 @contextlib.contextmanager
 def aside(db: Database) -> Iterator[None]:
-    """Attach an empty database as `aside` while a block runs: writing to it takes no lock of this one.
+    """Attach an empty database as `aside` while the block runs; writing to it does not lock this one.
 
     Raises:
-        StorageFailed: it cannot be made.
+        StorageFailed: it cannot be created.
     """
     with db.transaction(write=False):
-        pass  # what has failed is opened anew now, and not once it is attached
+        pass  # a failed connection is reopened now, as reopening would detach `aside`
     is_file = db.path != ":memory:"
     folder, name = os.path.split(db.path)
     path = f"{folder}/.{name}.{os.getpid()}.{time.monotonic_ns()}" if is_file else ":memory:"
@@ -57,19 +58,19 @@ def aside(db: Database) -> Iterator[None]:
     finally:
         if is_file:
             with contextlib.suppress(OSError):
-                Path(path).unlink()  # it goes with its process, however that ends
+                Path(path).unlink()  # so that the file disappears with the process
     try:
         with storage_errors(path):
             db.sql("PRAGMA aside.journal_mode = off")
             db.sql("PRAGMA aside.synchronous = off")
         yield
     finally:
-        with contextlib.suppress(sqlite3.Error):  # it may have been opened anew meanwhile
+        with contextlib.suppress(sqlite3.Error):  # the connection may have been reopened meanwhile
             db.sql("DETACH aside")
 
 
 def set_aside(db: Database) -> int:
-    """Copy the tables into the database attached as `aside`; return the last entry whose change they hold."""
+    """Copy the tables into `aside`; return the last entry whose change they have."""
     with db.transaction(write=False):
         last: int = db.scalar("SELECT ifnull(max(seq), 0) FROM journal")
         for table in STATE:
@@ -81,7 +82,7 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
     """Copy the tables back from `aside`, pausing after some rows; return the prefix of the copies' names.
 
     Raises:
-        Conflict: another compaction has begun, or the database was replaced.
+        Conflict: another compaction began, or the database was replaced.
     """
     begin = f"base_{os.urandom(8).hex()}"
     with db.transaction(write=True):
@@ -92,7 +93,7 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
         db.sql("INSERT INTO copying VALUES (?, NULL)", (begin,))
         for table in STATE:
             db.sql(f"CREATE TABLE {begin}_{table} AS SELECT * FROM main.{table} WHERE 0")
-        # Columns are named, since a newer program may have added some meanwhile.
+        # Columns are named, as a newer program may have added some meanwhile.
         columns = {table: ", ".join(row[1] for row in db.sql(f"PRAGMA aside.table_info({table})")) for table in STATE}
         rows = {table: int(db.scalar(f"SELECT ifnull(max(rowid), 0) FROM aside.{table}")) for table in STATE}
     yield
@@ -110,7 +111,7 @@ def copy(db: Database, tables: int, most: int) -> Generator[None, None, str]:
 
 
 def _is_attached(db: Database) -> bool:
-    # Not attached any more where a replaced file was opened meanwhile.
+    # It is no longer attached if the database was replaced and reopened.
     return any(name == "aside" for _, name, _ in db.sql("PRAGMA database_list"))
 
 

@@ -1,7 +1,7 @@
-"""The journal: one entry for every change, chained by hash, append-only.
+"""The journal: an entry for every change, chained by hash, append-only.
 
-Each entry's hash is over the entry before it and everything the entry says, so that no byte of it can be changed
-unnoticed (`chain.broken_link`).
+An entry's hash covers the entry before it and all its own columns, so that no byte can be changed unnoticed
+(`chain.broken_link`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
 
-# Characters; a longer text is left out of an entry's image, and found by `event_task`.
+# A text with more characters is left out of an entry's image; `event_task` finds it.
 LONG_TEXT: Final = 1_000
 LONG_FIELDS: Final = ("description", "result", "metadata")
 
@@ -101,24 +101,24 @@ def _insert(names: tuple[str, ...]) -> Statement:
 
 
 def head(db: Database) -> tuple[int, bytes]:
-    """Return the newest entry's seq and hash; (0, b"") where there is none."""
+    """Return the newest entry's seq and hash; (0, b"") if there is none."""
     row = db.one(_HEAD)
     return (row[0], bytes(row[1])) if row else (0, b"")
 
 
 def newest(db: Database) -> int:
-    """Return the newest entry's seq; 0 where there is none."""
+    """Return the newest entry's seq; 0 if there is none."""
     return head(db)[0]
 
 
 def oldest(db: Database) -> int:
-    """Return the oldest entry's seq; 1 where there is none."""
+    """Return the oldest entry's seq; 1 if there is none."""
     row = db.one(_OLDEST)
     return row[0] if row else 1
 
 
 def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[Entry]:
-    """Return the oldest `limit` entries after `seq`, oldest first; of one task where it is named.
+    """Return the oldest `limit` entries after `seq`, oldest first; with `task` only those about it.
 
     Raises:
         CursorExpired: entries after `seq` were compacted away.
@@ -143,7 +143,7 @@ def refuse_compacted(db: Database, seq: int) -> None:
 
 
 def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
-    """Yield what `since` returns, one by one, in a transaction: a few entries can hold many megabytes.
+    """Yield the entries of `since` one by one, in a transaction, as a few entries can have many megabytes.
 
     Raises:
         CursorExpired: entries after `seq` were compacted away.
@@ -158,7 +158,7 @@ def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> G
 
 
 def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
-    """Yield the newest `limit` entries, newest first, in a transaction; of one task where it is named."""
+    """Yield the newest `limit` entries, newest first, in a transaction; with `task` only those about it."""
     with closing(
         db.each(_LATEST, limit=limit) if task is None else db.each(_TASK_LATEST, task=task, limit=limit)
     ) as rows:
@@ -166,31 +166,29 @@ def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[
 
 
 def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
-    """Return the newest `limit` entries, oldest first; of one task where it is named."""
+    """Return the newest `limit` entries, oldest first; with `task` only those about it."""
     rows = db.all(_LATEST, limit=limit) if task is None else db.all(_TASK_LATEST, task=task, limit=limit)
     return [read_entry(row) for row in reversed(rows)]
 
 
 class UndoColumns(NamedTuple):
-    """The columns of an entry that undo needs."""
+    """The columns of an entry that undo needs; `has_rank`: whether the entry set its task's rank."""
 
     seq: int
     kind: str
     uid: str
     task: str | None
     has_rank: bool
-    """Return whether the entry has set its task's rank."""
 
 
 _PAGE: Final = 1_000
-# Entries to look through for the next step of a change: its agent may write others between, on another channel.
+# How many entries are searched for the next step of a change, as its agent may write others on another channel.
 _APART: Final = 10_000
 
 
 def of_change(db: Database, change: int) -> Iterator[list[UndoColumns]]:
-    """Yield the entries of one request or batch, oldest first, by pages; entries of others may stand between.
-
-    There may be a page that has none.
+    """Yield the entries of one request or batch in pages, oldest first. Entries of others may lie between, so pages may
+    be empty.
     """
     begun = db.one(_BEGUN, seq=change)
     if begun is None:
@@ -206,18 +204,18 @@ def of_change(db: Database, change: int) -> Iterator[list[UndoColumns]]:
 
 
 def undoes(db: Database, change: int) -> int | None:
-    """Return the change that an undo takes back; None where the change is no undo."""
+    """Return the change that an undo reverted; None if the change is no undo."""
     begun = db.one(_BEGUN, seq=change)
     return begun[1] if begun is not None else None
 
 
 def entry(db: Database, seq: int) -> Entry:
-    """Return the entry of a seq, which exists."""
+    """Return the entry with that seq, which must exist."""
     return read_entry(db.one(_ONE, seq=seq))
 
 
 def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
-    """Return the task of an entry as it was after it, with the long texts that the entry leaves out."""
+    """Return the task of an entry as it was after it, with the long texts that the entry omits."""
     image = entry.image
     if image is None:
         return None

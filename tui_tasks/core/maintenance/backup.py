@@ -1,4 +1,4 @@
-"""Copy a database that is in use, and check that one is sound."""
+"""Copies a database that is in use, and checks that one is sound."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PAGES_A_STEP: Final = 2_000
 def backup(db: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> int:
     """Copy the database as of one moment; return the newest seq in the copy.
 
-    The copy is whole or not there: it gets its name when it is finished and on the disk.
+    The copy gets its name when it is complete and synced to the disk.
 
     Raises:
-        Conflict: the target exists already.
+        Conflict: the target exists.
         StorageFailed: it cannot be written.
     """
-    if os.path.exists(target):  # noqa: PTH110 - a Path raises where a name is too long
+    if os.path.exists(target):  # noqa: PTH110 - Path.exists raises if a name is too long
         raise Conflict(f"{target} exists already: name another file", path=str(target))
     part = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
@@ -44,10 +44,10 @@ def backup(db: Database, target: Path, progress: Callable[[int, int], None] | No
 
 
 def finish(part: Path) -> int:
-    """Turn a copy into one complete file of the current schema, synced to the disk; return its newest seq.
+    """Turn a copy into one complete file with the current schema, synced to the disk; return its newest seq.
 
     Raises:
-        DatabaseRefused: it is no database of ours.
+        DatabaseRefused: it is no database of this program.
     """
     with Store(str(part)) as copy:
         newest = journal.newest(copy.db)
@@ -64,12 +64,12 @@ def remove(part: Path) -> None:
 
 
 def findings(db: Database) -> Iterator[str]:
-    """Yield what is wrong in a database, a sentence each; nothing where it is sound."""
+    """Yield a sentence for each defect of a database."""
     yield from readable(_findings(db))
 
 
 def readable(found: Iterator[str]) -> Iterator[str]:
-    """Yield the findings; a failure to read is the last: altered values may have any type, or be no UTF-8."""
+    """Yield findings; a failed read is the last of them, as altered values may have any type, or not be UTF-8."""
     try:
         yield from found
     except (*READ_ERRORS, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Run a compaction in steps, so that agents go on writing while half a million entries are dropped."""
+"""Runs a compaction in steps, so that agents can write while half a million entries are dropped."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tui_tasks.core.operations.changes import CompactJournal
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 
-# Long enough for those that wait for the write lock, who retry every 1 to 3 ms.
+# Longer than the interval at which processes retry to take the write lock.
 _ROOM_SECONDS: Final = 0.003
 
 
 def compacting(store: Store, before: int, now: int, most: int = AT_ONCE) -> Generator[None, None, int]:
-    """Drop the journal's entries from before an instant (microseconds), pausing after each step.
+    """Drop the journal's entries from before an instant (microseconds since the epoch), pausing after each step.
 
-    Returns how many were dropped, with those that one before had to drop and did not, as it was broken off. `most`:
-    entries or rows that a step may write.
+    Return how many were dropped, with those that an interrupted compaction left. `most`: entries or rows written in one
+    step.
 
     Raises:
         Refusal: nothing was dropped.
@@ -47,7 +47,7 @@ def _steps(store: Store, before: int, now: int, most: int) -> Generator[None, No
         tables = copying.set_aside(db)
         yield
         copy = yield from copying.copy(db, tables, most)
-    # Checked on the database that was copied: another file may have replaced it since.
+    # Verify the copied database: another file may have replaced it since.
     last = compaction.last_old(db, before, now)
     (count,) = store.commit(CompactJournal(before, last, copy), actor=HUMAN, now=now)
     yield
@@ -72,7 +72,11 @@ def _clear(db: Database, most: int, *, breaks_off: bool) -> Generator[None, None
 
 
 def compact(store: Store, before: int, now: int) -> int:
-    """Repeat a step until nothing is left, letting others write between."""
+    """Run the steps until nothing is left, letting others write in between; return how many entries were dropped.
+
+    Raises:
+        Refusal: nothing was dropped.
+    """
     steps = compacting(store, before, now)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Compare the tables with a replay of the journal: changes made by other means, or a cut journal, show."""
+"""Compares the tables with a replay of the journal, which reveals changes made by other programs, or a cut journal."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.state_tables import STATE, model_of
 
 AT_ONCE: Final = 100_000
-"""Entries; so many are replayed in a few seconds."""
+"""The most entries to replay without being asked, which takes a few seconds."""
 _MOST: Final = 10
-"""Rows that are reported at most."""
+"""The most rows that are reported."""
 
 
-def is_soon_told(db: Database) -> bool:
+def is_quick(db: Database) -> bool:
     """Return whether there are few enough entries to replay them without being asked."""
     return journal.newest(db) - journal.oldest(db) < AT_ONCE
 
 
 def differences(db: Database) -> Iterator[str]:
-    """Yield a sentence for each row that differs from the replay; the journal itself must be sound."""
+    """Yield a sentence for each row that differs from the replay. The journal itself must be sound."""
     with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder, db.transaction(write=False):
         other = migrations.opened(str(Path(folder) / "replayed.db"))
         try:

@@ -1,4 +1,4 @@
-"""Replace a database, which may be in use, by a backup, whole or not at all; the old one is kept aside."""
+"""Replaces a database, which may be in use, by a backup, as a whole or not at all; the old one is kept."""
 
 from __future__ import annotations
 
@@ -21,27 +21,32 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.store import Store
 
-# The suffixes of a database and of what SQLite would combine with any file of that name: its log and journal.
+# The suffixes of a database's files: SQLite combines a log or journal with any database of the same name.
 _KEPT: Final = ("", "-wal", "-journal")
 _ASIDE: Final = ".before-restore-"
 
 
 class Restored(NamedTuple):
-    """The newest seq after a restore, and the path of the old database; None where there was none."""
+    """The result of a restore.
+
+    Attributes:
+        newest: the newest seq.
+        aside: the path of the old database; None if there was none.
+    """
 
     newest: int
     aside: Path | None
 
 
 def restore(database: str, file: Path, now: int) -> Restored:
-    """Replace a database by a copy of `file`; `now`, in microseconds, names what is kept aside.
+    """Replace a database by a copy of `file`; `now`, in microseconds since the epoch, names the old one.
 
-    The copy is looked through before anything is touched. Then nobody writes while the old file gets another name and
-    the copy its name, which is one step: a process that has the old one open finds the new one before it writes again.
+    The copy is checked before anything is changed. Then writers are locked out while the old file gets another name and
+    the copy its name, in one step: processes that have the old one open find the new one before they write again.
 
     Raises:
-        DatabaseRefused: `file` is no sound database of ours.
-        StorageFailed: it cannot be copied, or others write for too long (Busy); the database is as it was.
+        DatabaseRefused: `file` is no sound database of this program.
+        StorageFailed: it cannot be copied, or others write for too long (Busy); the database is unchanged.
     """
     path = Path(os.path.realpath(database))
     _refuse_foreign(path)
@@ -73,17 +78,17 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def _prepared(file: Path, part: Path) -> int:
-    """Copy a backup, check it, and bring the copy to the current schema; return its newest seq.
+    """Copy a backup, check it, and migrate the copy to the current schema; return its newest seq.
 
     Raises:
-        DatabaseRefused: it is no sound database of ours.
-        StorageFailed: it cannot be read, or the copy not be written.
+        DatabaseRefused: it is no sound database of this program.
+        StorageFailed: it cannot be read, or the copy cannot be written.
     """
-    if not os.path.isfile(file):  # noqa: PTH113 - a Path raises where a name is too long
+    if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises if a name is too long
         raise DatabaseRefused(f"there is no file {file}")
     with _storage(file):
         if open_files.is_at_rest(str(file)):
-            # A backup is one file; a log beside it is another's.
+            # A backup is one file; a log beside it belongs to another file.
             make_private(str(part))
             with file.open("rb") as held, part.open("wb") as copy:
                 shutil.copyfileobj(held, copy, 1 << 20)
@@ -102,13 +107,13 @@ def _prepared(file: Path, part: Path) -> int:
 
 @contextlib.contextmanager
 def _no_writer(path: Path) -> Iterator[bool]:
-    """Lock out all writers of a database while a block runs; yield whether its log holds more than the file.
+    """Lock out all writers of a database while the block runs; yield whether its log has more than the file.
 
     Raises:
         Busy: another process holds the write lock.
     """
     if not path.exists() or open_files.is_at_rest(str(path)):
-        # A log beside it is another's, and opening the file would combine them.
+        # A log beside it belongs to another file, and opening the file would combine them.
         yield True
         return
     with contextlib.ExitStack() as held:
@@ -121,13 +126,13 @@ def _no_writer(path: Path) -> Iterator[bool]:
         except sqlite3.Error as error:
             if is_busy(error):
                 raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
-            is_in_log = True  # it is damaged: nobody can write to it
-        # Closing these connections neither checkpoints nor removes the log: the file has moved by then.
+            is_in_log = True  # the database is damaged, so nobody can write to it
+        # Closing these connections neither checkpoints nor removes the log, as the file has moved by then.
         yield is_in_log
 
 
 def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
-    """Link a database under a second name, with its log where that holds more than the file; return the name."""
+    """Link a database under a second name, with its log if that has more than the file; return the name."""
     _forget_names(path)
     stamp = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
@@ -141,7 +146,7 @@ def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
 
 
 def _forget_names(path: Path) -> None:
-    """Remove the second names that an interrupted restore has left."""
+    """Remove the second names that an interrupted restore left."""
     kept = [found for end in _KEPT if (found := open_files.identity(f"{path}{end}"))]
     for other in path.parent.iterdir():
         if other.name.startswith(f"{path.name}{_ASIDE}") and open_files.identity(str(other)) in kept:
@@ -163,7 +168,11 @@ def _beside(path: Path, end: str) -> Path:
 
 @contextlib.contextmanager
 def _storage(path: Path) -> Iterator[None]:
-    """Translate errors of the system into a refusal."""
+    """Turn errors of the operating system into refusals.
+
+    Raises:
+        StorageFailed: the block raised one.
+    """
     try:
         with storage_errors(str(path)):
             yield
