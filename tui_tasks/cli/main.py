@@ -22,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from tui_tasks.cli.completion.completing import complete
 
         complete()
-    if sys.argv[1:2] and sys.argv[1] in COMMANDS and COMMANDS[sys.argv[1]].is_short:
+    name = command_of(sys.argv[1:])
+    if name in COMMANDS and COMMANDS[name].is_short:
         # Garbage collection takes a sixth of such a process's time; the end of the process frees everything.
         gc.disable()
     status = _run_and_flush(sys.argv[1:])
