@@ -6,18 +6,16 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.channel import idempotency, replies, requests
+from tui_tasks.channel import replies, requests
 from tui_tasks.channel.delivery.waits import Waiting
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Conflict, InvalidRequest, NotFound, NotProven, Paused, Refusal, StorageFailed
 from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
-from tui_tasks.core.operations.checks import RequestChecks
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.dialects.base import Call, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments
-from tui_tasks.dialects.requests.confinement import refuse_elsewhere
 from tui_tasks.dialects.requests.task_references import with_full_uids
 
 if TYPE_CHECKING:
@@ -126,12 +124,18 @@ class RequestExecutor:
         )
         if transaction is not None:
             transaction.speak(agent, request.why, inside_run=self._identity.inside_run)
-        stored = idempotency.find(reading.db, pending) if request.idempotency_key is not None else None
+        stored = None
+        if request.idempotency_key is not None:
+            from tui_tasks.channel import idempotency  # few requests have a key
+
+            stored = idempotency.find(reading.db, pending)
         arguments: Any = pending.arguments
         # In a repeated request, a task number may name another task by now; it gets the stored reply.
         if stored is None:
             arguments = with_full_uids(call, tool, arguments)
         if self._identity.list_only:
+            from tui_tasks.dialects.requests.confinement import refuse_elsewhere
+
             refuse_elsewhere(call, arguments, was_served=stored is not None)
         if stored is not None:
             if "result" in stored:
@@ -144,6 +148,8 @@ class RequestExecutor:
         pending.note = call.note
         # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
+            from tui_tasks.channel import idempotency
+
             idempotency.keep(reading.db, pending, result, reading.seq, call.elapsed_time)
         return result, reading.seq
 
@@ -161,6 +167,8 @@ class RequestExecutor:
                 transaction.speak(pending.agent, why)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
         elif isinstance(refusal, NotProven) and refusal.uid is not None:
+            from tui_tasks.core.operations.checks import RequestChecks
+
             # The task does not exist if the refused batch created it.
             with contextlib.suppress(NotFound), transaction.change():
                 transaction.speak(pending.agent, why)

@@ -12,7 +12,6 @@ from tui_tasks.channel.requests import Request
 from tui_tasks.core.errors import Forbidden, InvalidRequest, Refusal, ReservedName
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, decode
-from tui_tasks.dialects.requests.confinement import refuse_beyond
 from tui_tasks.dialects.requests.identity import Identity
 
 _log = logging.getLogger(__name__)
@@ -97,6 +96,8 @@ class RequestReader:
             pending.arguments = decode(tool.arguments, request.arguments)
             pending.writes = tool.writes(pending.arguments)
             if identity.list_only:
+                from tui_tasks.dialects.requests.confinement import refuse_beyond
+
                 refuse_beyond(tool, pending.arguments, identity.list)
             if identity.read_only and pending.writes:
                 raise Forbidden("this channel is read only", tool=tool.name)

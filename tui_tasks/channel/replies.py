@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 import msgspec
@@ -13,7 +13,9 @@ from tui_tasks.channel.pending_request import PendingRequest
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.dialects.json_shapes.long_values import LongValue
+
+if TYPE_CHECKING:
+    from tui_tasks.dialects.json_shapes.long_values import LongValue
 
 # A random placeholder for a long value while the rest is encoded; it occurs in no text.
 _PLACE: Final = msgspec.json.encode(uuid4().hex)
@@ -96,6 +98,8 @@ class ReplyEncoder:
         return LongLine(encoded.split(_PLACE), self._values) if self._values else encoded
 
     def _keep_place(self, value: Any) -> msgspec.Raw:
+        from tui_tasks.dialects.json_shapes.long_values import LongValue
+
         if not isinstance(value, LongValue):
             raise NotImplementedError(f"a {type(value).__name__} is no JSON")
         self._values.append(value)

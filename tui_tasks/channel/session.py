@@ -25,10 +25,10 @@ from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import Busy, Refusal, StorageFailed
 from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Store, Transaction
 from tui_tasks.dialects.base import Table
-from tui_tasks.dialects.requests.confinement import is_visible
 from tui_tasks.dialects.requests.identity import Identity
 
 if TYPE_CHECKING:
+    from tui_tasks.core.snapshots import Entry
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 
@@ -71,11 +71,17 @@ class Session:
         self._messages = messages = MessageDelivery(
             store, clock, lambda agent, seq: self.subscription.will_send(agent, seq), read_only=identity.read_only
         )
-        self.subscription = Subscription(store, lambda entry: is_visible(store.db, identity, entry), messages.record)
+        self.subscription = Subscription(store, self._is_visible, messages.record)
         self.waits = Waits(store, clock, self, messages, presence)
         self._reader = RequestReader(table, identity)
         self._executor = RequestExecutor(self, self.subscription, presence)
         self._encoder = ReplyEncoder()
+
+    def _is_visible(self, entry: Entry) -> bool:
+        """Return whether the subscriber may receive an entry."""
+        from tui_tasks.dialects.requests.confinement import is_visible
+
+        return is_visible(self.store.db, self.identity, entry)
 
     # Requests
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from tui_tasks.channel import idempotency
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
 from tui_tasks.channel.replies import newest_seq, refused, served
 from tui_tasks.core.errors import Refusal, StorageFailed
@@ -132,6 +131,8 @@ class Waits:
         """Delete the idempotency key of a request: refusals are not stored (docs: protocol, section 2)."""
         assert pending.request is not None
         if pending.writes and pending.request.idempotency_key is not None:
+            from tui_tasks.channel import idempotency
+
             with self._store.db.transaction(write=True):
                 idempotency.drop(self._store.db, pending)
 
@@ -149,6 +150,8 @@ class Waits:
             # The asker got a ticket, so its process need not wait any longer.
             self._presence.forget_asker(wait.subject)
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
+            from tui_tasks.channel import idempotency
+
             with store.transaction(call.now) as transaction:
                 idempotency.keep(store.db, pending, result, transaction.seq, transaction.elapsed_time)
         return result
