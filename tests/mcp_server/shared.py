@@ -110,7 +110,7 @@ async def served(path: Path, **identity: Any) -> Any:
         session = Session(
             store, selection.without(TABLE, NOT_OVER_MCP), Identity(agent_only=True, **identity), clock.now
         )
-        agent_sessions = AsyncSessions(store, session.identity)
+        agent_sessions = AsyncSessions(store, lambda: session.identity)
         agent_session = agent_sessions.add(session)
         async with anyio.create_task_group() as group:
             group.start_soon(agent_sessions.run)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tui_tasks.channel.delivery.messages import MessageDelivery
 from tui_tasks.channel.delivery.subscription import Subscription
 from tui_tasks.channel.delivery.waits import Waiting, Waits
@@ -53,6 +55,8 @@ class Session:
         clock: Callable[[], int],
         uptime: Callable[[], Uptime] | None = None,
         presence: Presence | None = None,
+        *,
+        delivers_messages: bool = True,
     ) -> None:
         """Open a session.
 
@@ -60,6 +64,7 @@ class Session:
             clock: returns the time of day, in microseconds since the epoch.
             uptime: returns how long the machine has been up; the default goes with the clock.
             presence: records which agents speak here; None if they are not to count as connected.
+            delivers_messages: whether the human's messages go with replies; False if agents get them by other means.
         """
         self.store = store
         self.table = table
@@ -69,7 +74,10 @@ class Session:
         self._elapsed = store.elapsed = Elapsed(uptime or uptime_beside(clock))
         self._presence = presence = None if identity.read_only else presence
         self._messages = messages = MessageDelivery(
-            store, clock, lambda agent, seq: self.subscription.will_send(agent, seq), read_only=identity.read_only
+            store,
+            clock,
+            lambda agent, seq: self.subscription.will_send(agent, seq),
+            is_off=identity.read_only or not delivers_messages,
         )
         self.subscription = Subscription(store, self._is_visible, messages.record)
         self.waits = Waits(store, clock, self, messages, presence)
@@ -217,6 +225,17 @@ class Session:
         """End the session: its agents are no longer connected."""
         if self._presence is not None:
             self._presence.leave(self.clock())
+
+    def succeeded_by(self, agent: str) -> Session:
+        """End the session, in which nothing may be waited for; return the one in which another agent goes on.
+
+        That agent gets the human's messages by other means than replies.
+        """
+        self.leave()
+        identity = msgspec.structs.replace(self.identity, agent=agent)
+        made = Session(self.store, self.table, identity, self.clock, presence=self._presence, delivers_messages=False)
+        made.checks = self.checks
+        return made
 
     # Leases and waits
 

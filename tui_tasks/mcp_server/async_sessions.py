@@ -17,6 +17,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.mcp_server.changes import ResourceSubscriptions
+from tui_tasks.mcp_server.session_speaker import SessionSpeaker
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +36,17 @@ class AsyncSession:
         self._ids = itertools.count(1)
         self._replies: dict[Any, dict[str, Any]] = {}
         self._waiting: dict[int, anyio.Event] = {}
+        self._speaker: SessionSpeaker | None = None
+
+    def speak_as_session(self) -> None:
+        """Speak as the session of the agent program that has started this process, as soon as there is one."""
+        self._speaker = SessionSpeaker(self.session.identity.agent)
+
+    def current(self) -> AsyncSession:
+        """Return this session, under the name that its agent has now."""
+        if self._speaker is not None:
+            self.session = self._speaker.look(self.session)
+        return self
 
     async def ask(self, request: dict[str, Any], *, is_shown: bool = True) -> dict[str, Any]:
         """Serve a request, given without an id; return the reply. If the caller is cancelled, its wait is abandoned.
@@ -55,6 +67,9 @@ class AsyncSession:
             self._waiting.pop(number, None)
         reply = self._replies.pop(number)
         self._messages += reply.pop("messages", ())
+        if self._speaker is not None:
+            self._speaker.note(request, reply)
+            self._messages += self._speaker.messages(self.session) if is_shown else ()
         if is_shown and self._messages:
             reply["messages"], self._messages = self._messages, []
         return reply
@@ -78,7 +93,7 @@ class AsyncSessions:
         changes: the subscriptions to resources.
     """
 
-    def __init__(self, store: Store, identity: Identity) -> None:
+    def __init__(self, store: Store, identity: Callable[[], Identity]) -> None:
         self.changes = ResourceSubscriptions(store, identity)
         self._watch = Watch(store.db)
         self._all: list[AsyncSession] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Final
 
@@ -31,7 +31,7 @@ class ResourceSubscriptions:
         listen: serves `subscriptions/listen`.
     """
 
-    def __init__(self, store: Store, identity: Identity) -> None:
+    def __init__(self, store: Store, identity: Callable[[], Identity]) -> None:
         self._store = store
         self._identity = identity
         self._bus = InMemorySubscriptionBus()
@@ -92,7 +92,7 @@ class ResourceSubscriptions:
         try:
             with db.transaction(write=False), closing(journal.each_since(db, self._cursor, _PAGE)) as found:
                 entries = list(found)
-                visible = [entry for entry in entries if is_visible(db, self._identity, entry)]
+                visible = [entry for entry in entries if is_visible(db, self._identity(), entry)]
         except CursorExpired:
             self._cursor = journal.newest(db)
             return list(self._subscribed)

@@ -124,7 +124,7 @@ def application(
     store: Store, identity: Identity, table: Table, session_of: Callable[[Token], Session], options: HttpOptions
 ) -> Starlette:
     """Return the application; `session_of` returns the session for a token's agent, with the tools of `table`."""
-    agent_sessions = AsyncSessions(store, identity)
+    agent_sessions = AsyncSessions(store, lambda: identity)
     speakers = TokenSessions(agent_sessions, session_of, Tokens(store.path))
     manager = StreamableHTTPSessionManager(
         app=server.make_server(speakers.current, agent_sessions.changes, table, structured=options.structured),

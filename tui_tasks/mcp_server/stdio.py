@@ -30,9 +30,10 @@ _VALUE: Final = re.compile(rb'\s*:\s*(-?\d{1,19}(?![\d.eE])|"(?:[^"\\]|\\.)*")',
 
 def run(session: Session, *, structured: bool) -> bool:
     """Serve until the client disconnects; return whether every reply could be written. `structured`: see `Handlers`."""
-    agent_sessions = AsyncSessions(session.store, session.identity)
+    agent_sessions = AsyncSessions(session.store, lambda: agent_session.session.identity)
     agent_session = agent_sessions.add(session)
-    served = server.make_server(lambda: agent_session, agent_sessions.changes, session.table, structured=structured)
+    agent_session.speak_as_session()
+    served = server.make_server(agent_session.current, agent_sessions.changes, session.table, structured=structured)
 
     async def serve() -> None:
         lines = StrictLines()

@@ -15,11 +15,14 @@ from tests.contract.client import environment
 from tests.tui.driving import opened, press, shown
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core import connections
+from tui_tasks.core.read.agents import agents, sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.hooks import intake
 from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.fleet.fleet_screen import Fleet
 
 PROJECTS = ("web", "api", "infra")
 # The file with the server, the file with the hooks, and the event of a prompt, by the program.
@@ -107,6 +110,10 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
             agent.end()
 
 
+def listed(store: Store) -> set[str]:
+    return {str(one["agent"]) for one in agent_shapes.agents(store.db, clock.now(), everyone=True)}
+
+
 async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
     database: Path, make_app: Callable[..., TaskApp]
 ) -> None:
@@ -121,6 +128,14 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
         assert {home.project for home in lists.values() if home.total} == set(PROJECTS)
         live = sorted((session.program, session.project) for session in sessions.live(store.db))
         assert live == sorted((program, project) for program in PROGRAMS for project in PROJECTS)
+        # What each has done over MCP is its session's: six agents, and none of the names of their servers.
+        six = {f"{program}-{number}" for program in PROGRAMS for number in (1, 2, 3)}
+        assert listed(store) == six
+        assert {name for name, *_ in agents.speakers(store.db)} == six
+        assert set(connections.there(store.db)) <= six
+        of_projects = {session.uid: session.project for session in sessions.live(store.db)}
+        for home in lists.values():
+            assert all(of_projects[task.created_by] == home.project for task in queries.tasks(store.db, home.id))
     app = make_app(database)
     async with opened(app) as pilot:
         await press(app, pilot, "A")
@@ -130,5 +145,7 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
                 assert f"gemini-{number}" in shown(app)
             lines = [line for line in shown(app).splitlines() if f" {project} " in line and "as " in line]
             assert len(lines) >= 2, shown(app)
+        assert isinstance(app.screen, Fleet)
+        assert {member.name for member in app.screen.listed.rows} == six
         await press(app, pilot, "escape", "P")
         assert all(f"{project} " in shown(app) for project in PROJECTS)

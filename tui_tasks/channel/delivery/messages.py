@@ -20,25 +20,25 @@ class MessageDelivery:
     """Delivers the human's messages to the agents of one session, each once."""
 
     def __init__(
-        self, store: Store, clock: Callable[[], int], will_send: Callable[[str, int], bool], *, read_only: bool
+        self, store: Store, clock: Callable[[], int], will_send: Callable[[str, int], bool], *, is_off: bool
     ) -> None:
         """Create the delivery of a session.
 
         Args:
             clock: returns the time of day, in microseconds since the epoch.
             will_send: returns whether an agent is still to be sent an entry as an event.
-            read_only: whether the session cannot record a delivery, and so makes none.
+            is_off: whether the session cannot record a delivery, or agents get messages by other means.
         """
         self._store = store
         self._clock = clock
         self._will_send = will_send
-        self._read_only = read_only
+        self._is_off = is_off
         # The entries that record deliveries of this session: an event may tell of one that was made by another.
         self._delivered: set[int] = set()
 
     def waiting_for(self, pending: PendingRequest, reading: Reading) -> tuple[HumanMessage, ...]:
         """Return the messages to send with the reply to a request: those that no pending event will deliver."""
-        if self._read_only:
+        if self._is_off:
             return ()
         found = reading.state_cache.messages_waiting_for(pending.agent)
         if not found:
@@ -70,7 +70,7 @@ class MessageDelivery:
         Raises:
             StorageFailed: the database cannot be written.
         """
-        if self._read_only:
+        if self._is_off:
             return
         with self._store.reading() as reading:
             if not reading.state_cache.messages_waiting_for(agent):

@@ -14,8 +14,10 @@ from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schema.tables.journal import JournalRow as J
@@ -74,12 +76,25 @@ def _own_entries(tx: Transaction) -> Iterator[Any]:
 def _newest_standing(tx: Transaction, within: str | None) -> int:
     # The current batch, which asks for the undo, does not count.
     seen: set[int | None] = {tx.current}
+    has_hooks = sessions.find(tx.db, tx.actor) is not None
     for change, kind, undoes in _own_entries(tx):
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
-            if stands(tx.db, change) and (within is None or _is_within(tx.db, change, within)):
+            if not stands(tx.db, change) or (has_hooks and _is_told_by_hooks(tx.db, change)):
+                continue
+            if within is None or _is_within(tx.db, change, within):
                 return int(change)
     raise Conflict(f"{tx.actor} has no change to undo")
+
+
+def _is_told_by_hooks(db: Database, change: int) -> bool:
+    """Return whether an agent has not asked for a change: it is of its session, or of a task that stands for that."""
+    for part in (part for parts in journal.of_change(db, change) for part in parts):
+        task = queries.any_task(db, part.task) if part.task is not None else None
+        of_task = task.metadata if task is not None else None
+        if part.kind.startswith("session.") or (isinstance(of_task, dict) and of_task.get("origin") == ORIGIN):
+            return True
+    return False
 
 
 def _is_within(db: Database, change: int, list_uid: str) -> bool:

@@ -19,11 +19,11 @@ def of_hook(program: str, body: bytes) -> dict[str, str | int]:
     pid = int(os.environ.get("CLAUDE_PID", "0")) if program == "claude" and _is_of_claude(body) else 0
     born = _born(pid) if pid else ""
     if not born:
-        pid = _above_shells(os.getppid())
+        pid = above_shells(os.getppid())
         born = _born(pid)
     if not born:
         return {"boot": "", "namespace": "", "pid": pid, "born": ""}
-    shared = {"is_shared": True} if program == "codex" and b"\0app-server\0" in _read(f"/proc/{pid}/cmdline") else {}
+    shared = {"is_shared": True} if is_shared(program, pid) else {}
     boot = _read("/proc/sys/kernel/random/boot_id").decode(errors="replace").strip()
     return {
         "boot": boot,
@@ -39,7 +39,12 @@ def _is_of_claude(body: bytes) -> bool:
     return named.isdecimal() and session.encode(errors="replace") in body
 
 
-def _above_shells(pid: int) -> int:
+def is_shared(program: str, pid: int) -> bool:
+    """Return whether a process of a program has several sessions at once."""
+    return program == "codex" and b"\0app-server\0" in _read(f"/proc/{pid}/cmdline")
+
+
+def above_shells(pid: int) -> int:
     """Return the process, or its parent if it is a shell that runs a command."""
     for _ in range(_MAX_SHELLS):
         words = _read(f"/proc/{pid}/cmdline").split(b"\0")[:3]

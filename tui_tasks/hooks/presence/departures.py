@@ -9,7 +9,6 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity
@@ -23,7 +22,7 @@ def end_departed(store: Store, now: int) -> int:
     Raises:
         StorageFailed: the rest is ended another time.
     """
-    departed = [session.uid for session in sessions.live(store.db) if has_departed(_process(session))]
+    departed = [session.uid for session in sessions.live(store.db) if has_departed(sessions.process(session))]
     closed = [
         found for found in connections.everyone(store.db) if found.closed_at is None and has_departed(found.process)
     ]
@@ -50,10 +49,6 @@ def _withdraw(transaction: Transaction, ask: str) -> None:
             transaction.run(CloseAsk(ask, "withdrawn", REASON))
     except (Conflict, NotFound):
         pass  # it was answered meanwhile
-
-
-def _process(session: AgentSession) -> Process:
-    return Process(session.boot, session.namespace, session.pid, session.born)
 
 
 def has_departed(process: Process) -> bool:

@@ -33,6 +33,11 @@ class Letter:
         number, self.kind, self.state = [*name.split("."), "", ""][:3]
         self.name, self.number = name, int(number)
 
+    @property
+    def is_delivered(self) -> bool:
+        """Whether a hook has printed it."""
+        return self.state == _DELIVERED
+
 
 def name_of(program: str, session: str) -> str:
     """Return the name of a session's folder: its id with characters other than letters, digits, `-` and `_` encoded."""
@@ -107,7 +112,7 @@ def delivered_until(box: Folder) -> int | None:
     """Return the number up to which hooks have printed all messages; None when they have printed none."""
     until = None
     for letter in letters(box):
-        if letter.state != _DELIVERED:
+        if not letter.is_delivered:
             break
         until = letter.number
     return until
@@ -129,12 +134,16 @@ def withdraw(box: Folder, number: int) -> None:
 
 def claim(box: Folder, kinds: tuple[str, ...]) -> list[tuple[Letter, str]]:
     """Claim the waiting messages of these kinds for this process; return them with their texts, in the order sent."""
-    claimed = []
-    for letter in letters(box):
-        name = f"{letter.name}.{_CLAIMED}{os.getpid()}"
-        if letter.kind in kinds and not letter.state and box.rename(letter.name, name):
-            claimed.append((Letter(name), box.read(name).decode(errors="replace")))
-    return claimed
+    waiting = [letter for letter in letters(box) if letter.kind in kinds and not letter.state]
+    return [claimed for letter in waiting if (claimed := claim_one(box, letter)) is not None]
+
+
+def claim_one(box: Folder, letter: Letter) -> tuple[Letter, str] | None:
+    """Claim a waiting message for this process; return it with its text, or None if another process was faster."""
+    name = f"{letter.name}.{_CLAIMED}{os.getpid()}"
+    if not box.rename(letter.name, name):
+        return None
+    return Letter(name), box.read(name).decode(errors="replace")
 
 
 def settle(box: Folder, claimed: list[tuple[Letter, str]], *, printed: bool) -> None:

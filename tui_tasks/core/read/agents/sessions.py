@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import asks
 from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 from tui_tasks.core.snapshots import Ask, reader
@@ -48,6 +52,27 @@ _NAMED = Statement(
 )
 
 
+_IS_CHANGE: Any = (JournalRow.entity == SQL("'session'")) & JournalRow.old.is_null(False)
+_CHANGES = Statement(
+    JournalRow.select(JournalRow.old)
+    .where((JournalRow.actor == slot("agent")) & _IS_CHANGE)
+    .order_by(JournalRow.seq.desc())
+)
+
+
+class _Before(msgspec.Struct):
+    """What an entry about a session has changed, as it was before; None: not changed."""
+
+    state: str = ""
+    boot: str | None = None
+    namespace: str | None = None
+    pid: int | None = None
+    born: str | None = None
+
+
+_before = msgspec.json.Decoder(_Before).decode
+
+
 class Seen(msgspec.Struct, frozen=True, gc=False):
     """A session as it is now: its row, and its activity since the last entry about it."""
 
@@ -82,6 +107,25 @@ def in_process(db: Database, pid: int) -> list[AgentSession]:
 def of_process(db: Database, pid: int) -> list[AgentSession]:
     """Return the sessions, ended or not, of a process of that number, oldest first; none for 0 (unknown)."""
     return [_read(row) for row in db.all(_OF_PROCESS, pid=pid)] if pid else []
+
+
+def process(session: AgentSession) -> Process:
+    """Return the process of a session."""
+    return Process(session.boot, session.namespace, session.pid, session.born)
+
+
+def left_while_live(db: Database, session: AgentSession) -> Iterator[Process]:
+    """Yield the processes that a session had before another one told of it, though it had not ended, newest first."""
+    then = process(session)
+    with closing(db.each(_CHANGES, agent=session.uid)) as entries:
+        for (old,) in entries:
+            before = _before(old)
+            changed = {name: was for name in Process.__struct_fields__ if (was := getattr(before, name)) is not None}
+            if not changed:
+                continue
+            then = msgspec.structs.replace(then, **changed)
+            if before.state != GONE:
+                yield then
 
 
 def last_number(db: Database, program: str) -> int:

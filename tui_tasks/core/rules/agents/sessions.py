@@ -22,7 +22,6 @@ from tui_tasks.core.operations.sessions import (
     InputStillRequested,
     MessageWritten,
     ModelFailed,
-    Process,
     PromptSubmitted,
     RecordReport,
     SessionEnded,
@@ -102,12 +101,8 @@ def goes_on(db: Database, report: SessionReport) -> AgentSession | None:
     """Return the session of the same process that goes on under another id, as after a program's `/clear`."""
     if not any(isinstance(event, SessionStarted) and event.source == "clear" for event in report.events):
         return None
-    found = [one for one in sessions.of_process(db, report.process.pid) if _process(one) == report.process]
+    found = [one for one in sessions.of_process(db, report.process.pid) if sessions.process(one) == report.process]
     return found[-1] if found else None
-
-
-def _process(session: AgentSession) -> Process:
-    return Process(session.boot, session.namespace, session.pid, session.born)
 
 
 @rule(RecordReport)
@@ -133,10 +128,16 @@ def end_session(tx: Transaction, op: EndSession) -> bool:
     if session is None or session.state == sessions.GONE:
         return False
     activity = sessions.activity(tx.db, op.agent) or SessionActivity(op.agent, session.started_at)
-    for ask in sessions.open_asks_of(tx.db, op.agent):
-        close_ask(tx, CloseAsk(ask.uid, "withdrawn", op.reason))
+    _withdraw_requests(tx, op.agent, op.reason)
     _end(tx, session, activity, "process", tx.now)
     return True
+
+
+def _withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:
+    """Close what a program has asked in its window. What its agent has asked with our tools may still be read later."""
+    for ask in sessions.open_asks_of(tx.db, agent):
+        if ask.request is not None:
+            close_ask(tx, CloseAsk(ask.uid, "withdrawn", reason))
 
 
 def _end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: str, at: int) -> None:
@@ -242,7 +243,7 @@ class _ReportHandler:
         """Return whether an ended session goes on by this payload, and the payload is not merely late."""
         begins = any(isinstance(event, SessionStarted | PromptSubmitted) for event in self._report.events)
         process = self._report.process
-        if not begins and (process.pid == 0 or process == _process(self._session)):
+        if not begins and (process.pid == 0 or process == sessions.process(self._session)):
             return False
         return begins or self._session.ended_by == "process"
 
@@ -264,10 +265,9 @@ class _ReportHandler:
         if not process.pid or self._report.is_shared:
             return
         for other in sessions.in_process(tx.db, process.pid):
-            if other.uid == self._agent or other.program != self._report.program or _process(other) != process:
+            if other.uid == self._agent or other.program != self._report.program or sessions.process(other) != process:
                 continue
-            for ask in sessions.open_asks_of(tx.db, other.uid):
-                close_ask(tx, CloseAsk(ask.uid, "withdrawn", _REPLACED))
+            _withdraw_requests(tx, other.uid, _REPLACED)
             _end(
                 tx,
                 other,

@@ -1,0 +1,76 @@
+"""Messages for a session that go with a reply of ours, such as one over MCP, in place of its next hook."""
+
+from __future__ import annotations
+
+import os
+
+from tui_tasks.core.operations.asks import DeliverMessages
+from tui_tasks.core.read import messages
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.session_snapshots import AgentSession
+from tui_tasks.core.snapshots import HumanMessage
+from tui_tasks.core.store import Store
+from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.replies import mailbox
+from tui_tasks.hooks.replies.outbox import message_text
+from tui_tasks.hooks.spool import Spool
+
+
+def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
+    """Return the messages that wait for a session's agent, recorded as delivered: its hooks no longer give them.
+
+    A message that a hook gives at this moment and one that ends the turn, which hooks alone can do, are left to hooks,
+    and so are those that were sent after it.
+
+    Raises:
+        StorageFailed: nothing could be recorded; the messages wait on.
+        OSError: the same.
+    """
+    waiting = messages.waiting(store.db, agent)
+    session = sessions.find(store.db, agent) if waiting else None
+    if session is None:
+        return ()
+    with Spool(store.path, make=True) as spool:
+        # Whoever has it puts messages where hooks find them.
+        lock = spool.lock_intake()
+        if lock is None:
+            return ()
+        try:
+            return _collect(store, spool.folder, session, waiting, now)
+        finally:
+            os.close(lock)
+
+
+def _collect(
+    store: Store, folder: Folder, session: AgentSession, waiting: tuple[HumanMessage, ...], now: int
+) -> tuple[HumanMessage, ...]:
+    box = mailbox.opened(folder, session.program, session.session, make=True)
+    assert box is not None
+    with box:
+        mailbox.give_back(box)
+        taken, until = _take(box, waiting)
+        if taken:
+            try:
+                store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
+            except BaseException:
+                mailbox.settle(box, taken, printed=False)
+                raise
+            mailbox.settle(box, taken, printed=True)
+            mailbox.forget(box, until)
+    numbers = {letter.number for letter, _ in taken}
+    return tuple(message for message in waiting if message.seq in numbers)
+
+
+def _take(box: Folder, waiting: tuple[HumanMessage, ...]) -> tuple[list[tuple[mailbox.Letter, str]], int]:
+    """Claim messages in order as far as it goes; return them, and the seq up to which all are claimed or delivered."""
+    taken, until = [], 0
+    for message in waiting:
+        mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
+        letter = next(letter for letter in mailbox.letters(box) if letter.number == message.seq)
+        if not letter.is_delivered:
+            claimed = None if letter.state or message.ends_turn else mailbox.claim_one(box, letter)
+            if claimed is None:
+                break
+            taken.append(claimed)
+        until = message.seq
+    return taken, until
