@@ -12,7 +12,7 @@ from tests.benchmarks.fill import START
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.digest import digest
+from tui_tasks.core.read.digest.digest import digest
 from tui_tasks.core.store import Store
 
 ENTRIES: Final = 100_000

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.cli.printing import SCHEMA_VERSION
-from tui_tasks.core.read.digest import PARTS
+from tui_tasks.core.read.digest.digest_line import PARTS
 from tui_tasks.core.vocab import STATUSES
 from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.state.objects import TaskObject

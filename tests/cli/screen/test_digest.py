@@ -11,7 +11,7 @@ from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.digest import PARTS
+from tui_tasks.core.read.digest.digest_line import PARTS
 from tui_tasks.core.store import Store
 
 

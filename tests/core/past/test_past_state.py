@@ -37,7 +37,7 @@ from tui_tasks.core.past.past_state import PastState
 from tui_tasks.core.past.scratch_folder import PREFIX
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.agents import agents
-from tui_tasks.core.read.digest import digest
+from tui_tasks.core.read.digest.digest import digest
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
 

@@ -33,7 +33,8 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.asks import open_asks
-from tui_tasks.core.read.digest import PARTS, digest
+from tui_tasks.core.read.digest.digest import digest
+from tui_tasks.core.read.digest.digest_line import PARTS
 from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store

@@ -10,7 +10,8 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, open_store, require_database
 from tui_tasks.cli.printing import print_json
-from tui_tasks.core.read.digest import PARTS, Digest, DigestLine, digest
+from tui_tasks.core.read.digest.digest import Digest, digest
+from tui_tasks.core.read.digest.digest_line import PARTS, DigestLine
 from tui_tasks.core.snapshots import iso
 from tui_tasks.text import instants
 from tui_tasks.text.safe import safe_line

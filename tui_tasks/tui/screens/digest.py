@@ -13,7 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.timer import Timer
 
-from tui_tasks.core.read.digest import PARTS, Digest, DigestLine, digest
+from tui_tasks.core.read.digest.digest import Digest, digest
+from tui_tasks.core.read.digest.digest_line import PARTS, DigestLine
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.read.log.log_pages import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
