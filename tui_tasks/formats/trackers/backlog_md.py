@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
-import yaml
-from frontmatter.default_handlers import YAMLHandler
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import work_links
@@ -31,10 +29,23 @@ from tui_tasks.formats.records import (
     checked_fields,
     foreign_of,
     no_step,
-    plain,
     plain_name,
     uid_of,
     valid_times,
+)
+from tui_tasks.formats.trackers.backlog_file import (
+    COMMENTS,
+    DESCRIPTION,
+    HEADINGS,
+    REFERENCE_PREFIX,
+    SUMMARY,
+    BacklogFile,
+    FrontMatter,
+    compose,
+    parse,
+    refuse_too_many_values,
+    section_text,
+    texts,
 )
 
 NAME: Final = "backlog.md"
@@ -46,40 +57,9 @@ _STATUS_READ: Final = {
     **dict.fromkeys(("done", "complete", "completed", "closed"), "done"),
 }
 _PRIORITY_READ: Final = {"high": HIGH, "medium": MEDIUM, "low": LOW, "": MEDIUM}
-_REFERENCE_PREFIX: Final = "tui-tasks:"
-# The headings of the sections in their order, by the marks around them.
-_HEADINGS: Final = {
-    "SECTION:DESCRIPTION": "## Description\n",
-    "AC": "## Acceptance Criteria",
-    "DOD": "## Definition of Done",
-    "SECTION:PLAN": "## Implementation Plan\n",
-    "SECTION:NOTES": "## Implementation Notes\n",
-    "COMMENTS": "## Comments\n",
-    "SECTION:FINAL_SUMMARY": "## Final Summary\n",
-}
-_DESCRIPTION, _COMMENTS, _SUMMARY = "SECTION:DESCRIPTION", "COMMENTS", "SECTION:FINAL_SUMMARY"
-_SECTION: Final = re.compile(r"(?:## [^\n]*\n\n?)?<!-- ([A-Z:_]+):BEGIN -->\n?(.*?)\n?<!-- \1:END -->", re.DOTALL)
-_MARK: Final = re.compile(r"<!--(?=\s*[A-Z:_]+:(?:BEGIN|END)\s*-->)")
 _COMMENT: Final = re.compile(r"(?:author: ([^\n]*)\n)?created: (\d{4}[^\n]*)\n---\n(.*?)\n---(?=\n|$)", re.DOTALL)
 _RULE: Final = re.compile(r"^---\s*$", re.MULTILINE)
 _NON_WORD: Final = re.compile(r"[\W_]+")
-_MAX_VALUES: Final = 10_000
-
-
-class _FrontMatter(msgspec.Struct):
-    """The front matter with a place in a task."""
-
-    id: str
-    title: str
-    status: str | None = None
-    assignee: list[str] | str | None = None
-    created_date: str | None = None
-    due_date: str | None = None
-    labels: list[str] | str | None = None
-    dependencies: list[str] | str | None = None
-    priority: str | None = None
-    ordinal: str | None = None
-    references: list[str] | str | None = None
 
 
 class _Preserved(msgspec.Struct):
@@ -91,51 +71,13 @@ class _Preserved(msgspec.Struct):
     sections: dict[str, str] = {}
 
 
-class _File(msgspec.Struct):
-    """A parsed file.
-
-    Attributes:
-        path: its path in the folder.
-        front: its front matter.
-        sections: the texts of its sections by their marks.
-        fields: the front matter with a place in a task.
-        own: the values that we wrote into its references, by name.
-    """
-
-    path: str
-    front: dict[str, Any]
-    sections: dict[str, str]
-    fields: _FrontMatter
-    own: dict[str, str]
-
-    @property
-    def key(self) -> str:
-        """The id of the task: our uid, else its own."""
-        return self.own.get("uid") or self.fields.id.upper()
-
-
-_SAFE: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Reads every value but null as text: `title: 007` and `title: 2026-01-31` are titles.
-_LOADER: Final = type(
-    "_Loader",
-    (_SAFE,),
-    {
-        "yaml_implicit_resolvers": {
-            first: [(tag, pattern) for tag, pattern in resolvers if tag.endswith(":null")]
-            for first, resolvers in _SAFE.yaml_implicit_resolvers.items()
-        }
-    },
-)
-_HANDLER: Final = YAMLHandler()
-
-
 def write_folder(rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
     """Yield a file for each task: its existing one with the changes, else a new one with the next number.
 
     Raises:
         InvalidArgument: an existing file cannot be parsed.
     """
-    existing = {uid_of(NAME, file.key): file for file in (_parse_file(*each) for each in present.items())}
+    existing = {uid_of(NAME, file.key): file for file in (parse(*each) for each in present.items())}
     numbers = _IdAllocator([file.fields.id for file in existing.values()])
     ids = {uid: file.fields.id for uid, file in existing.items()}
     for _, tasks in rows.lists:
@@ -153,12 +95,12 @@ def _preserved(task: Task) -> _Preserved:
     """Return what an import preserved of a task, with unsafe text made visible; nothing if an agent made it up."""
     try:
         preserved = msgspec.convert(foreign_of(task, NAME), _Preserved)
-        _refuse_too_many_values(preserved.front_matter)
+        refuse_too_many_values(preserved.front_matter)
     except ValueError:
         return _Preserved()
     if preserved.id is not None and uid_of(NAME, preserved.id.upper()) != task.uid:
         return _Preserved()
-    preserved.sections = {mark: _text(text) for mark, text in preserved.sections.items() if mark in _HEADINGS}
+    preserved.sections = {mark: section_text(text) for mark, text in preserved.sections.items() if mark in HEADINGS}
     return preserved
 
 
@@ -191,7 +133,7 @@ def _render(
     task: Task,
     home: TaskList,
     log: list[LogEntry],
-    file: _File | None,
+    file: BacklogFile | None,
     ids: Mapping[str, str],
     at: int,
     now: datetime,
@@ -199,15 +141,15 @@ def _render(
     preserved = _preserved(task)
     front = dict(file.front) if file else {**preserved.front_matter, "status": preserved.status}
     sections = dict(file.sections if file else preserved.sections)
-    others = _texts(front.get("assignee"))[1:]
+    others = texts(front.get("assignee"))[1:]
     own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
     own["links"] = work_links.write(task.links, now) or None
     own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
-    references = [each for each in _texts(front.get("references")) if not each.startswith(_REFERENCE_PREFIX)]
+    references = [each for each in texts(front.get("references")) if not each.startswith(REFERENCE_PREFIX)]
     if preserved.id is None:
-        references.append(_REFERENCE_PREFIX + task.uid)
+        references.append(REFERENCE_PREFIX + task.uid)
         references += [
-            f"{_REFERENCE_PREFIX}{name}={_line(str(value))}" for name, value in own.items() if value is not None
+            f"{REFERENCE_PREFIX}{name}={_line(str(value))}" for name, value in own.items() if value is not None
         ]
     status = str(front.get("status") or "")
     given = {
@@ -225,19 +167,11 @@ def _render(
     }
     front = {name: given.get(name, front.get(name)) for name in [*given, *(front.keys() - given.keys())]}
     front = {name: value for name, value in front.items() if value is not None}
-    sections[_DESCRIPTION] = _text(task.description)
-    sections[_COMMENTS] = _comments(log)
+    sections[DESCRIPTION] = section_text(task.description)
+    sections[COMMENTS] = _comments(log)
     if isinstance(task.result, str):
-        sections[_SUMMARY] = _text(task.result)
-    head = _HANDLER.export(front, sort_keys=False, width=1_000_000)
-    marks = [*_HEADINGS, *sorted(sections.keys() - _HEADINGS.keys())]
-    body = "\n".join(_section(mark, sections[mark]) for mark in marks if sections.get(mark))
-    return f"---\n{head}\n---\n\n{body}"
-
-
-def _section(mark: str, text: str) -> str:
-    heading = _HEADINGS.get(mark)
-    return f"{heading}\n" * (heading is not None) + f"<!-- {mark}:BEGIN -->\n{text}\n<!-- {mark}:END -->\n"
+        sections[SUMMARY] = section_text(task.result)
+    return compose(front, sections)
 
 
 def _status(status: str) -> str:
@@ -255,11 +189,6 @@ def _reduced_status(status: str) -> str:
 
 def _line(text: str) -> str:
     return plain_name(text, one_line=True)
-
-
-def _text(text: str) -> str:
-    """Return a text for a section, with marks in it made harmless."""
-    return _MARK.sub("<! --", plain(text)).strip()
 
 
 def _labels(tags: tuple[str, ...]) -> list[str]:
@@ -283,7 +212,7 @@ def _comments(log: list[LogEntry]) -> str:
 
 def _message(message: str) -> str:
     """Return a comment's text, with lines of three hyphens, which would end it, made harmless."""
-    return _RULE.sub("- - -", _text(message))
+    return _RULE.sub("- - -", section_text(message))
 
 
 def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -> ParsedFile:
@@ -295,19 +224,19 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
     found = ParsedFile(
         reducers={
             "name": _line,
-            "description": _text,
+            "description": section_text,
             "status": _status,
             "priority": _priority,
             "tags": lambda tags: _labels(tuple(tags)),
             "agent": lambda agent: agent and _line(agent),
             "domain": lambda domain: domain and _line(domain),
             "due": lambda due: due and due[:10],
-            "result": lambda result: _text(result) if isinstance(result, str) else result,
+            "result": lambda result: section_text(result) if isinstance(result, str) else result,
             "created_at": lambda at: at // _MINUTE,
             "log": _message,
         }
     )
-    parsed = sorted((_parse_file(*each) for each in files.items()), key=_sort_key)
+    parsed = sorted((parse(*each) for each in files.items()), key=_sort_key)
     keys = {file.fields.id.upper(): file.key for file in parsed}
     for file in parsed:
         try:
@@ -319,61 +248,14 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
     return found
 
 
-def _sort_key(file: _File) -> tuple[float, list[int]]:
+def _sort_key(file: BacklogFile) -> tuple[float, list[int]]:
     ordinal = file.fields.ordinal
     is_number = ordinal is not None and re.fullmatch(r"\d{1,15}(\.\d{1,15})?", ordinal)
     numbers = [int(number) for number in re.findall(r"\d{1,15}", file.fields.id)]
     return (float(ordinal) if ordinal is not None and is_number else float("inf"), numbers)
 
 
-def _parse_file(path: str, text: str) -> _File:
-    if not _HANDLER.detect(text):
-        raise InvalidArgument("file", f"{path}: it begins with no front matter (---)")
-    try:
-        head, content = _HANDLER.split(text)
-        front = yaml.load(head, Loader=_LOADER)
-        _refuse_too_many_values(front)
-        fields = msgspec.convert(front, _FrontMatter, strict=False)
-    except (yaml.YAMLError, msgspec.ValidationError, ValueError, RecursionError) as error:
-        raise InvalidArgument("file", f"{path}: {' '.join(str(error).split())}") from None
-    own = {}
-    for reference in _texts(fields.references):
-        if reference.startswith(_REFERENCE_PREFIX):
-            name, is_word, value = reference.removeprefix(_REFERENCE_PREFIX).partition("=")
-            own[name if is_word else "uid"] = value if is_word else name
-    # Text outside the marks belongs to the description.
-    sections = dict(_SECTION.findall(content))
-    rest = _SECTION.sub("", content).strip().removeprefix("## Description").strip()
-    if rest:
-        sections[_DESCRIPTION] = "\n\n".join(each for each in (sections.get(_DESCRIPTION), rest) if each)
-    return _File(path, front, sections, fields, own)
-
-
-def _refuse_too_many_values(value: Any) -> None:
-    """Refuse front matter whose YAML aliases expand to more values than fit into memory.
-
-    Raises:
-        ValueError: it has too many.
-    """
-    left, level = _MAX_VALUES, [value]
-    while level:
-        each = level.pop()
-        left -= 1
-        if left < 0:
-            raise ValueError(f"over {_MAX_VALUES:,} values in the front matter")
-        if isinstance(each, dict):
-            level += each.values()
-        elif isinstance(each, list):
-            level += each
-
-
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, list):
-        return [str(each) for each in value if each is not None]
-    return [] if value in (None, "") else [str(value)]
-
-
-def _record(found: ParsedFile, file: _File, keys: Mapping[str, str], now: datetime) -> TaskRecord:
+def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: datetime) -> TaskRecord:
     front, own = file.fields, file.own
     foreign = _foreign(found, file)
     status = _parse_status(front.status or "")
@@ -384,19 +266,19 @@ def _record(found: ParsedFile, file: _File, keys: Mapping[str, str], now: dateti
     priority = _PRIORITY_READ.get((front.priority or "").lower())
     if priority is None:
         found.lost[f"priority: {front.priority} is none of high, medium and low"] += 1
-    assignees = _texts(front.assignee)
+    assignees = texts(front.assignee)
     fields: dict[str, Any] = {
         "name": front.title,
         "status": status,
         "priority": priority or MEDIUM,
         "agent": assignees[0].removeprefix("@") if assignees else None,
         "due": front.due_date,
-        "tags": _texts(front.labels),
-        "depends_on": [keys.get(id_.upper(), id_.upper()) for id_ in _texts(front.dependencies)],
-        "description": file.sections.get(_DESCRIPTION, ""),
+        "tags": texts(front.labels),
+        "depends_on": [keys.get(id_.upper(), id_.upper()) for id_ in texts(front.dependencies)],
+        "description": file.sections.get(DESCRIPTION, ""),
     }
-    if _SUMMARY in file.sections:
-        fields["result"] = file.sections[_SUMMARY]
+    if SUMMARY in file.sections:
+        fields["result"] = file.sections[SUMMARY]
     fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
     if "links" in own:
         fields["links"] = list(work_links.parse(own["links"], now))
@@ -409,25 +291,25 @@ def _record(found: ParsedFile, file: _File, keys: Mapping[str, str], now: dateti
         times=valid_times(status, {} if created is None else {"created_at": created}),
         log=[
             LogRecord(None, _parse_date(at), author or NAME, message)
-            for author, at, message in _COMMENT.findall(file.sections.get(_COMMENTS, ""))
+            for author, at, message in _COMMENT.findall(file.sections.get(COMMENTS, ""))
         ],
         foreign=foreign,
     )
 
 
-def _foreign(found: ParsedFile, file: _File) -> dict[str, Any]:
+def _foreign(found: ParsedFile, file: BacklogFile) -> dict[str, Any]:
     """Return what the file has and no task has; also its id if the task's id is not ours."""
-    extra = {name: value for name, value in file.front.items() if name not in _FrontMatter.__struct_fields__}
+    extra = {name: value for name, value in file.front.items() if name not in FrontMatter.__struct_fields__}
     extra = {name: value for name, value in extra.items() if name != "updated_date" and value not in (None, [], "")}
-    references = [each for each in _texts(file.fields.references) if not each.startswith(_REFERENCE_PREFIX)]
+    references = [each for each in texts(file.fields.references) if not each.startswith(REFERENCE_PREFIX)]
     if references:
         extra["references"] = references
-    if assignees := _texts(file.fields.assignee)[1:]:
+    if assignees := texts(file.fields.assignee)[1:]:
         extra["assignee"] = ["", *assignees]
     sections = {
         mark: text
         for mark, text in file.sections.items()
-        if mark not in (_DESCRIPTION, _COMMENTS, _SUMMARY) and text.strip()
+        if mark not in (DESCRIPTION, COMMENTS, SUMMARY) and text.strip()
     }
     for name in [*extra, *sections]:
         found.lost[f"{name.removeprefix('SECTION:').lower()}: kept in the metadata alone"] += 1
