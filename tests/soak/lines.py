@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.dialects.test_strict_json import REFUSED, TAKEN
+from tests.dialects.requests.test_strict_json import REFUSED, TAKEN
 from tests.soak.budget import Budget
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, serve

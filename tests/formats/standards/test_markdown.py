@@ -15,7 +15,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats.table import FORMATS
 
-RECORDED = (Path(__file__).parent / "recorded" / "checklist.md").read_text()
+RECORDED = (Path(__file__).parents[1] / "recorded" / "checklist.md").read_text()
 MARKDOWN = FORMATS["markdown"]
 
 

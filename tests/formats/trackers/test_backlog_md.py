@@ -22,7 +22,7 @@ from tui_tasks.formats.table import FORMATS
 
 BACKLOG = FORMATS["backlog.md"]
 # Made by backlog 1.52.0 of npm.
-RECORDED = folders.read(Path(__file__).parent / "recorded" / "backlog", BACKLOG.folders)
+RECORDED = folders.read(Path(__file__).parents[1] / "recorded" / "backlog", BACKLOG.folders)
 
 
 def tasks(store: Store) -> list[Task]:

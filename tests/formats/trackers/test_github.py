@@ -15,7 +15,7 @@ from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 
-RECORDED = (Path(__file__).parent / "recorded" / "github-issues.json").read_text()
+RECORDED = (Path(__file__).parents[1] / "recorded" / "github-issues.json").read_text()
 
 
 def tasks(store: Store) -> list[Task]:
