@@ -1,6 +1,6 @@
-"""Connections to the channel: the process through which each agent speaks, and those that wait for an answer.
+"""Connections to the channel: the process through which each agent makes requests, and those that wait for an answer.
 
-Kept out of the journal, like the processes themselves.
+They are not in the journal, like the processes themselves.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PUT = Statement(
     )
 )
 _DROP = Statement(C.delete().where(_IS))
-# Of connections that have ended only the last of an agent is kept.
+# Of an agent's closed connections only the last is kept.
 _DROP_CLOSED = Statement(C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
 _CLOSE = Statement(C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _ASKERS = Statement(
@@ -66,7 +66,15 @@ _DROP_ASKER = Statement(AskerRow.delete().where(AskerRow.ask == slot("ask")))
 
 
 class Connection(msgspec.Struct, frozen=True, gc=False):
-    """An agent that speaks, or has spoken, through a process. `closed_at` is None while it does."""
+    """A process through which an agent makes, or made, requests.
+
+    Attributes:
+        agent: the agent.
+        process: the process.
+        opened_at: in microseconds since the epoch.
+        closed_at: None while it is open.
+        project: the project of the channel.
+    """
 
     agent: str
     process: Process
@@ -76,7 +84,9 @@ class Connection(msgspec.Struct, frozen=True, gc=False):
 
 
 def everyone(db: Database) -> list[Connection]:
-    """Return every open connection, and the last one of each agent that has left, in the order in which they began."""
+    """Return every open connection, and the last one of each agent without any, in the order in which they were
+    opened.
+    """
     rows = db.all(_ALL)
     return [Connection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
 
@@ -87,7 +97,7 @@ def there(db: Database) -> list[str]:
 
 
 def begin(db: Database, agent: str, process: Process, now: int, project: str | None = None) -> None:
-    """Record that an agent speaks through a process, in a project, within the open write transaction."""
+    """Record that an agent makes requests through a process, in a project, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_DROP, _by(agent, process))
     db.run(_PUT, {**_by(agent, process), "opened_at": now, "project": project})

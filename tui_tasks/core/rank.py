@@ -1,10 +1,10 @@
 """Positions in an ordered list, as text keys that sort alphabetically.
 
-A key is a path of signed numbers, each written in hexadecimal so that the keys sort as the paths do. Putting a task
-between two others makes a new key and changes no other: it costs the same in a list of a million as in a list of ten.
-Repeated inserts at one place, upwards or downwards, count on at one level, so that keys stay short. The numbers leave
-gaps; inserts on both sides of a place halve the gap before they need another level. Before keys grow too long that way,
-the keys around the place are replaced (`spread`, used by `core.commit.rebalancing`).
+A key is a path of signed numbers, in hexadecimal so that keys sort as the paths do. Putting a task between two others
+makes one new key and changes no other: it costs the same in a list of a million as in a list of ten. Repeated inserts
+at one place, upwards or downwards, count at one level, so that keys stay short. The numbers have gaps; inserts on both
+sides of a place halve the gap before they need another level. Before keys grow too long that way, the keys around the
+place are replaced (`spread`, used by `core.commit.rebalancing`).
 """
 
 from __future__ import annotations

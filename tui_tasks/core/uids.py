@@ -1,7 +1,7 @@
-"""Ids for new rows: UUIDs that lie side by side in an index if they are made one after another.
+"""Uids of new rows: UUIDs that are close together in an index if they are made one after another.
 
-An index orders rows by uid. If the uids of a group of 64 new tasks were scattered, the commit would write 64 pages of
-each such index in place of one or two; if each group's place were its own, a checkpoint would.
+An index orders rows by uid. If the uids of 64 new tasks were scattered, the commit would write 64 pages of each index
+instead of one or two; if each group had its own place, a checkpoint would.
 """
 
 from __future__ import annotations

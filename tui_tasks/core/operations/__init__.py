@@ -1,4 +1,4 @@
-"""Every write that can happen, as a frozen value. `store.commit` takes them; `core.rules` decides what each becomes.
+"""Every possible write, as a frozen value: `store.commit` runs them, `core.rules` decides what each changes.
 
-Instants are microseconds since the epoch, UTC; names and words are the state's (`core.vocab`), never a dialect's.
+Instants are microseconds since the epoch. Names and words are those of the state (`core.vocab`), never of a dialect.
 """

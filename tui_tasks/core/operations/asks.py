@@ -1,4 +1,4 @@
-"""Writes between the human and agents: questions, messages, pauses, being stuck."""
+"""Writes between the human and agents: questions, messages, pauses, and agents being stuck."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from tui_tasks.core.operations.operation import Operation
 
 
 class OpenAsk(Operation, frozen=True):
-    """Ask the human. Result: the question."""
+    """Ask the human a question. Result: the question.
+
+    Attributes:
+        question: the text.
+        options: the answers to choose from; empty: any text.
+        task_uid: the task that it is about.
+        expires_at: the database's instant (`core.commit.elapsed`) at which it times out; None: never.
+        project: the project of the channel.
+    """
 
     question: str
     options: tuple[str, ...] = ()
@@ -20,7 +28,7 @@ class OpenAsk(Operation, frozen=True):
 class AnswerAsk(Operation, frozen=True):
     """The human's answer to a question. Result: the question.
 
-    `updated_input` is what a tool may run with, where its program asked for that and the human has edited it.
+    `updated_input` is the tool's input as edited by the human, if the program allows that.
     """
 
     uid: str
@@ -29,13 +37,13 @@ class AnswerAsk(Operation, frozen=True):
 
 
 class AnswerByPhone(Operation, frozen=True):
-    """The human's answer from a phone, by its nonce, hashed (`core.phone_answers`). Result: the question."""
+    """The human's answer from a phone, by its hashed nonce (`core.phone_answers`). Result: the question."""
 
     nonce: str
 
 
 class CloseAsk(Operation, frozen=True):
-    """End a question without an answer: `timeout` or `withdrawn`; `reason` says why. Result: the question."""
+    """Close a question without an answer, as `timeout` or `withdrawn`; `reason` says why. Result: the question."""
 
     uid: str
     state: str
@@ -43,7 +51,9 @@ class CloseAsk(Operation, frozen=True):
 
 
 class SendMessage(Operation, frozen=True):
-    """The human writes to an agent, and may end its turn with it where its program can. Result: the message."""
+    """Send an agent a message of the human; `ends_turn`: it also ends the agent's turn, if its program can. Result: the
+    message.
+    """
 
     to: str
     text: str
@@ -51,9 +61,9 @@ class SendMessage(Operation, frozen=True):
 
 
 class DeliverMessages(Operation, frozen=True):
-    """Give an agent the human's messages that wait for it. Result: the messages, in the order in which they were sent.
+    """Deliver the waiting messages to an agent. Result: the messages, in the order in which they were sent.
 
-    `until` is the seq of the last entry to look at: what was sent later waits on.
+    `until` is the seq of the last entry to include: messages sent later keep waiting.
     """
 
     agent: str
@@ -70,20 +80,27 @@ class ReturnMessages(Operation, frozen=True):
 
 
 class PauseAgent(Operation, frozen=True):
-    """The human pauses an agent; `message` tells it why. Result: the agent."""
+    """Pause an agent; `message` tells it why. Result: the agent."""
 
     agent: str
     message: str
 
 
 class ResumeAgent(Operation, frozen=True):
-    """The human lets a paused agent go on. Result: the agent."""
+    """End the pause of an agent. Result: the agent."""
 
     agent: str
 
 
 class NoteStuck(Operation, frozen=True):
-    """Keep that an agent is stuck, or (`cause` None) goes on. The program's own. Result: whether that is new."""
+    """Record that an agent is stuck, or with `cause` None that it no longer is. Result: whether that is new.
+
+    Attributes:
+        agent: the agent.
+        cause: one of `stuck.Cause`.
+        text: a line about the cause.
+        since: when it became stuck.
+    """
 
     agent: str
     cause: str | None

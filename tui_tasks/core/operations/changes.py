@@ -1,4 +1,4 @@
-"""Writes that are about other changes: undo, redo, compaction, a condition on a version, a refusal that is recorded."""
+"""Writes about other changes: undo, redo, compaction, conditions on versions, recorded refusals."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ from tui_tasks.core.operations.operation import Operation
 
 
 class AtVersion(Operation, frozen=True):
-    """Go on only if the task is still at that version (docs: protocol, section 2, `if_version`). Result: the task."""
+    """Require that a task still has that version (docs: protocol, section 2, `if_version`). Result: the task."""
 
     uid: str
     version: int
 
 
 class RecordRefusal(Operation, frozen=True):
-    """Keep that an agent tried what it may not. Result: None."""
+    """Record that an agent tried something forbidden: `tool` with `message`. Result: None."""
 
     tool: str
     message: str
 
 
 class CompactJournal(Operation, frozen=True):
-    """Give up the journal's entries up to `last`, those from before an instant. Result: how many are to be deleted.
+    """Drop the journal's entries up to `last`. Result: how many are to be deleted.
 
-    A step of `compacting`: `copy` names the copy of the tables that is kept from now on. `before` is in microseconds.
+    It is a step of `core.maintenance.compacting`.
+
+    Attributes:
+        before: the instant before which entries were to be dropped.
+        last: the seq of the last entry to drop.
+        copy: the prefix of the tables that are kept as of then.
     """
 
     before: int
@@ -31,9 +36,9 @@ class CompactJournal(Operation, frozen=True):
 
 
 class Undo(Operation, frozen=True):
-    """Take back a change of the speaker's own: the one that is named, or the newest that still stands.
+    """Undo a change of the actor's own: the one with that first entry, or the newest that is not undone.
 
-    `within` is the uid of a list: the newest that is about it and its tasks alone.
+    `within`: the uid of a list; only changes to it and its tasks count.
 
     Result: (seq of the change's last entry, seq of its first).
     """
@@ -43,13 +48,13 @@ class Undo(Operation, frozen=True):
 
 
 class TakeBack(Operation, frozen=True):
-    """Take back changes of anybody, for the human, as one change; in the order given, the newest first.
+    """Undo changes of anybody, for the human, as one change; in the given order, newest first.
 
-    Result: (how many were taken back, (change, why not) of each of the others).
+    Result: (how many were undone, (change, why not) for each of the others).
     """
 
     changes: tuple[int, ...]
 
 
 class Redo(Operation, frozen=True):
-    """Take back the speaker's newest undo, where nothing was changed since. Result: as `Undo`."""
+    """Undo the actor's newest undo, if nothing changed since. Result: as `Undo`."""

@@ -1,15 +1,22 @@
-"""The writes about checks, as frozen values beside those of `operations` (docs: protocol, section 11)."""
+"""The writes about checks (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.operation import Operation
 
-# What the human does
+# Of the human
 
 
 class NamedCheck(Operation, frozen=True):
-    """A check as a configuration file names it; `digest` is of what it runs and looks at. Not an operation itself."""
+    """A check of a configuration file. Not an operation itself.
+
+    Attributes:
+        name: its name.
+        digest: the hash of its command, folder and inputs.
+        lists: the names of the lists whose tasks all have it.
+        gate: whether it must pass before such a task can be done.
+    """
 
     name: str
     digest: str
@@ -18,10 +25,13 @@ class NamedCheck(Operation, frozen=True):
 
 
 class DefineChecks(Operation, frozen=True):
-    """Let the checks of a configuration file be these. Result: whether anything was changed.
+    """Replace the checks of a configuration file by these. Result: whether anything changed.
 
-    `kept` are names of others that stand as they are: what the file says of them cannot be read. `alone`: no other file
-    counts any more.
+    Attributes:
+        source: the path of the file.
+        checks: its valid checks.
+        kept: the names of checks that stay as they are, because the file's tables for them are invalid.
+        alone: whether the checks of all other files are deleted.
     """
 
     source: str
@@ -31,25 +41,25 @@ class DefineChecks(Operation, frozen=True):
 
 
 class GiveChecks(Operation, frozen=True):
-    """Let a task have the checks of these names; None: those of its list. The human's alone. Result: the task."""
+    """Set the names of a task's checks; None: those of its list. Only for the human. Result: the task."""
 
     uid: str
     names: tuple[str, ...] | None
 
 
 class WaiveChecks(Operation, frozen=True):
-    """Let a task be done though checks of it have failed: it needs the human no more. Result: their names."""
+    """Accept a task as done although checks failed. Result: the names of those checks."""
 
     uid: str
 
 
-# What agents may ask for
+# Of agents
 
 
 class RequestChecks(Operation, frozen=True):
-    """Run a task's checks, or the one of that name, whether it is done or not. Result: what is verified of it.
+    """Run a task's checks, or the one with that name, whether the task is done or not. Result: what is verified of it.
 
-    `unproven_alone`: those that have passed, and of which nothing has changed since, are not run again.
+    `unproven_alone`: do not repeat checks that passed and whose inputs are unchanged.
     """
 
     uid: str
@@ -57,13 +67,13 @@ class RequestChecks(Operation, frozen=True):
     unproven_alone: bool = False
 
 
-# What a scheduler and a supervisor do
+# Of a scheduler and a supervisor
 
 
 class ClaimCheck(Operation, frozen=True):
-    """Take a waiting run of a check in hand, once for all processes. Result: the run, None where it is not to be had.
+    """Claim a waiting run of a check; only one process succeeds. Result: the run, or None.
 
-    `by` is the process that will start its supervisor; at most `max_parallel` runs may be in hand at a time.
+    `by` is the process that will start its supervisor; at most `max_parallel` runs are claimed or running at a time.
     """
 
     uid: str
@@ -72,9 +82,15 @@ class ClaimCheck(Operation, frozen=True):
 
 
 class BeginCheck(Operation, frozen=True):
-    """A supervisor takes over a claimed run, about to start its command. Result: the run, None where it may not.
+    """Take over a claimed run as its supervisor, before starting its command. Result: the run, or None if it may not
+    begin.
 
-    `inputs` is a hash of the inputs as they are now, `commit` and `diff` what git tells of the folder.
+    Attributes:
+        uid: the run.
+        by: the supervisor's process.
+        inputs: the hash of the inputs now.
+        commit: the git commit of the folder.
+        diff: the hash of the uncommitted changes.
     """
 
     uid: str
@@ -85,9 +101,14 @@ class BeginCheck(Operation, frozen=True):
 
 
 class EndCheck(Operation, frozen=True):
-    """Record how a run of a check ended: passed, failed or interrupted. Result: the run.
+    """Record how a run of a check ended. Result: the run.
 
-    `inputs` is a hash of the inputs as they are now: one that has changed meanwhile makes stale what has passed.
+    Attributes:
+        uid: the run.
+        outcome: passed, failed or interrupted.
+        inputs: the hash of the inputs now; if it changed during the run, a passed run is stale.
+        exit_code: that of the command.
+        output: the end of its output.
     """
 
     uid: str
@@ -98,16 +119,16 @@ class EndCheck(Operation, frozen=True):
 
 
 class AbandonCheck(Operation, frozen=True):
-    """End a run whose process is gone, unless another sign of life than `seen` has come. Result: whether it was."""
+    """End a run whose process is gone, unless its heartbeat is newer than `seen`. Result: whether it ended."""
 
     uid: str
     seen: Heartbeat | None
 
 
 class ChangeInputs(Operation, frozen=True):
-    """Make stale what has passed of a check with other inputs than those that hash to `inputs`. Result: how many runs.
+    """Make the passed runs of a check stale whose inputs do not hash to `inputs`. Result: how many.
 
-    `digest` is of the definition that they were hashed by.
+    `digest` is that of the definition with which `inputs` was hashed.
     """
 
     check_uid: str

@@ -1,4 +1,4 @@
-"""Writes of claims: one agent's hold on a task, for the length of a lease."""
+"""Writes of claims: an agent's hold on a task, for the length of a lease."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from tui_tasks.core.operations.operation import Operation
 
 
 class ClaimNext(Operation, frozen=True):
-    """Take the next ready task, of one list, of a project's, or of all. Result: (task, claim) or None."""
+    """Claim the next ready task, of one list, of a project, or of all. Result: (task, claim) or None.
+
+    `lease` is in microseconds.
+    """
 
     agent: str
     lease: int
@@ -15,18 +18,18 @@ class ClaimNext(Operation, frozen=True):
 
 
 class ExtendClaim(Operation, frozen=True):
-    """Start the lease of a claim anew. Result: the claim."""
+    """Restart the lease of a claim. Result: the claim."""
 
     agent: str
     claim: str
 
 
 class ReleaseClaim(Operation, frozen=True):
-    """Give a claimed task back as pending. Result: the task."""
+    """Return a claimed task as pending. Result: the task."""
 
     agent: str
     claim: str
 
 
 class LapseClaims(Operation, frozen=True):
-    """Give back every task whose lease is over. Result: how many."""
+    """Return every task whose lease has ended. Result: how many."""

@@ -1,4 +1,4 @@
-"""Writes of one import: a list, its tasks and their log entries, under the ids that the file gives."""
+"""Writes of an import: a list, its tasks and their log entries, under the ids of the file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui_tasks.core.operations.operation import Operation
 
 
 class ImportList(Operation, frozen=True):
-    """Make a list or plan that a file names, unless it is there. Result: the list."""
+    """Create a list or plan of a file, unless it exists. Result: the list."""
 
     uid: str
     kind: str
@@ -21,10 +21,14 @@ class ImportList(Operation, frozen=True):
 
 
 class ImportTask(Operation, frozen=True):
-    """Put a task as a file has it: made under its uid, brought back where it was deleted, or changed.
+    """Write a task of a file: create it, restore it if it was deleted, or change it. Result: the task.
 
-    `fields` are what `AddTask` takes and `node_ids`; those left out stay as they are. `rank` is its place, None the
-    list's end. `times` may hold created_at, started_at, finished_at. Result: the task.
+    Attributes:
+        uid: its uid.
+        list_uid: its list.
+        fields: the arguments of `AddTask`, and `node_ids`; missing ones stay as they are.
+        rank: its rank; None: the end of the list.
+        times: `created_at`, `started_at`, `finished_at`, as far as the file has them.
     """
 
     uid: str
@@ -35,7 +39,7 @@ class ImportTask(Operation, frozen=True):
 
 
 class ImportLog(Operation, frozen=True):
-    """Add a log entry that a file has, unless it is there. Result: whether it was added."""
+    """Add a log entry of a file, unless it exists. Result: whether it was added."""
 
     uid: str
     task_uid: str

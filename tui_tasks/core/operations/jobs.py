@@ -1,4 +1,4 @@
-"""The writes of the scheduler, as frozen values beside those of `operations`. Who may do what is decided in `rules`."""
+"""The writes of the scheduler. `core.rules` decides who may make them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import Any
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.operation import Operation
 
-# Jobs: what agents and the human do
+# Jobs: of agents and the human
 
 
 class CreateJob(Operation, frozen=True):
-    """Make a job. Result: the job.
+    """Create a job. Result: the job.
 
-    `type` is adhoc, planned (with `plan`, ISO 8601 texts) or scheduled (with `schedule`, the five fields of a cron).
+    Attributes:
+        name: its name.
+        type: adhoc, planned or scheduled.
+        system_prompt: the system prompt.
+        prompt: the prompt.
+        timezone: an IANA name.
+        schedule: of a scheduled job, the five fields of a cron.
+        plan: of a planned job, its times as ISO 8601 texts.
+        dedicated_context: whether it runs as a process of its own, not in a conversation.
+        settings: `core.schedule.job_settings`, those that differ from the defaults.
     """
 
     name: str
@@ -29,10 +38,10 @@ class CreateJob(Operation, frozen=True):
 
 
 class EditJob(Operation, frozen=True):
-    """Set fields of a job, and some of its settings; what is equal already changes nothing. Result: the job.
+    """Set fields and settings of a job. Result: the job.
 
-    `changes` may hold name, system_prompt, prompt, schedule, plan, timezone, dedicated_context, in the form in which
-    `CreateJob` takes them.
+    `changes` may have name, system_prompt, prompt, schedule, plan, timezone and dedicated_context, as `CreateJob` takes
+    them.
     """
 
     uid: str
@@ -47,13 +56,13 @@ class EnableJob(Operation, frozen=True):
 
 
 class DisableJob(Operation, frozen=True):
-    """Let a job start no more; what runs goes on, what has not begun is ended. Result: the job."""
+    """Let a job start no more. A running run continues, one that has not begun is ended. Result: the job."""
 
     uid: str
 
 
 class DeleteJob(Operation, frozen=True):
-    """End what a job runs and delete it. Result: the job as it was."""
+    """End a job's runs, and delete it. Result: the job as it was."""
 
     uid: str
 
@@ -61,7 +70,8 @@ class DeleteJob(Operation, frozen=True):
 class RunJob(Operation, frozen=True):
     """Start a job by hand. Result: the run.
 
-    `force` says that the user asked for it though it has a schedule or plan (rule S3).
+    `force`: the user asked for it although the job has a schedule or plan (docs: scheduling, rule S3). `context` is put
+    before the prompt.
     """
 
     uid: str
@@ -70,7 +80,7 @@ class RunJob(Operation, frozen=True):
 
 
 class FinishRun(Operation, frozen=True):
-    """The answer of whoever did a run that was requested in the conversation. Result: the run."""
+    """Record how a run ended that the conversation was asked to do. Result: the run."""
 
     uid: str
     outcome: str
@@ -78,36 +88,36 @@ class FinishRun(Operation, frozen=True):
 
 
 class StopRun(Operation, frozen=True):
-    """The human ends a run. Result: the run; one that has begun ends when its supervisor has ended it."""
+    """End a run, for the human. Result: the run; a running one ends when its supervisor has ended it."""
 
     uid: str
 
 
-# Runs: what a scheduler and a supervisor do
+# Runs: of a scheduler and a supervisor
 
 
 class DecideDue(Operation, frozen=True):
-    """Decide the due times of a job, once for all processes; a part of them where they are many. Result: how many."""
+    """Decide the due times of a job, once for all processes; if there are many, some of them. Result: how many."""
 
     uid: str
 
 
 class TakeBackDue(Operation, frozen=True):
-    """Decide anew the due times of a job that a clock which was ahead has decided. Result: whether there were any."""
+    """Decide again the due times of a job that a wall clock decided too early. Result: whether there were any."""
 
     uid: str
 
 
 class RequestRun(Operation, frozen=True):
-    """Ask the conversation to do a run whose time has come. Result: the run, None where it is not to be done now."""
+    """Ask the conversation to do a due run. Result: the run, or None if it is not to be done now."""
 
     uid: str
 
 
 class ClaimRun(Operation, frozen=True):
-    """Take a run of the runner's in hand, once for all processes. Result: the run, None where it is not to be had.
+    """Claim a run of the runner; only one process succeeds. Result: the run, or None.
 
-    `by` is the process that will start its supervisor; at most `max_parallel` may be in hand at a time.
+    `by` is the process that will start its supervisor; at most `max_parallel` runs are claimed or running at a time.
     """
 
     uid: str
@@ -116,9 +126,9 @@ class ClaimRun(Operation, frozen=True):
 
 
 class BeginRun(Operation, frozen=True):
-    """A supervisor takes over a claimed run, to begin it at once. Result: the run, None where it may not.
+    """Take over a claimed run as its supervisor, to begin it at once. Result: the run, or None if it may not begin.
 
-    `token_hash` is the SHA-256 of the run's token in hexadecimal digits, `deadline` the instant at which it is ended.
+    `token_hash` is the SHA-256 of the run's token in hexadecimal, `deadline` the instant at which the run is ended.
     """
 
     uid: str
@@ -128,7 +138,7 @@ class BeginRun(Operation, frozen=True):
 
 
 class NoteRunAgent(Operation, frozen=True):
-    """Keep which agent a run has started: the name of its session and the program's own id of it. Result: the run."""
+    """Record which agent a run started: the agent's name, and the program's id of its session. Result: the run."""
 
     uid: str
     agent: str
@@ -136,9 +146,18 @@ class NoteRunAgent(Operation, frozen=True):
 
 
 class EndRun(Operation, frozen=True):
-    """Record how a run of the runner's ended; nothing where its end is recorded already. Result: the run.
+    """Record how a run of the runner ended, unless its end is recorded. Result: the run.
 
-    `turns`, `tokens` and `cost_usd` are what its agent has used, where that is known.
+    Attributes:
+        uid: the run.
+        outcome: success, error or interrupted.
+        exit_code: that of the command.
+        result: what the agent or command wrote last.
+        reason: why it was no success.
+        retry: whether the job's retries apply.
+        turns: how many answers the agent's model gave; None: unknown.
+        tokens: the tokens that it used.
+        cost_usd: what it cost, in US dollars.
     """
 
     uid: str
@@ -146,7 +165,6 @@ class EndRun(Operation, frozen=True):
     exit_code: int | None = None
     result: str | None = None
     reason: str | None = None
-    # Whether the job's retries apply.
     retry: bool = True
     turns: int | None = None
     tokens: int | None = None
@@ -154,7 +172,7 @@ class EndRun(Operation, frozen=True):
 
 
 class AbandonRun(Operation, frozen=True):
-    """End a run whose process is gone, unless another sign of life than `seen` has come. Result: whether it was."""
+    """End a run whose process is gone, unless its heartbeat is newer than `seen`. Result: whether it ended."""
 
     uid: str
     seen: Heartbeat | None
@@ -162,4 +180,4 @@ class AbandonRun(Operation, frozen=True):
 
 
 class ExpireRuns(Operation, frozen=True):
-    """End the requested runs that nobody has answered by their deadline. Result: how many."""
+    """End the requested runs that nobody answered by their deadline. Result: how many."""

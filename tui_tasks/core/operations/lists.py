@@ -6,7 +6,10 @@ from tui_tasks.core.operations.operation import Operation
 
 
 class EnsureList(Operation, frozen=True):
-    """Make the list of that name where there is none. Result: the list."""
+    """Create the list with that name, unless it exists. Result: the list.
+
+    `origin` is the dialect that needs it.
+    """
 
     name: str
     origin: str
@@ -14,7 +17,7 @@ class EnsureList(Operation, frozen=True):
 
 
 class CreatePlan(Operation, frozen=True):
-    """Make a plan: a list of its own (docs: protocol, section 5). Result: the list."""
+    """Create a plan, which is a list of its own (docs: protocol, section 5). Result: the list."""
 
     title: str
     description: str = ""
@@ -23,41 +26,43 @@ class CreatePlan(Operation, frozen=True):
 
 
 class SetListRule(Operation, frozen=True):
-    """Give a list the rule of one task in progress, or take it away. Result: the list."""
+    """Limit a list to one task in progress, or lift the limit. Result: the list."""
 
     uid: str
     one_in_progress: bool
 
 
 class SetListReview(Operation, frozen=True):
-    """Hold what agents file in a list until the human accepts it, or no longer. The human's alone. Result: the list."""
+    """Hold tasks that agents add to a list until the human accepts them, or no longer. Only for the human. Result: the
+    list.
+    """
 
     uid: str
     review: bool
 
 
 class RenameList(Operation, frozen=True):
-    """Give a list another name. The human's alone. Result: the list."""
+    """Rename a list. Only for the human. Result: the list."""
 
     uid: str
     name: str
 
 
 class ArchiveList(Operation, frozen=True):
-    """Put a list out of the way, or back. The human's alone. Result: the list."""
+    """Archive a list, or restore it. Only for the human. Result: the list."""
 
     uid: str
     archived: bool
 
 
 class DeleteList(Operation, frozen=True):
-    """Take a list away with all its tasks, which come back with it. The human's alone. Result: the list as it was."""
+    """Delete a list with its tasks; undo restores them together. Only for the human. Result: the list as it was."""
 
     uid: str
 
 
 class ClearList(Operation, frozen=True):
-    """Delete every task of a list but those to keep, by their uids. Result: how many."""
+    """Delete every task of a list except those with the uids in `keep`. Result: how many."""
 
     list_uid: str
     keep: frozenset[str] = frozenset()

@@ -1,4 +1,4 @@
-"""The base of all operations: what `store.commit` takes. `core.rules` decides what each becomes."""
+"""The base of all operations."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import msgspec
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """A write."""
+    """A write: `store.commit` runs it, `core.rules` decides what it changes."""

@@ -1,4 +1,4 @@
-"""Writes of tasks, and of what is kept beside them."""
+"""Writes of tasks, their log entries and saved states."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from tui_tasks.core.operations.operation import Operation
 
 
 class AddTask(Operation, frozen=True):
-    """Put a new task at the end of a list, or beside another task. Result: the task.
+    """Add a task at the end of a list, or beside another task. Result: the task.
 
-    `list_uid` may be empty where `before` or `after` names a task: the new one goes into its list.
+    Attributes:
+        list_uid: the list; may be empty with `before` or `after`, whose list it then is.
+        key: an id that the caller chose.
+        before: the uid of the task before which to put it.
+        after: the uid of the task after which to put it.
+        fields: values of `task_fields.FIELDS`.
     """
 
     name: str
@@ -28,14 +33,14 @@ class AddTask(Operation, frozen=True):
     key: str | None = None
     before: str | None = None
     after: str | None = None
-    fields: dict[str, Any] = {}  # values of `task_fields.FIELDS`
+    fields: dict[str, Any] = {}
 
 
 class EditTask(Operation, frozen=True):
-    """Set fields of a task; what is equal already changes nothing. Result: the task.
+    """Set fields of a task; equal values change nothing. Result: the task.
 
-    `changes` may hold name, description, status, priority, tags, domain, result, metadata, agent, intent, depends_on,
-    and any of `task_fields.FIELDS`.
+    `changes` may have name, description, status, priority, tags, domain, result, metadata, agent, intent, depends_on,
+    and the names of `task_fields.FIELDS`.
     """
 
     uid: str
@@ -43,7 +48,7 @@ class EditTask(Operation, frozen=True):
 
 
 class MoveTask(Operation, frozen=True):
-    """Put a task before or after another, into the other's list; or at the end of a list. Result: the task."""
+    """Move a task before or after another, into the other's list; or to the end of a list. Result: the task."""
 
     uid: str
     before: str | None = None
@@ -52,9 +57,9 @@ class MoveTask(Operation, frozen=True):
 
 
 class AcceptTask(Operation, frozen=True):
-    """Let a held task be taken up, with what the human has changed of it. The human's alone. Result: the task.
+    """Accept a held task, with the human's changes. Only for the human. Result: the task.
 
-    `changes` may hold what `EditTask` takes, but no status. `version` is the one that the human has seen.
+    `changes` may have what `EditTask` takes, except a status. `version` is the version that the human has seen.
     """
 
     uid: str
@@ -63,16 +68,16 @@ class AcceptTask(Operation, frozen=True):
 
 
 class DeclineTask(Operation, frozen=True):
-    """Cancel a held task, and tell the agents why. The human's alone. Result: the task."""
+    """Cancel a held task, with the reason for its agents. Only for the human. Result: the task."""
 
     uid: str
     reason: str = ""
 
 
 class JoinTask(Operation, frozen=True):
-    """Cancel a held task that says what another says already. The human's alone. Result: the other task.
+    """Cancel a held task that repeats another. Only for the human. Result: the other task.
 
-    Its words go into the other's log, and what depends on it depends on the other from then on.
+    Its text goes into the other's log, and tasks that depend on it depend on the other.
     """
 
     uid: str
@@ -80,20 +85,20 @@ class JoinTask(Operation, frozen=True):
 
 
 class SwapTasks(Operation, frozen=True):
-    """Let two tasks of one list change places. Result: both, in their new order."""
+    """Exchange the places of two tasks of one list. Result: both, in their new order."""
 
     uid1: str
     uid2: str
 
 
 class OrderTasks(Operation, frozen=True):
-    """Let tasks of one list stand in the order given, moving as few as can be. Result: None."""
+    """Put tasks of one list in the given order, moving as few as possible. Result: None."""
 
     uids: tuple[str, ...]
 
 
 class DeleteTask(Operation, frozen=True):
-    """Take a task out of its list; it can be restored. Result: the task as it was."""
+    """Delete a task; it can be restored. Result: the task as it was."""
 
     uid: str
 
@@ -106,14 +111,14 @@ class LogTask(Operation, frozen=True):
 
 
 class LinkNodes(Operation, frozen=True):
-    """Link a task to graph nodes, beside those it is linked to. Result: the task."""
+    """Link a task to graph nodes, in addition to its present ones. Result: the task."""
 
     uid: str
     node_ids: tuple[str, ...]
 
 
 class SaveState(Operation, frozen=True):
-    """Save what is needed to resume a task; a field left out keeps its last value. Result: the state."""
+    """Save what is needed to resume a task; missing fields keep their last value. Result: the state."""
 
     uid: str
     agent: str

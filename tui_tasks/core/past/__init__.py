@@ -1,1 +1,1 @@
-"""The state as it was after an entry of the journal, rebuilt in a private database."""
+"""The state as it was after a journal entry, rebuilt in a private database."""

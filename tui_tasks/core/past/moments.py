@@ -16,10 +16,13 @@ from tui_tasks.text.times import moment as told
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
-    """A past state: after the entry `seq`, with the chain's `hash` of that entry, seen from `instant`.
+    """A past state.
 
-    `instant` (microseconds, UTC) is the entry's own, or a later one before the next entry. `hash` is empty before the
-    first entry.
+    Attributes:
+        seq: the entry after which it was; 0: before the first.
+        instant: from when it is seen, in microseconds since the epoch: that of the entry, or a later one before the
+            next entry.
+        hash: the chain's hash of the entry; empty before the first.
     """
 
     seq: int

@@ -1,4 +1,4 @@
-"""The tables as they were after any entry of the journal: forward by replay, back by before-images."""
+"""The tables as they were after any journal entry: forwards by replay, backwards by before-images."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.state_tables import STATE
 
 WINDOW: Final = 20_000
-"""The number of entries that can be gone back over without a replay."""
+"""How many entries it can go back without a replay."""
 SNAPSHOT_EVERY: Final = 200_000
-"""The number of entries between two snapshots at first; it doubles when every other one of too many is dropped."""
+"""The entries between two snapshots at first. If there are too many, every other one is dropped, which doubles it."""
 MOST_SNAPSHOTS: Final = 4
 # Entries between two reports of the progress.
 _AT_ONCE: Final = 10_000
