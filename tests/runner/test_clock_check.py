@@ -118,6 +118,18 @@ def test_the_claim_of_a_process_whose_clock_is_wrong_lasts_as_long_as_anothers(s
         right.ok("tasklist:set_task_done", uid=held["task"]["uid"])
 
 
+@pytest.mark.parametrize("wrong", [8 * DAY, -8 * DAY], ids=["ahead", "behind"])
+def test_a_process_whose_clock_is_wrong_extends_and_gives_back_its_claim(stores, machine, wrong):
+    other = TimedTalk(stores[1], machine, "other", wrong)
+    uid = add(other)
+    held = other.ok("control:claim", lease_seconds=60)
+    machine.pass_by(59 * SECOND)
+    other.ok("control:heartbeat", claim=held["claim"])
+    machine.pass_by(59 * SECOND)
+    other.ok("control:release", claim=held["claim"])
+    assert task(other, uid)["status"] == "pending"
+
+
 def test_a_clock_that_is_set_while_a_question_waits_ends_it_no_sooner(stores, machine):
     talk = TimedTalk(stores[0], machine, "agent")
     asked = {"id": "q", "tool": "ask", "arguments": {"question": "Or?", "timeout": 60}, "idempotency_key": "k"}

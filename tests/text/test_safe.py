@@ -96,6 +96,21 @@ def test_no_payload_comes_through_many_lines(payload: str) -> None:
     assert_harmless(safe.safe_text(payload))
 
 
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+@pytest.mark.parametrize("one_line", [False, True])
+def test_no_payload_comes_through_a_copy(payload: str, one_line: bool) -> None:
+    copied = safe.safe_copy(payload, one_line=one_line)
+    assert_harmless(copied)
+    assert not one_line or "\n" not in copied
+
+
+def test_all_of_a_text_is_copied_and_what_is_harmless_stays() -> None:
+    whole = "Zürich, 数据\n\tindented\n" * 5_000
+    assert safe.safe_copy(whole) == whole
+    assert safe.safe_copy(f"{whole}\x1b") == f"{whole}␛"
+    assert safe.safe_copy("a\nb\tc", one_line=True) == "a b c"
+
+
 @given(hostile, st.one_of(st.none(), st.integers(-1, 80)))
 @settings(max_examples=500)
 def test_a_line_is_harmless_fits_and_stays_the_same_when_made_safe_again(text: str, limit: int | None) -> None:

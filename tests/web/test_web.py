@@ -154,7 +154,6 @@ def test_a_closed_tab_ends_its_process_by_force_where_it_does_not_listen(tmp_pat
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws"):
             pass
-        assert began[0].returncode is None or began[0].returncode < 0
         await asyncio.wait_for(began[0].wait(), 10)
 
     serving(DEAF, story)
