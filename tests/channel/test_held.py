@@ -241,9 +241,18 @@ def test_the_configuration_names_lists_and_the_limit(talk, store):
     assert is_held(talk.refused(ADD, name="one more"))
     # A plan is named by its title, too.
     assert is_held(talk.refused("create_plan", title="Sprint", tasks=[{"title": "x"}]))
-    store.review = lambda: ReviewPolicy(("*",), 9)
+    # No other list is under review.
+    assert not task(talk, add(talk, list="elsewhere"))["held"]
     plan = talk.ok("create_plan", title="another", tasks=[{"title": "x"}])
-    assert task(talk, plan["tasks"][0]["id"])["held"]
+    assert not task(talk, plan["tasks"][0]["id"])["held"]
+
+
+@pytest.mark.parametrize("names_plan", [True, False], ids=["by its id", "by a star"])
+def test_the_configuration_names_a_plan(talk, store, names_plan):
+    plan = talk.ok("create_plan", title="Sprint", tasks=[])
+    store.review = lambda: ReviewPolicy((plan["id"] if names_plan else "*",), 9)
+    assert task(talk, add(talk, list=plan["id"]))["held"]
+    assert task(talk, add(talk))["held"] is not names_plan
 
 
 def test_tasks_that_depend_on_a_held_one_wait_for_it(talk, human):

@@ -352,6 +352,15 @@ def test_it_waited_for_its_person_before_the_turn_began(claude: Program) -> None
     assert claude.state()[0] == "working"
 
 
+def test_it_waited_for_its_person_before_the_turn_went_on_by_itself(claude: Program) -> None:
+    claude.tells("UserPromptSubmit", prompt="go")
+    claude.clock.forward(1)
+    claude.is_status("idle")
+    claude.tells("UserPromptSubmit", prompt="<task-notification>x is done</task-notification>")
+    claude.looks(1)
+    assert claude.state()[0] == "working"
+
+
 def test_another_session_of_the_process_says_nothing_of_this_one(claude: Program) -> None:
     claude.tells("UserPromptSubmit", prompt="go")
     claude.clock.forward(1)
