@@ -250,8 +250,8 @@ def test_the_configuration_names_lists_and_the_limit(talk, store):
 @pytest.mark.parametrize("names_plan", [True, False], ids=["by its id", "by a star"])
 def test_the_configuration_names_a_plan(talk, store, names_plan):
     plan = talk.ok("create_plan", title="Sprint", tasks=[])
-    store.review = lambda: ReviewPolicy((plan["id"] if names_plan else "*",), 9)
-    assert task(talk, add(talk, list=plan["id"]))["held"]
+    store.review = lambda: ReviewPolicy((plan["plan_id"] if names_plan else "*",), 9)
+    assert task(talk, add(talk, list=plan["plan_id"]))["held"]
     assert task(talk, add(talk))["held"] is not names_plan
 
 
