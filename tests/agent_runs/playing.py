@@ -23,7 +23,7 @@ from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.process import run_context
 from tui_tasks.runner.process.output import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.profiles import AgentSettings
-from tui_tasks.runner.records import Ending, Prepared
+from tui_tasks.runner.records import CommandSpec, RunEnding
 from tui_tasks.settings.config import SessionSettings
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -83,7 +83,7 @@ class Play:
         prompt = folder / "system-prompt.txt"
         prompt.write_text("be brief")
         environment = {run_context.SYSTEM_PROMPT_FILE: str(prompt)}
-        self.started = self.talk.prepare(Prepared((kind,), folder, environment, "do it"))
+        self.started = self.talk.prepare(CommandSpec((kind,), folder, environment, "do it"))
         self.talk.begin(self.program)
         self.look()
 
@@ -112,9 +112,9 @@ class Play:
     def _filled(self, line: str) -> str:
         return line.replace("@SESSION@", self.talk._driver.session or "").replace("@CWD@", str(self.folder))
 
-    def _expect(self, wanted: Any) -> None:
-        at = next((at for at, one in enumerate(self.program.said) if _alike(one, wanted)), None)
-        assert at is not None, (wanted, self.program.said)
+    def _expect(self, spec: Any) -> None:
+        at = next((at for at, one in enumerate(self.program.said) if _alike(one, spec)), None)
+        assert at is not None, (spec, self.program.said)
         said = self.program.said.pop(at)
         if isinstance(said, dict) and said.get("type") == "control_request":
             self.hear(
@@ -147,18 +147,18 @@ class Play:
         pieces = tuple(self.program.log.unwritten_pieces())
         return run_logs.RunLog(pieces, self.program.log.total).text
 
-    def over(self, exit_code: int = 0) -> Ending:
+    def over(self, exit_code: int = 0) -> RunEnding:
         """The program has ended with that status; how the run did."""
         self.talk.end()
         plain = "success" if exit_code == 0 else "error"
-        return self.talk.ending_of(Ending(plain, exit_code, "raw", None if exit_code == 0 else f"exit {exit_code}"))
+        return self.talk.ending_of(RunEnding(plain, exit_code, "raw", None if exit_code == 0 else f"exit {exit_code}"))
 
 
-def _alike(said: Any, wanted: Any) -> bool:
+def _alike(said: Any, spec: Any) -> bool:
     """Whether what was said is what was recorded, but for ids that this side makes up and the time of messages."""
-    if said is None or wanted is None:
-        return said is wanted
-    if wanted.get("type") == "control_request":
-        return said["type"] == "control_request" and said["request"]["subtype"] == wanted["request"]["subtype"]
-    one, other = (_MESSAGE_AT.sub("wrote:", json.dumps(each, sort_keys=True)) for each in (said, wanted))
+    if said is None or spec is None:
+        return said is spec
+    if spec.get("type") == "control_request":
+        return said["type"] == "control_request" and said["request"]["subtype"] == spec["request"]["subtype"]
+    one, other = (_MESSAGE_AT.sub("wrote:", json.dumps(each, sort_keys=True)) for each in (said, spec))
     return one == other

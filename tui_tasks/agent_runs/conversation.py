@@ -20,7 +20,7 @@ from tui_tasks import clock
 from tui_tasks.agent_runs.claude import ClaudeDriver
 from tui_tasks.agent_runs.codex import CodexDriver
 from tui_tasks.agent_runs.driver import (
-    Driver,
+    AgentDriver,
     DriverEvent,
     HumanRequest,
     Message,
@@ -45,10 +45,10 @@ from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.command import Command
+from tui_tasks.runner.process.command import RunProcess
 from tui_tasks.runner.process.output import MAX_LINE, RESULT
 from tui_tasks.runner.profiles import AgentSettings
-from tui_tasks.runner.records import Ending, Prepared
+from tui_tasks.runner.records import CommandSpec, RunEnding
 from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,10 @@ _log = logging.getLogger(__name__)
 RETRY_SECONDS: Final = 1.0
 # Seconds for which writing the end of a session is retried.
 GIVE_UP_SECONDS: Final = 30.0
-_DRIVERS: Final[dict[str, Callable[[AgentSettings, Send], Driver]]] = {"claude": ClaudeDriver, "codex": CodexDriver}
+_DRIVERS: Final[dict[str, Callable[[AgentSettings, Send], AgentDriver]]] = {
+    "claude": ClaudeDriver,
+    "codex": CodexDriver,
+}
 
 
 class AgentConversation:
@@ -69,11 +72,11 @@ class AgentConversation:
         self._limits = assignment.agent
         self._keeps_all = settings.keep == "all"
         self._redact = discretion.redactor(settings.redact)
-        self._driver: Driver = _DRIVERS[assignment.agent.kind](assignment.agent, self._send)
+        self._driver: AgentDriver = _DRIVERS[assignment.agent.kind](assignment.agent, self._send)
         self._requests = OpenRequests(store, assignment.agent.wait, self._answer)
         self._writer = SessionWriter(store, assignment.run_uid, settings)
         self._reader = MessageReader()
-        self._command: Command | None = None
+        self._command: RunProcess | None = None
         self._prompt, self._system_prompt, self._cwd = "", "", ""
         # Whether the database may have something new for the program.
         self._has_news = True
@@ -91,16 +94,16 @@ class AgentConversation:
         # When an interrupted turn must have ended, in seconds of the monotonic clock.
         self._interrupt_until = math.inf
 
-    def prepare(self, wanted: Prepared) -> Prepared:
+    def prepare(self, spec: CommandSpec) -> CommandSpec:
         """See `runner.conversation.Conversation`."""
-        self._prompt, self._cwd = wanted.text, str(wanted.cwd)
-        file = wanted.environment[run_context.SYSTEM_PROMPT_FILE]
+        self._prompt, self._cwd = spec.text, str(spec.cwd)
+        file = spec.environment[run_context.SYSTEM_PROMPT_FILE]
         self._system_prompt = Path(file).read_text(encoding="utf-8")
         words = self._driver.arguments(file)
-        environment = {**wanted.environment, SUPERVISED: self._driver.session or self._limits.kind}
-        return msgspec.structs.replace(wanted, argv=(*wanted.argv, *words), environment=environment, text="")
+        environment = {**spec.environment, SUPERVISED: self._driver.session or self._limits.kind}
+        return msgspec.structs.replace(spec, argv=(*spec.argv, *words), environment=environment, text="")
 
-    def begin(self, command: Command) -> None:
+    def begin(self, command: RunProcess) -> None:
         """See `runner.conversation.Conversation`."""
         self._command = command
         self._writer.begin(Process(*processes.identity(command.pid)), self._cwd)
@@ -164,7 +167,7 @@ class AgentConversation:
                     return  # the next process that finds the program gone ends the session
                 time.sleep(RETRY_SECONDS)
 
-    def ending_of(self, plain: Ending) -> Ending:
+    def ending_of(self, plain: RunEnding) -> RunEnding:
         """See `runner.conversation.Conversation`."""
         turn, usage = self._last_turn, self._driver.usage
         result = turn.result if turn is not None else None

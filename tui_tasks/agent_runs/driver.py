@@ -87,7 +87,7 @@ def limit_reached(usage: RunUsage, limits: AgentSettings) -> str | None:
     return None
 
 
-class Driver(Protocol):
+class AgentDriver(Protocol):
     """Speaks the protocol of one agent program.
 
     Attributes:

@@ -65,7 +65,7 @@ _PUT_ASKER = Statement(
 _DROP_ASKER = Statement(AskerRow.delete().where(AskerRow.ask == slot("ask")))
 
 
-class Connection(msgspec.Struct, frozen=True, gc=False):
+class AgentConnection(msgspec.Struct, frozen=True, gc=False):
     """A process through which an agent makes, or made, requests.
 
     Attributes:
@@ -83,12 +83,12 @@ class Connection(msgspec.Struct, frozen=True, gc=False):
     project: str | None = None
 
 
-def everyone(db: Database) -> list[Connection]:
+def everyone(db: Database) -> list[AgentConnection]:
     """Return every open connection, and the last one of each agent without any, in the order in which they were
     opened.
     """
     rows = db.all(_ALL)
-    return [Connection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
+    return [AgentConnection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
 
 
 def there(db: Database) -> list[str]:

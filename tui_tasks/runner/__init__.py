@@ -1,1 +1,1 @@
-"""Starts jobs: one supervisor process a run. Knows no screen."""
+"""Runs jobs and checks: the scheduler, and one supervisor process for each run. Knows no screen."""

@@ -20,7 +20,22 @@ HEARTBEAT_SECONDS: Final = 10.0
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
-    """One run and how to execute it. Durations are in seconds; `command` is an argv, never a shell."""
+    """One run and how to execute it.
+
+    Attributes:
+        database: the path of the database.
+        run_uid: the run.
+        token: the run's token, by which a process shows that it is inside the run.
+        command: the argv, never a shell.
+        cwd: the working directory; None: a new one for the run.
+        environment: the environment of the command.
+        timeout: seconds after which the run is ended.
+        grace: seconds between SIGTERM and SIGKILL.
+        heartbeat_seconds: seconds between two heartbeats.
+        agent: how to speak to the agent program that the command is; None: it is a plain command.
+        inputs: the globs of a check's input files; None: it is a run of a job.
+        die_at: the step at which the supervisor kills itself; used by tests.
+    """
 
     database: str
     run_uid: str
@@ -31,11 +46,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     grace: float
     heartbeat_seconds: float = HEARTBEAT_SECONDS
-    # How to speak to the agent program that the command is; None where it is any other.
     agent: AgentSettings | None = None
-    # The globs of a check's input files; None for a run of a job.
     inputs: tuple[str, ...] | None = None
-    # Used by tests: the step at which the supervisor kills itself.
     die_at: str = ""
 
     def step(self, name: str) -> None:
@@ -50,7 +62,9 @@ def folder(run_uid: str) -> Path:
 
 
 def clear_away(run_uid: str) -> None:
-    """Kill the processes that a run without a supervisor left behind, as far as they are visible; remove its folder."""
+    """Kill the processes that a run without a supervisor left behind, as far as they are visible, and remove its
+    folder.
+    """
     left = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(mark.of_run(run_uid))}
     processes.send(sorted(left), signal.SIGKILL)
     shutil.rmtree(folder(run_uid), ignore_errors=True)

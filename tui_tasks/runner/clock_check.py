@@ -33,10 +33,11 @@ WITNESSES: Final = 99
 
 
 class ClockCheck:
-    """Judges the clock of one process.
+    """Judges the wall clock of one process.
 
-    clock: returns the time of day, in microseconds since the epoch.
-    uptime: returns how long the machine has been up.
+    Args:
+        clock: returns the time of day, in microseconds since the epoch.
+        uptime: returns how long the machine has been up.
     """
 
     def __init__(self, clock: Callable[[], int], uptime: Callable[[], Uptime]) -> None:

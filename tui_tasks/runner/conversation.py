@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tui_tasks.runner.process.command import Command
-from tui_tasks.runner.records import Ending, Prepared
+from tui_tasks.runner.process.command import RunProcess
+from tui_tasks.runner.records import CommandSpec, RunEnding
 
 
 class Conversation(Protocol):
     """One run's conversation with its agent program."""
 
-    def prepare(self, wanted: Prepared) -> Prepared:
+    def prepare(self, spec: CommandSpec) -> CommandSpec:
         """Return the command to start: with the arguments of the program's protocol, and without input."""
 
     def read_output(self, data: bytes) -> bytes:
         """Handle standard output of the program; return the part for people, as UTF-8."""
 
-    def begin(self, command: Command) -> None:
+    def begin(self, command: RunProcess) -> None:
         """Send the first messages to the started program."""
 
     def update(self, *, changed: bool) -> None:
@@ -29,5 +29,5 @@ class Conversation(Protocol):
     def end(self) -> None:
         """Write what is left, after the program and its descendants have ended."""
 
-    def ending_of(self, plain: Ending) -> Ending:
+    def ending_of(self, plain: RunEnding) -> RunEnding:
         """Return how the run ended; `plain` is what the exit status says."""

@@ -26,11 +26,11 @@ from tui_tasks.runner.assignment import HEARTBEAT_SECONDS, Assignment
 from tui_tasks.runner.checks.checks import CheckProfile
 from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 
-# Seconds between asking a check to end and ending it.
+# Seconds between SIGTERM and SIGKILL for a check.
 CHECK_GRACE_SECONDS: Final = 10
 # The variables that the supervisor itself needs beside those passed to every run.
 SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", DRIVER)
-# Named here, as imports point down: the second speaks to agent programs as hooks do.
+# By name, as the runner may not import the second, which depends on hooks.
 SUPERVISOR: Final = "tui_tasks.runner.supervisor"
 AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.supervisor"
 
@@ -38,10 +38,11 @@ AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.supervisor"
 class Launcher:
     """Starts supervisors.
 
-    runners: returns the configured runners; called for each start.
-    clock: returns the time of day, in microseconds since the epoch.
-    heartbeat_seconds: seconds between two heartbeats of a supervisor.
-    die_at: the step at which a supervisor kills itself; used by tests.
+    Args:
+        runners: returns the configured runners; called for each start.
+        clock: returns the time of day, in microseconds since the epoch.
+        heartbeat_seconds: seconds between two heartbeats of a supervisor.
+        die_at: the step at which a supervisor kills itself; used by tests.
     """
 
     def __init__(
@@ -58,7 +59,9 @@ class Launcher:
         self._die_at = die_at
 
     def __call__(self, store: Store, run: Run, job: Job) -> subprocess.Popen[bytes] | None:
-        """Start and return the supervisor of a job's run; where that is impossible, end the run with the reason."""
+        """Start and return the supervisor of a job's run. If that is impossible, end the run with the reason, and
+        return None.
+        """
         runners = self._runners()
         settings = job_settings.read(job.settings)
         profile = runners.profiles.get(settings.runner)
@@ -87,7 +90,9 @@ class Launcher:
             return None
 
     def check(self, store: Store, run: CheckRun, profile: CheckProfile) -> subprocess.Popen[bytes] | None:
-        """Start and return the supervisor of a check's run; where that is impossible, end the run with the reason."""
+        """Start and return the supervisor of a check's run. If that is impossible, end the run with the reason, and
+        return None.
+        """
         runners = self._runners()
         assignment = Assignment(
             database=str(Path(store.path).absolute()),

@@ -35,7 +35,7 @@ Argument = Annotated[str, Meta(pattern=r"^[^\x00]*$")]
 Word = Annotated[str, Meta(min_length=1, pattern=r"^[^\x00]*$")]
 Seconds = Annotated[int, Meta(ge=1, le=31_536_000)]
 Kind = Literal["command", "claude", "codex"]
-# What an agent program is called where the configuration names no other command.
+# The command of an agent program, if the configuration names no other.
 PROGRAMS: Final[dict[Kind, tuple[str, ...]]] = {"claude": ("claude",), "codex": ("codex",)}
 
 
@@ -70,12 +70,13 @@ class _Limits(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a run speaks to an agent program.
 
-    kind: the program whose protocol it speaks.
-    args: words that are added to its command.
-    model: the model that it is to use; None for its own choice.
-    max_turns: how often its model may answer in a run; None without a limit.
-    max_cost: the dollars after which a run goes no further; None without a limit.
-    wait: seconds for which a permission or a question waits for the human before it is denied.
+    Attributes:
+        kind: the program, whose protocol is used.
+        args: arguments to add to its command.
+        model: the model to use; None: the program's choice.
+        max_turns: how many answers its model may give in a run; None: no limit.
+        max_cost: the US dollars that a run may cost; None: no limit.
+        wait: seconds that a permission or a question waits for the human before it is denied.
     """
 
     kind: Literal["claude", "codex"]
@@ -88,14 +89,16 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class RunnerProfile:
-    """One way to run a job.
+    """A way to run a job.
 
-    command: the argv, never a shell; `{system_prompt_file}` in it is replaced by the path of that file.
-    cwd: the working directory; None for a new one for each run, removed when the run has ended.
-    environment: names or patterns (`ANTHROPIC_*`) of variables to pass on, or `NAME=value`.
-    timeout: seconds after which a run is ended if its job sets no timeout.
-    grace: seconds between SIGTERM and SIGKILL.
-    agent: how to run it where the command is an agent program; None where it is any other.
+    Attributes:
+        name: its name; "" for the default.
+        command: the argv, never a shell; `{system_prompt_file}` in it is replaced by the path of that file.
+        cwd: the working directory; None: a new one for each run, removed after it.
+        environment: names or patterns (`ANTHROPIC_*`) of variables to pass on, or `NAME=value`.
+        timeout: seconds after which a run is ended, if its job sets no timeout.
+        grace: seconds between SIGTERM and SIGKILL.
+        agent: how to speak to the agent program that the command is; None: it is a plain command.
     """
 
     name: str
@@ -135,7 +138,15 @@ class ConfigProblem:
 
 @dataclass(frozen=True, slots=True)
 class Runners:
-    """The runners of one configuration file by name, the default one as "", and the limits common to all."""
+    """The runners of one configuration file.
+
+    Attributes:
+        file: the path of the file.
+        profiles: the valid runners by name; the default one is "".
+        wrong: the problems found.
+        max_parallel: the most runs at a time.
+        max_timeout: the largest timeout of a job, in seconds.
+    """
 
     file: str
     profiles: Mapping[str, RunnerProfile] = field(default_factory=dict)
@@ -144,7 +155,7 @@ class Runners:
     max_timeout: int = 86_400
 
     def missing(self, name: str) -> str:
-        """Return why there is no runner of that name and which file to edit (docs: scheduling, "Who executes")."""
+        """Return why there is no runner with that name, and which file to edit (docs: scheduling, "Who executes")."""
         table = f"runner.{name}" if name else "runner"
         for wrong in self.wrong:
             if wrong.key.rpartition(".")[0] == table:
@@ -172,7 +183,7 @@ def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[ConfigProbl
         before = len(wrong)
         taken = msgspec.to_builtins(own)
         if values.get("kind", own.kind) != own.kind:
-            # They are another program's.
+            # They belong to the other program.
             taken = {key: value for key, value in taken.items() if key not in _OF_ONE_PROGRAM}
         merged = checked(taken | values, _RunnerTable, f"runner.{name}", wrong)
         _refuse_agent_settings(values, merged, f"runner.{name}", wrong)
@@ -184,7 +195,7 @@ def read(table: Mapping[str, Any], file: str) -> tuple[Runners, list[ConfigProbl
 
 
 def checked(values: Mapping[str, Any], kind: Any, key: str, wrong: list[ConfigProblem], of: str = "a runner") -> Any:
-    """Return the valid values as a `kind` and append the invalid ones to `wrong`; `of` names what they configure."""
+    """Return the valid values as a `kind`; append the invalid ones to `wrong`. `of` names what they configure."""
     good: dict[str, Any] = {}
     for name, value in values.items():
         try:
@@ -204,7 +215,7 @@ _OF_AGENTS: Final = ("args", "model", "max_turns", "max_cost", "wait")
 def _refuse_agent_settings(
     values: Mapping[str, Any], table: _RunnerTable, key: str, wrong: list[ConfigProblem]
 ) -> None:
-    """Tell of settings that have no effect: a plain command has no turns to count, nor anything to ask."""
+    """Report settings without effect: a plain command has no turns to count, and asks nothing."""
     if table.kind == "command":
         wrong += [
             ConfigProblem(f"{key}.{name}", 'needs kind = "claude" or "codex"') for name in _OF_AGENTS if name in values

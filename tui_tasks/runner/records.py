@@ -1,4 +1,4 @@
-"""What a supervisor reads of its run and writes to it in the database, for runs of jobs and of checks."""
+"""The database's side of a run, for a supervisor: what it reads and writes for runs of jobs and of checks."""
 
 from __future__ import annotations
 
@@ -21,25 +21,34 @@ from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.checks import git_state
 from tui_tasks.runner.checks.run_inputs import RunInputs
 from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.command import Command
+from tui_tasks.runner.process.command import RunProcess
 
 # How many characters of the end of a check's output are kept.
 OUTPUT_CHARACTERS: Final = 4_000
 LOOK_SECONDS: Final = 0.5
 
 
-class Ending(msgspec.Struct, frozen=True):
-    """How a run ended; `outcome` is success, error or interrupted."""
+class RunEnding(msgspec.Struct, frozen=True):
+    """How a run ended.
+
+    Attributes:
+        outcome: success, error or interrupted.
+        exit_code: that of the command; 128 plus the number of a signal that killed it.
+        result: the end of its standard output.
+        reason: why it was no success.
+        was_ended: whether the supervisor ended the command.
+        retry: whether the job's retries apply.
+        turns: how many answers the agent's model gave; None: unknown.
+        tokens: the tokens that the agent used.
+        cost_usd: what it cost, in US dollars.
+    """
 
     outcome: str
     exit_code: int | None = None
     result: str | None = None
     reason: str | None = None
-    # Whether the supervisor ended the command, which did not end by itself.
     was_ended: bool = False
-    # Whether the job's retries apply.
     retry: bool = True
-    # What an agent program has used, where that is known.
     turns: int | None = None
     tokens: int | None = None
     cost_usd: float | None = None
@@ -49,8 +58,15 @@ class CannotStart(Exception):
     """A run cannot be started as configured; the message is the reason."""
 
 
-class Prepared(msgspec.Struct, frozen=True):
-    """A command to start: its argv, working directory, environment and the text of its standard input."""
+class CommandSpec(msgspec.Struct, frozen=True):
+    """A command to start.
+
+    Attributes:
+        argv: the command and its arguments.
+        cwd: its working directory.
+        environment: its environment.
+        text: its standard input.
+    """
 
     argv: tuple[str, ...]
     cwd: Path
@@ -58,34 +74,34 @@ class Prepared(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Record(Protocol):
+class RunRecord(Protocol):
     """The database's side of one run."""
 
     @property
     def look_seconds(self) -> float | None:
-        """How often `look` is to be called while the command runs; None for never."""
+        """The seconds between two calls of `look` while the command runs; None: it need not be called."""
 
     def look(self) -> None:
-        """Take in what the kernel has reported meanwhile."""
+        """Process what the kernel reported about the inputs."""
 
     def begin(self, store: Store) -> bool:
         """Take the run over from the scheduler; return whether it may begin."""
 
-    def prepare(self, private: Path) -> Prepared:
+    def prepare(self, private: Path) -> CommandSpec:
         """Return the command to start; `private` is the run's own folder, which exists.
 
         Raises:
             CannotStart: the configuration names something that is missing.
         """
 
-    def wanted_end(self, store: Store) -> str | None:
-        """Return why the run is to end, "" if its end is already recorded, None while it may go on."""
+    def end_requested(self, store: Store) -> str | None:
+        """Return why the run is to end; "" if its end is already recorded, None if it may continue."""
 
-    def end_operation(self, ending: Ending, command: Command | None) -> Operation:
-        """Return the operation that records the end; `command` is None if it was never started."""
+    def end_operation(self, ending: RunEnding, command: RunProcess | None) -> Operation:
+        """Return the operation that records the end; `command` is None if it was not started."""
 
 
-def record_of(assignment: Assignment) -> Record:
+def record_of(assignment: Assignment) -> RunRecord:
     """Return the record for the run of an assignment."""
     return JobRecord(assignment) if assignment.inputs is None else CheckRecord(assignment)
 
@@ -100,13 +116,13 @@ class JobRecord:
     look_seconds: float | None = None
 
     def look(self) -> None:
-        """Nothing is reported."""
+        """Do nothing: jobs have no inputs."""
 
     def __init__(self, assignment: Assignment) -> None:
         self._assignment = assignment
 
     def begin(self, store: Store) -> bool:
-        """Begin the run unless somebody has ended it meanwhile."""
+        """Begin the run, unless somebody ended it meanwhile; return whether it may begin."""
         assignment, now = self._assignment, clock.now()
         deadline = now + int(assignment.timeout * 1_000_000)
         begin = BeginRun(
@@ -121,7 +137,7 @@ class JobRecord:
         self._text = f"{run.context}\n\n{job.prompt}" if run.context else job.prompt
         return True
 
-    def prepare(self, private: Path) -> Prepared:
+    def prepare(self, private: Path) -> CommandSpec:
         """Write the system prompt to a file and determine the working directory."""
         assignment = self._assignment
         prompt_file = _prompt_file(private, self._system_prompt)
@@ -139,14 +155,14 @@ class JobRecord:
             run_context.RUN_TOKEN: assignment.token,
             run_context.SYSTEM_PROMPT_FILE: str(prompt_file),
         }
-        return Prepared(argv, cwd, {**assignment.environment, **variables}, self._text)
+        return CommandSpec(argv, cwd, {**assignment.environment, **variables}, self._text)
 
-    def wanted_end(self, store: Store) -> str | None:
+    def end_requested(self, store: Store) -> str | None:
         """Return the human's reason to stop the run; "" if a scheduler has abandoned it."""
         run = job_queries.any_run(store.db, self._assignment.run_uid)
         return "" if run is None or run.state == "final" else run.stop_reason
 
-    def end_operation(self, ending: Ending, command: Command | None) -> Operation:
+    def end_operation(self, ending: RunEnding, command: RunProcess | None) -> Operation:
         """Return the operation that records how the command ended."""
         return EndRun(
             self._assignment.run_uid,
@@ -188,7 +204,7 @@ class CheckRecord:
     look_seconds: float | None = LOOK_SECONDS
 
     def look(self) -> None:
-        """Take in what became of the inputs, before there is more than the kernel keeps."""
+        """Process events of the inputs before the kernel's buffer is full."""
         self._inputs.look()
 
     def begin(self, store: Store) -> bool:
@@ -199,20 +215,20 @@ class CheckRecord:
         begin = BeginCheck(assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff)
         return store.commit(begin, actor=SYSTEM, now=now) != [None]
 
-    def prepare(self, private: Path) -> Prepared:
-        """Return the check's command; its environment only adds that it is inside a run, where no jobs are started."""
+    def prepare(self, private: Path) -> CommandSpec:
+        """Return the check's command. Its environment only adds that it is inside a run, where no jobs are started."""
         assignment = self._assignment
         if not self._cwd.is_dir():
             raise CannotStart(f"the check's cwd is no folder: {assignment.cwd}")
         variables = {run_context.RUN_ID: assignment.run_uid, run_context.RUN_TOKEN: assignment.token}
-        return Prepared(assignment.command, self._cwd, {**assignment.environment, **variables})
+        return CommandSpec(assignment.command, self._cwd, {**assignment.environment, **variables})
 
-    def wanted_end(self, store: Store) -> str | None:
+    def end_requested(self, store: Store) -> str | None:
         """Return "" if a scheduler has abandoned the run."""
         run = checks.run(store.db, self._assignment.run_uid)
         return None if run is not None and run.state == "running" else ""
 
-    def end_operation(self, ending: Ending, command: Command | None) -> Operation:
+    def end_operation(self, ending: RunEnding, command: RunProcess | None) -> Operation:
         """Return the operation that records the outcome, the inputs as they are now and the end of the output."""
         outcome = {"success": "passed", "error": "failed"}.get(ending.outcome, "interrupted")
         output = command.output.text() if command is not None else ""

@@ -1,7 +1,7 @@
-"""The scheduler: decides what is due, starts runs and records runs whose supervisor died. Any number may be hosted.
+"""The scheduler: decides what is due, starts runs, and records runs whose supervisor died. Several may run at once.
 
-Every decision is an operation on the state that only the first scheduler's commit makes, so that schedulers need not
-know of each other. A scheduler sleeps until something is due or another process commits.
+Every decision is an operation that has an effect only for the first scheduler that commits it, so that schedulers need
+not know of each other. A scheduler sleeps until something is due or another process commits.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tui_tasks.runner.stuck_watch import StuckWatch
 
 _log = logging.getLogger(__name__)
 
-# Seconds without a heartbeat after which a run is abandoned if its supervisor is not visible from here.
+# Seconds without a heartbeat after which a run is abandoned, if its supervisor is not visible from here.
 LEASE_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 1.0
 # The least seconds between two turns.
@@ -58,14 +58,15 @@ StartRun = Callable[[Store, Run, Job], subprocess.Popen[bytes] | None]
 class SchedulerService:
     """A scheduler on one database. `run` serves until `stop`, in the calling thread, on its own connection.
 
-    runners: returns the configured runners; called for each start.
-    clock: returns the time of day, in microseconds since the epoch.
-    lease: seconds without a heartbeat after which a run is abandoned.
-    start: starts a claimed run; replaced in tests.
-    at_step: called with "decided", "claimed" and "started" as they are reached; used by tests.
-    uptime: returns how long the machine has been up; the default goes with the clock.
-    thresholds: returns when an agent counts as stuck; called for each look.
-    checks: writes the configured checks into the state; None if no checks are run.
+    Args:
+        runners: returns the configured runners; called for each start.
+        clock: returns the time of day, in microseconds since the epoch.
+        lease: seconds without a heartbeat after which a run is abandoned.
+        start: starts a claimed run; replaced in tests.
+        at_step: called with "decided", "claimed" and "started" as they are reached; used by tests.
+        uptime: returns how long the machine has been up; the default goes with the clock.
+        thresholds: returns when an agent counts as stuck; called for each look.
+        checks: writes the configured checks into the state; None: no checks are run.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class SchedulerService:
         self._stopped = False
 
     def stop(self) -> None:
-        """Make `run` return soon; callable from any thread. Started runs go on."""
+        """Make `run` return soon; callable from any thread. Runs continue."""
         self._stopped = True
         with contextlib.suppress(OSError):
             os.write(self._wake_in, b".")
@@ -132,7 +133,7 @@ class SchedulerService:
                 return step(store)
         except StorageFailed as failure:
             _log.warning("%s", failure.message)
-        except Exception:  # one bad turn is not to end the scheduler
+        except Exception:  # one failed turn must not end the scheduler
             _log.exception("a defect of the scheduler")
         return self._clock() + int(RETRY_SECONDS * 1_000_000)
 
@@ -194,7 +195,7 @@ class SchedulerService:
         return store.commit(*operations, actor=SYSTEM, now=self._clock())
 
     def _take_back(self, store: Store) -> None:
-        """Have decided anew what a clock that was ahead has decided."""
+        """Decide again what a wall clock that was ahead has decided."""
         for uid in job_queries.decided_ahead(store.db, self._clock() + ON_TIME):
             _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
             self._commit(store, TakeBackDue(uid))

@@ -16,9 +16,10 @@ EVERY: Final = 15_000_000
 
 
 class StuckWatch:
-    """Records causes that the state does not have yet, so that any number of processes may look.
+    """Records the causes that the state does not have yet, so that several processes may look.
 
-    thresholds: returns when an agent counts as stuck; called for each look.
+    Args:
+        thresholds: returns when an agent counts as stuck; called for each look.
     """
 
     def __init__(self, thresholds: Callable[[], Thresholds]) -> None:
@@ -38,7 +39,7 @@ class StuckWatch:
         self._next = now + EVERY
         agents = activity.of_agents(store.db, now)
         found = causes(agents, now, self._thresholds())
-        # A question tells by itself that its agent waits for the human.
+        # An open question already shows that its agent waits for the human.
         found = {name: cause for name, cause in found.items() if cause.kind != "human"}
         noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
         notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]

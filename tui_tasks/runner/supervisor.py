@@ -32,8 +32,8 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import Assignment, folder
 from tui_tasks.runner.conversation import Conversation
 from tui_tasks.runner.process import mark, processes
-from tui_tasks.runner.process.command import Command
-from tui_tasks.runner.records import CannotStart, Ending, Record, private_folder, record_of
+from tui_tasks.runner.process.command import RunProcess
+from tui_tasks.runner.records import CannotStart, RunEnding, RunRecord, private_folder, record_of
 
 Converse = Callable[[Store, Assignment], Conversation]
 
@@ -54,8 +54,8 @@ class Supervisor:
         self,
         store: Store,
         assignment: Assignment,
-        record: Record,
-        command: Command,
+        record: RunRecord,
+        command: RunProcess,
         signals: Signals,
         conversation: Conversation | None = None,
     ) -> None:
@@ -70,11 +70,11 @@ class Supervisor:
         self._deadline = time.monotonic() + assignment.timeout
         self._flush_at = 0.0
         self._heartbeat_at = time.monotonic() + assignment.heartbeat_seconds
-        # The outcome and reason with which the command was ended; None while it may go on.
+        # The outcome and reason with which the command was ended; None while it may run.
         self._ended_as: tuple[str, str] | None = None
         self._recorded_elsewhere = False
 
-    def run(self) -> Ending | None:
+    def run(self) -> RunEnding | None:
         """Supervise the run until all its processes are gone; return None if its end is already recorded."""
         self._command.register(self._selector)
         self._selector.register(self._signals.fd, selectors.EVENT_READ, lambda *_: self._on_signals())
@@ -112,7 +112,7 @@ class Supervisor:
         now = time.monotonic()
         changed = self._watch.changed(now)
         if changed:
-            self._check_wanted_end()
+            self._check_end_requested()
         if self._conversation is not None:
             self._conversation.update(changed=changed)
         if now >= self._deadline:
@@ -141,10 +141,10 @@ class Supervisor:
             times.append(seconds)
         return max(0.0, min(times))
 
-    def _check_wanted_end(self) -> None:
-        """End the command if somebody wants the run to end or has recorded its end."""
+    def _check_end_requested(self) -> None:
+        """End the command if somebody asked for it or recorded its end."""
         with contextlib.suppress(StorageFailed):
-            reason = self._record.wanted_end(self._store)
+            reason = self._record.end_requested(self._store)
             if reason == "":
                 self._recorded_elsewhere = True
                 self._end("interrupted", "ended")
@@ -163,7 +163,7 @@ class Supervisor:
             run_logs.write(self._store.db, self._assignment.run_uid, log.unwritten_pieces(), log.total)
             log.mark_written()
 
-    def _ending(self) -> Ending:
+    def _ending(self) -> RunEnding:
         command = self._command
         assert command.status is not None
         code = os.waitstatus_to_exitcode(command.status)
@@ -171,12 +171,12 @@ class Supervisor:
         result = command.result.text()
         if self._ended_as is not None:
             outcome, reason = self._ended_as
-            return Ending(outcome, exit_code, result, reason, was_ended=True)
+            return RunEnding(outcome, exit_code, result, reason, was_ended=True)
         if code == 0:
-            return Ending("success", 0, result)
+            return RunEnding("success", 0, result)
         how = f"exit {code}" if code > 0 else f"killed by {_signal_name(-code)}"
         last_line = command.last_words.last_line()
-        return Ending("error", exit_code, result, f"{how}: {last_line}" if last_line else how)
+        return RunEnding("error", exit_code, result, f"{how}: {last_line}" if last_line else how)
 
 
 def _signal_name(number: int) -> str:
@@ -187,10 +187,10 @@ def _signal_name(number: int) -> str:
 
 
 class Signals:
-    """Received signals as a descriptor to wait for: a child has ended, or this process is to end.
+    """Received signals as a file descriptor to wait for: a child ended, or this process is to end.
 
-    Created before the command is started so that none is missed. The signals have handlers because the command would
-    inherit SIG_IGN.
+    It is created before the command is started, so that no signal is missed. The signals have handlers, as the command
+    would inherit SIG_IGN.
     """
 
     def __init__(self) -> None:
@@ -208,10 +208,10 @@ class Signals:
         return b""
 
 
-def carry_out(assignment: Assignment, converse: Converse | None = None) -> None:
+def execute_run(assignment: Assignment, converse: Converse | None = None) -> None:
     """Execute a run: begin it if it may begin, supervise it, record its end.
 
-    `converse` makes the conversation with an agent program; without it the command is any other.
+    `converse` returns the conversation with an agent program; None: the command is a plain one.
     """
     processes.adopt_orphans()
     signals = Signals()
@@ -221,20 +221,20 @@ def carry_out(assignment: Assignment, converse: Converse | None = None) -> None:
         if not record.begin(store):
             return
         assignment.step("begun")
-        command: Command | None = None
+        command: RunProcess | None = None
         try:
             conversation = None if converse is None else converse(store, assignment)
             command = _start_command(assignment, record, conversation)
             assignment.step("started")
             ending = Supervisor(store, assignment, record, command, signals, conversation).run()
         except CannotStart as refused:
-            ending = Ending("error", reason=str(refused))
+            ending = RunEnding("error", reason=str(refused))
         except OSError as error:
-            ending = Ending("error", reason=f"cannot start {assignment.command[0]}: {error.strerror or error}")
-        except Exception as error:  # the run is to get an end, whatever happens
+            ending = RunEnding("error", reason=f"cannot start {assignment.command[0]}: {error.strerror or error}")
+        except Exception as error:  # the run must get an end, whatever happens
             _log.exception("a defect of the supervisor")
             processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
-            ending = Ending("interrupted", reason=f"a defect of the supervisor: {error!r}")
+            ending = RunEnding("interrupted", reason=f"a defect of the supervisor: {error!r}")
         finally:
             shutil.rmtree(folder(assignment.run_uid), ignore_errors=True)
         assignment.step("ended")
@@ -244,7 +244,7 @@ def carry_out(assignment: Assignment, converse: Converse | None = None) -> None:
         assignment.step("recorded")
 
 
-def _start_command(assignment: Assignment, record: Record, conversation: Conversation | None) -> Command:
+def _start_command(assignment: Assignment, record: RunRecord, conversation: Conversation | None) -> RunProcess:
     """Start the command of a run.
 
     Raises:
@@ -253,12 +253,12 @@ def _start_command(assignment: Assignment, record: Record, conversation: Convers
     """
     private = folder(assignment.run_uid)
     private_folder(private)
-    wanted = record.prepare(private)
+    spec = record.prepare(private)
     run_mark = mark.of_run(assignment.run_uid)
     read_output = None
     if conversation is not None:
-        wanted, read_output = conversation.prepare(wanted), conversation.read_output
-    return Command(wanted.argv, wanted.cwd, wanted.environment, wanted.text.encode(), run_mark, read_output)
+        spec, read_output = conversation.prepare(spec), conversation.read_output
+    return RunProcess(spec.argv, spec.cwd, spec.environment, spec.text.encode(), run_mark, read_output)
 
 
 def _retry_write(write: Any) -> Any:
@@ -278,14 +278,14 @@ def _retry_write(write: Any) -> Any:
 
 
 def main(converse: Converse | None = None) -> None:
-    """Read the assignment and carry it out; `converse` as for `carry_out`."""
+    """Read the assignment and execute it; `converse` as for `execute_run`."""
     try:
         assignment = msgspec.json.decode(sys.stdin.buffer.read(), type=Assignment)
     except msgspec.DecodeError:
         # The scheduler died while writing the assignment.
         sys.exit(1)
     if not processes.can_adopt() or _fork_supervisor():
-        carry_out(assignment, converse)
+        execute_run(assignment, converse)
 
 
 def _fork_supervisor() -> bool:

@@ -79,7 +79,7 @@ def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
 
 
 def test_what_git_prints_without_end_is_cut(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tasks.runner.process.git.MOST_BYTES", 40)
+    monkeypatch.setattr("tui_tasks.runner.process.git.MAX_BYTES", 40)
     assert len(read(repository, "log", "phone")) == 40
 
 

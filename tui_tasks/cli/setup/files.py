@@ -86,5 +86,5 @@ def read(path: Path, root: Path) -> File:
 
 
 def _link(path: Path, root: Path) -> Path:
-    places = [place for place in (path, *path.parents) if place != root and place.is_symlink()]
-    return places[-1] if places else path
+    files = [place for place in (path, *path.parents) if place != root and place.is_symlink()]
+    return files[-1] if files else path

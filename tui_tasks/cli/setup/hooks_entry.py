@@ -24,10 +24,10 @@ def put(file: File, settings: dict[str, Any]) -> None:
     try:
         for event, (group,) in settings[HOOKS].items():
             (wanted,) = group[HOOKS]
-            there_already = [place for place in places(file) if place[0] == event]
-            if not there_already:
+            existing = [place for place in positions(file) if place[0] == event]
+            if not existing:
                 file.after = jsonc.append(file.after, (HOOKS, event), group)
-            for _, number, each in there_already:
+            for _, number, each in existing:
                 path = (HOOKS, event, number, HOOKS, each)
                 there = jsonc.value_at(jsonc.load(file.after or ""), path)
                 for key, value in wanted.items():
@@ -44,7 +44,7 @@ def remove(file: File) -> bool:
         NotSetUp: the file is not as expected.
     """
     held = _held(file)
-    found = list(places(file))
+    found = list(positions(file))
     for event, number, each in reversed(found):
         if file.after is None:
             break
@@ -65,7 +65,7 @@ def commands(file: File) -> dict[str, list[str]]:
     held = _held(file)
     return {
         event: _words(jsonc.value_at(held, (HOOKS, event, number, HOOKS, each, "command")))
-        for event, number, each in places(file)
+        for event, number, each in positions(file)
     }
 
 
@@ -88,7 +88,7 @@ def _held(file: File) -> dict[str, Any]:
     return held
 
 
-def places(file: File) -> Iterator[tuple[str, int, int]]:
+def positions(file: File) -> Iterator[tuple[str, int, int]]:
     """Yield the positions of our hooks: the event, the index of the group in it, and the index of the hook in the
     group.
 

@@ -53,7 +53,7 @@ def all_installed(folder: Path) -> Iterator[Installed]:
 def _look(found: Installed, at: Target, folder: Path) -> None:
     program = PROGRAMS[found.name]
     again = f"run tui-tasks setup {found.name}{' --user' if at.is_user else ''}"
-    entry = server_entry.find(read(at.path(at.places.server), at.root), program)
+    entry = server_entry.find(read(at.path(at.files.server), at.root), program)
     if entry is not None and (words := program.words(entry)):
         found.parts.append("server")
         found.problems += _unknown(words[0], again)
@@ -61,9 +61,9 @@ def _look(found: Installed, at: Target, folder: Path) -> None:
             found.problems += _claude_trust(folder)
     if found.name == "gemini" and entry is not None:
         found.problems += _gemini_trust(folder)
-    if not at.places.hooks:
+    if not at.files.hooks:
         return
-    file = read(at.path(at.places.hooks), at.root)
+    file = read(at.path(at.files.hooks), at.root)
     if file.path.suffix == ".js":
         if plan.is_our_plugin(file.before):
             found.parts.append("hooks")
@@ -101,7 +101,7 @@ def _old_plugin(file: File, again: str) -> Iterator[str]:
 def _claude_trust(folder: Path) -> Iterator[str]:
     """Yield problems of trust: Claude Code asks about the servers of each project's file, and keeps the answer."""
     at = target(PROGRAMS["claude"], folder, for_user=True)
-    held = _json(at.path(at.places.server))
+    held = _json(at.path(at.files.server))
     project = held.get("projects", {}).get(str(folder), {}) if isinstance(held.get("projects"), dict) else {}
     refused = project.get("disabledMcpjsonServers", []) if isinstance(project, dict) else []
     if "tui-tasks" in refused:
@@ -113,7 +113,7 @@ def _gemini_trust(folder: Path) -> Iterator[str]:
     folder.
     """
     at = target(PROGRAMS["gemini"], folder, for_user=True)
-    security = _table(_json(at.path(at.places.server)), "security")
+    security = _table(_json(at.path(at.files.server)), "security")
     if _table(security, "folderTrust").get("enabled") is False:
         return
     trusted = _json(at.folder / "trustedFolders.json")
@@ -129,13 +129,13 @@ def _codex_trust(file: File) -> Iterator[str]:
     """Yield problems of trust: Codex keeps a hash of each trusted hook, and skips the others."""
     at = target(PROGRAMS["codex"], file.root, for_user=True)
     try:
-        held: Any = tomllib.loads(at.path(at.places.server).read_text("utf-8"))
+        held: Any = tomllib.loads(at.path(at.files.server).read_text("utf-8"))
         trusted = held.get("hooks", {}).get("state", {})
     except (OSError, ValueError, AttributeError):
         trusted = {}
     untrusted = [
         event
-        for event, number, each in hooks_entry.places(file)
+        for event, number, each in hooks_entry.positions(file)
         if "trusted_hash" not in _table(trusted, f"{file.real}:{_snake(event)}:{number}:{each}")
     ]
     if untrusted:

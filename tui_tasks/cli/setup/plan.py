@@ -108,25 +108,25 @@ def plan_setup(request: SetupRequest) -> Plan:
     """
     program, at, plan = PROGRAMS[request.name], request.target(), Plan()
     if request.server:
-        file = plan.file(at.path(at.places.server), at.root)
+        file = plan.file(at.path(at.files.server), at.root)
         otherwise: Options = {"--agent-only": request.name, "--tools": TOOLS}
         if server_entry.put(file, program, request.starter, request.options, otherwise):
             plan.parts.append((f"the server {SERVER}", file))
         else:
             plan.notes.append(f"{file.path} has an entry {SERVER} of your own; it stays as it is")
-        if at.places.guide:
-            file = plan.file(at.path(at.places.guide), at.root)
+        if at.files.guide:
+            file = plan.file(at.path(at.files.guide), at.root)
             file.after = guidance.put(file.after)
             plan.parts.append(("when to use the tools", file))
-        if at.places.skill:
-            file = plan.file(at.path(at.places.skill), at.root)
+        if at.files.skill:
+            file = plan.file(at.path(at.files.skill), at.root)
             if file.after is None or guidance.is_our_skill(file.after):
                 file.after = guidance.SKILL
                 plan.parts.append(("the skill", file))
             else:
                 plan.notes.append(f"{file.path} is a skill of your own; it stays as it is")
     if request.hooks:
-        file = plan.file(at.path(at.places.hooks), at.root)
+        file = plan.file(at.path(at.files.hooks), at.root)
         if file.path.suffix == ".js":
             file.after = entries.opencode_plugin(request.hook_command(plugin_command(file.before)), request.outbox)
         else:
@@ -142,7 +142,7 @@ def _note_other_scope(plan: Plan, request: SetupRequest) -> None:
     """Note that the hooks are in the other scope (user or project), too: the program would run both."""
     other = target(PROGRAMS[request.name], request.folder, for_user=not request.for_user)
     try:
-        file = read(other.path(other.places.hooks), other.root)
+        file = read(other.path(other.files.hooks), other.root)
         is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hooks_entry.commands(file))
     except NotSetUp:
         return
@@ -161,8 +161,8 @@ def plan_removal(request: SetupRequest) -> Plan:
         NotSetUp: a file is not as expected; nothing was written.
     """
     program, at, plan = PROGRAMS[request.name], request.target(), Plan()
-    if at.places.hooks:
-        file = plan.file(at.path(at.places.hooks), at.root)
+    if at.files.hooks:
+        file = plan.file(at.path(at.files.hooks), at.root)
         if file.path.suffix == ".js":
             file.after = None if is_our_plugin(file.before) else file.before
             if file.after != file.before:
@@ -171,16 +171,16 @@ def plan_removal(request: SetupRequest) -> Plan:
             plan.parts.append(("the hooks", file))
     if not request.server:
         return plan
-    file = plan.file(at.path(at.places.server), at.root)
+    file = plan.file(at.path(at.files.server), at.root)
     if server_entry.remove(file, program):
         plan.parts.append((f"the server {SERVER}", file))
-    if at.places.guide:
-        file = plan.file(at.path(at.places.guide), at.root)
+    if at.files.guide:
+        file = plan.file(at.path(at.files.guide), at.root)
         if guidance.find(file.after or "") and not _is_shared(plan, file, request, at):
             file.after = guidance.remove(file.after or "")
             plan.parts.append(("when to use the tools", file))
-    if at.places.skill:
-        file = plan.file(at.path(at.places.skill), at.root)
+    if at.files.skill:
+        file = plan.file(at.path(at.files.skill), at.root)
         if guidance.is_our_skill(file.before or "") and not _is_shared(plan, file, request, at):
             file.after = None
             plan.parts.append(("the skill", file))
@@ -202,7 +202,7 @@ def _is_shared(plan: Plan, file: File, request: SetupRequest, at: Target) -> boo
 def _has_server(name: str, request: SetupRequest) -> bool:
     at = target(PROGRAMS[name], request.folder, for_user=request.for_user)
     try:
-        return server_entry.find(read(at.path(at.places.server), at.root), PROGRAMS[name]) is not None
+        return server_entry.find(read(at.path(at.files.server), at.root), PROGRAMS[name]) is not None
     except NotSetUp:
         return False
 

@@ -15,7 +15,7 @@ TOOLS: Final = "tasklist,ask,claim"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ProgramFiles:
     """The files of a program, as paths below a folder; empty if it has no such file there.
 
     Attributes:
@@ -36,7 +36,7 @@ class Program:
     """An agent program.
 
     Attributes:
-        servers: the key of the MCP servers in `Places.server`.
+        servers: the key of the MCP servers in `ProgramFiles.server`.
         project: its files in a project's folder.
         user: its files for the user, below `home`.
         home: returns the folder of its settings, from the environment and the user's home folder.
@@ -47,8 +47,8 @@ class Program:
     """
 
     servers: str
-    project: Places
-    user: Places
+    project: ProgramFiles
+    user: ProgramFiles
     home: Callable[[Mapping[str, str], Path], Path]
     next: str
     next_hooks: str | None = None
@@ -88,39 +88,39 @@ def _skill(folder: str) -> str:
 PROGRAMS: Final = {
     "claude": Program(
         servers="mcpServers",
-        project=Places(".mcp.json", ".claude/settings.json", "CLAUDE.md", _skill(".claude/skills")),
-        user=Places(".claude.json", "settings.json", "CLAUDE.md", _skill("skills")),
+        project=ProgramFiles(".mcp.json", ".claude/settings.json", "CLAUDE.md", _skill(".claude/skills")),
+        user=ProgramFiles(".claude.json", "settings.json", "CLAUDE.md", _skill("skills")),
         home=_below("CLAUDE_CONFIG_DIR", ".claude"),
         next="Start claude. Where it asks about the server of .mcp.json, choose to use it: the dialog proposes not to.",
         next_hooks="The hooks are run from the next session on; /hooks lists them.",
     ),
     "codex": Program(
         servers="mcp_servers",
-        project=Places(".codex/config.toml", ".codex/hooks.json", "AGENTS.md", _skill(".agents/skills")),
-        user=Places("config.toml", "hooks.json", "AGENTS.md", _skill("skills")),
+        project=ProgramFiles(".codex/config.toml", ".codex/hooks.json", "AGENTS.md", _skill(".agents/skills")),
+        user=ProgramFiles("config.toml", "hooks.json", "AGENTS.md", _skill("skills")),
         home=_below("CODEX_HOME", ".codex"),
         next="Start codex. It reads a project's files only where the folder is trusted: it asks at the first start.",
         next_hooks="Start codex, and trust the hooks where it asks, or by /hooks: until then it runs none of them.",
     ),
     "cursor": Program(
         servers="mcpServers",
-        project=Places(".cursor/mcp.json", guide="AGENTS.md"),
-        user=Places("mcp.json"),
+        project=ProgramFiles(".cursor/mcp.json", guide="AGENTS.md"),
+        user=ProgramFiles("mcp.json"),
         home=_below("", ".cursor"),
         next="Open the folder in Cursor, and switch the server on under Settings, MCP.",
     ),
     "gemini": Program(
         servers="mcpServers",
-        project=Places(".gemini/settings.json", ".gemini/settings.json", "GEMINI.md", _skill(".agents/skills")),
-        user=Places("settings.json", "settings.json", "GEMINI.md", _skill("skills")),
+        project=ProgramFiles(".gemini/settings.json", ".gemini/settings.json", "GEMINI.md", _skill(".agents/skills")),
+        user=ProgramFiles("settings.json", "settings.json", "GEMINI.md", _skill("skills")),
         home=_below("", ".gemini"),
         next="Start gemini; /mcp lists the server. It reads a project's files only where the folder is trusted.",
         next_hooks="The hooks are run from the next session on, unless hooksConfig.enabled is false in your settings.",
     ),
     "opencode": Program(
         servers="mcp",
-        project=Places("opencode.json", ".opencode/plugins/tui-tasks.js", "AGENTS.md", _skill(".agents/skills")),
-        user=Places("opencode.json", "plugins/tui-tasks.js", "AGENTS.md", _skill("skills")),
+        project=ProgramFiles("opencode.json", ".opencode/plugins/tui-tasks.js", "AGENTS.md", _skill(".agents/skills")),
+        user=ProgramFiles("opencode.json", "plugins/tui-tasks.js", "AGENTS.md", _skill("skills")),
         home=_below("XDG_CONFIG_HOME", ".config", "opencode"),
         next="Start opencode; `opencode mcp list` shows the server.",
         next_hooks="The plugin is loaded when opencode starts next.",
@@ -129,8 +129,8 @@ PROGRAMS: Final = {
     ),
     "vscode": Program(
         servers="servers",
-        project=Places(".vscode/mcp.json", guide="AGENTS.md"),
-        user=Places("mcp.json"),
+        project=ProgramFiles(".vscode/mcp.json", guide="AGENTS.md"),
+        user=ProgramFiles("mcp.json"),
         home=_vscode,
         next="Open the folder in VS Code, and start the server by MCP: List Servers.",
         extra=(("type", "stdio"),),
@@ -151,7 +151,7 @@ class Target:
 
     folder: Path
     root: Path
-    places: Places
+    files: ProgramFiles
     is_user: bool
 
     def path(self, name: str) -> Path:

@@ -14,7 +14,7 @@ class OpenAsk(Operation, frozen=True):
         question: the text.
         options: the answers to choose from; empty: any text.
         task_uid: the task that it is about.
-        expires_at: the database's instant (`core.commit.elapsed`) at which it times out; None: never.
+        expires_at: when it times out, in microseconds since the epoch; None: never.
         project: the project of the channel.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tui_tasks.core import connections
-from tui_tasks.core.connections import Connection
+from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.agents import sessions
@@ -55,7 +55,7 @@ def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
 def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]]:
     """Yield the agents of the JSON channel: the instants at which each connected and disconnected, and its JSON."""
     said = {name: at for name, _, at in speakers(db)}
-    there: dict[str, list[Connection]] = {}
+    there: dict[str, list[AgentConnection]] = {}
     for connection in connections.everyone(db):
         there.setdefault(connection.agent, []).append(connection)
     asking = {ask.agent for ask in asks.open_asks(db)}

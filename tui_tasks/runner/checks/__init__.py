@@ -1,1 +1,1 @@
-"""Checks: which are configured, running them, and noticing that their inputs have changed."""
+"""Checks: the configured ones, running them, and noticing changes of their inputs."""

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class CheckKeeper:
     """Writes the configured checks into the state, and makes passed checks stale when an input file changes.
 
-    settings: returns the configured checks, and the same object as long as the configuration is unchanged.
-    alone: whether the checks of every other configuration file are removed; set where the human's own file is read.
+    Args:
+        settings: returns the configured checks; the same object as long as the configuration is unchanged.
+        alone: whether the checks of all other configuration files are removed; set if the human's own file is read.
     """
 
     def __init__(self, settings: Callable[[], CheckProfiles], *, alone: bool = False) -> None:

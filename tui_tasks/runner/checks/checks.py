@@ -1,6 +1,6 @@
-"""The checks that the human has configured: `[check.NAME]` of the configuration file (docs: configuration, "Checks").
+"""The checks that the human configured: `[check.NAME]` of the configuration file (docs: configuration, "Checks").
 
-No agent writes that file. A check's command and input files are taken from nowhere else.
+Agents do not write that file, and a check's command and input files come from nowhere else.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from tui_tasks.core.operations.checks import DefineChecks, NamedCheck
 
 
 class CheckProfile(msgspec.Struct, frozen=True):
-    """One check.
+    """A configured check.
 
-    command: the argv, never a shell.
-    cwd: the absolute path of the folder in which the command runs.
-    timeout: seconds after which the check fails.
-    inputs: globs below `cwd`; a change of a matching file makes a passed check stale.
-    lists: names of the lists of which every task has this check.
-    gate: whether the check must have passed before such a task can be set done.
+    Attributes:
+        name: its name.
+        command: the argv, never a shell.
+        cwd: the absolute path of the folder in which the command runs.
+        timeout: seconds after which the check fails.
+        inputs: globs below `cwd`; a change of a matching file makes a passed check stale.
+        lists: names of the lists of which every task has this check.
+        gate: whether the check must pass before such a task can be set done.
     """
 
     name: str
@@ -40,9 +42,11 @@ class CheckProfile(msgspec.Struct, frozen=True):
 class CheckProfiles(msgspec.Struct, frozen=True):
     """The checks of one configuration file, by name.
 
-    source: the path of the file.
-    unreadable: the names of checks with an invalid table; the state keeps what it has of them.
-    is_known: whether the file could be read. A file that cannot be read removes no check from the state.
+    Attributes:
+        source: the path of the file.
+        profiles: the valid checks.
+        unreadable: the names of checks with an invalid table; the state keeps what it has of them.
+        is_known: whether the file could be read; if not, no check is removed from the state.
     """
 
     source: str

@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-# Folders and files that tools leave beside sources; no inputs unless a pattern names them.
+# Folders and files that tools leave beside sources; they are no inputs unless a pattern names them.
 _LEFTOVERS: Final = re.compile(r"\.git|\.hg|\.svn|__pycache__|\..+_cache|\.hypothesis")
 _CHUNK: Final = 1024 * 1024
 # A file changed within this many nanoseconds before it was read can change again without a new time stamp.
 _RECENT_NS: Final = 100_000_000
-# Entries of folders that links lead to; more of them are not looked at, and nothing can be said of such inputs.
+# The most entries of linked folders; with more, the inputs count as changed each time.
 _MOST_LINKED: Final = 20_000
 _NULL_DEVICE: Final = os.makedev(1, 3)
 
@@ -29,12 +29,13 @@ _Folder = tuple[str, tuple[_Inode, ...]]
 class InputHasher:
     """Hashes the inputs of a check; a file whose stat is unchanged is not read again.
 
-    What can give another content each time it is read, such as a pipe, has another hash each time.
+    Files that give other content each time they are read, such as pipes, have another hash each time.
 
-    cwd: the folder.
-    patterns: globs below `cwd`. `*` matches within a name, `**` any number of folders; a pattern that matches a folder
-        includes everything in it. Folders that symbolic links lead to are looked into as well, each once.
-    stamps: of the last digest, by the path of each input below `cwd`: inode, size, times and mode.
+    Attributes:
+        cwd: the folder.
+        patterns: globs below `cwd`. `*` matches within a name, `**` any number of folders; a pattern that matches a
+            folder includes everything in it. Folders behind symbolic links are searched as well, each once.
+        stamps: of the last digest, by the path of each input below `cwd`: inode, size, times and mode.
     """
 
     def __init__(self, cwd: str, patterns: Sequence[str]) -> None:
@@ -76,18 +77,18 @@ class InputHasher:
                     yield _join(folder, entry.name)
 
     def is_input(self, path: str) -> bool:
-        """Whether a file with that path below `cwd` is an input."""
+        """Return whether a file with that path below `cwd` is an input."""
         return self._is_wanted(path.rpartition("/")[2]) and any(match.fullmatch(path) for match in self._regexes)
 
     def can_hold_inputs(self, path: str) -> bool:
-        """Whether a folder with that path below `cwd` is looked into."""
+        """Return whether a folder with that path below `cwd` is searched."""
         name = path.rpartition("/")[2]
         return self._is_wanted(name) and any(_can_match_below(pattern, path) for pattern in self._patterns)
 
     def _walk(self) -> Iterator[tuple[str, str, list[os.DirEntry[str]]]]:
         """Yield each folder that may hold inputs: its path relative to `cwd`, its full path, its entries.
 
-        Folders that symbolic links lead to come last. A link in a circle is followed once.
+        Folders behind symbolic links come last. Links that form a cycle are followed once.
         """
         self._has_too_many, self._unreadable = False, {}
         seen: set[str] = set()
@@ -111,9 +112,9 @@ class InputHasher:
     def _look_into(
         self, relative: str, above: tuple[_Inode, ...], below: list[_Folder], linked: list[_Folder]
     ) -> Iterator[tuple[str, str, list[os.DirEntry[str]]]]:
-        """Yield a folder, and add the folders in it to `below`, the links to folders to `linked`.
+        """Yield a folder; add the folders in it to `below`, the links to folders to `linked`.
 
-        `above`: the folders that it was come to through.
+        `above`: the folders on the way to it.
         """
         folder = _join(self.cwd, relative)
         try:
@@ -149,7 +150,7 @@ class InputHasher:
                     yield path, content
 
     def _entry_digest(self, path: str, entry: os.DirEntry[str]) -> bytes | None:
-        """Return the bytes that stand for an entry in the digest; None for a folder or a special file."""
+        """Return the digest of an entry; None for a folder, whose contents are inputs of their own."""
         try:
             link = os.fsencode(Path(entry.path).readlink()) if entry.is_symlink() else b""
             found = entry.stat()
@@ -157,7 +158,6 @@ class InputHasher:
             return b"gone"
         stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
         if not stat.S_ISREG(found.st_mode):
-            # A folder's contents are inputs of their own.
             return b"link\0" + link + _special(found) if link or not stat.S_ISDIR(found.st_mode) else None
         self.stamps[path] = stamp
         known = self._digest_cache.get(path)
@@ -176,7 +176,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _special(found: os.stat_result) -> bytes:
-    """Return the bytes that stand for what is no file: what can be read from a pipe or a device is never the same."""
+    """Return a digest for what is no regular file: content read from a pipe or device is never the same."""
     is_constant = stat.S_ISDIR(found.st_mode) or stat.S_ISSOCK(found.st_mode) or found.st_rdev == _NULL_DEVICE
     return b"" if is_constant else _unlike_any()
 
@@ -188,7 +188,7 @@ def _unlike_any() -> bytes:
 def _file_digest(path: str, stamp: _Stamp) -> bytes:
     total = hashlib.sha256()
     try:
-        # What has become a pipe meanwhile is not waited for.
+        # Does not block if the file has become a pipe meanwhile.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             while chunk := file.read(_CHUNK):
                 total.update(chunk)
@@ -240,7 +240,7 @@ def _token_regex(piece: str) -> str:
 
 
 def _can_match_below(pattern: str, folder: str) -> bool:
-    """Whether a pattern can match something below a folder."""
+    """Return whether a pattern can match something below a folder."""
     wanted, there = pattern.split("/"), folder.split("/")
     for at, name in enumerate(there):
         if at >= len(wanted) or wanted[at] == "**":

@@ -1,7 +1,7 @@
-"""The inputs of a check while it runs: whether one was changed, also if it was changed back before the end.
+"""The inputs of a check while it runs: detects changes, also ones reverted before the end.
 
-On every system the inodes and times of the files are compared, which no process can set back. On Linux inotify reports
-as well what leaves them as they were: a folder that was moved away and back, a file that came and went.
+Everywhere, the inodes and times of the files are compared, which no process can set back. On Linux, inotify also
+reports changes that leave them as they were: a folder moved away and back, a file created and deleted.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from typing import Any, Final
 
 from tui_tasks.runner.checks.inputs import InputHasher
 
-# As many links as the kernel follows in one path.
+# The most links in one path, as for the kernel.
 _MOST_LINKS: Final = 40
 
 
 class RunInputs:
     """The inputs of one run of a check.
 
-    changed: the input that was changed while it ran, as far as that is known; None if none was.
+    Attributes:
+        changed: the input that changed during the run, if it is known; None if none changed.
     """
 
     def __init__(self, cwd: str, patterns: Sequence[str]) -> None:
@@ -30,14 +31,14 @@ class RunInputs:
         self._has_patterns = bool(patterns)
         self._cwd = cwd
         self._notify: Any = None
-        # By the number of a watch: the folders below `cwd` that it is of, and names in it on the way to an input.
+        # By watch descriptor: the folders below `cwd` that it watches, and the names in it that lead to an input.
         self._folders: dict[int, set[str]] = {}
         self._names: dict[int, set[str]] = {}
         self._files: dict[int, str] = {}
         self.changed: str | None = None
 
     def begin(self) -> str:
-        """Begin to watch; return a hash of the inputs as they are now."""
+        """Start watching; return a hash of the inputs now."""
         if self._has_patterns and sys.platform == "linux":
             with contextlib.suppress(ImportError, OSError):
                 self._watch()
@@ -46,7 +47,7 @@ class RunInputs:
         return digest
 
     def look(self) -> None:
-        """Take in what the kernel has reported."""
+        """Process what the kernel has reported."""
         if self._notify is None:
             return
         for event in self._notify.read(timeout=0):
@@ -54,7 +55,7 @@ class RunInputs:
                 self.changed = self._input_of(event)
 
     def end(self) -> str | None:
-        """Return a hash of the inputs as they are now; None if one was changed since the beginning."""
+        """Return a hash of the inputs now; None if one changed since the beginning."""
         self.look()
         digest = self._hasher.digest()
         if self._notify is not None:
@@ -85,16 +86,16 @@ class RunInputs:
                 self._files[self._notify.add_watch(os.path.realpath(link), mask)] = os.path.relpath(link, self._cwd)
             ways.append(link)
         for folder, name in dict.fromkeys(step for way in ways for step in _steps(way)):
-            # A watch that is there already keeps what it reports.
+            # An existing watch keeps its pending events.
             self._add(folder, entries | flags.MASK_ADD, self._names, name)
 
     def _add(self, folder: str, mask: int, found: dict[int, set[str]], name: str) -> None:
-        # What cannot be read cannot be watched; its stamp is compared all the same.
+        # Unreadable files cannot be watched; their stamps are compared nevertheless.
         with contextlib.suppress(PermissionError, FileNotFoundError, NotADirectoryError):
             found.setdefault(self._notify.add_watch(folder, mask), set()).add(name)
 
     def _input_of(self, event: Any) -> str | None:
-        """Return the input, or the folder of inputs, that an event is about; None if it is about neither."""
+        """Return the input, or the folder of inputs, of an event; None if it is about neither."""
         if event.mask & self._overflow:
             return "more changes than can be told"
         if event.wd in self._files:
@@ -112,7 +113,7 @@ class RunInputs:
 
 
 def _steps(path: str) -> Iterator[tuple[str, str]]:
-    """Yield each folder on the way to a path, also by the links in it, with the name that is followed in it."""
+    """Yield each folder on the way to a path, through its symbolic links, with the name that is followed in it."""
     here, names, links = "/", [name for name in path.split("/") if name], 0
     while names:
         name = names.pop(0)

@@ -1,1 +1,1 @@
-"""The process of a run: its command, output, descendants, and whether it is alive."""
+"""The process of a run: its command, output and descendants, and whether it is alive."""

@@ -25,13 +25,13 @@ PIPE_READS: Final = 16
 LEFTOVER_GRACE: Final = 2.0
 
 
-class Command:
-    """A process in its own session, and its descendants.
+class RunProcess:
+    """A run's command in its own session, and its descendants.
 
-    The process that creates one must be a subreaper and have no other children.
+    The process that creates it must be a subreaper without other children.
 
-    With `read_output` its input stays open for `send`, of its standard output that function says what is kept, and its
-    standard error is not mixed into it.
+    With `read_output` the input stays open for `send`; that function is given the standard output and returns what is
+    kept of it, and standard error is not mixed in.
 
     Attributes:
         status: the wait status as `waitpid` returns it; None until the command itself has ended.
@@ -55,7 +55,7 @@ class Command:
         self.log = OutputLog()
         self.result = StreamTail(RESULT)
         self.last_words = StreamTail(LAST_WORDS)
-        # The end of both streams together, in order of arrival.
+        # The end of both streams, in order of arrival.
         self.output = StreamTail(LAST_OUTPUT)
         self.status: int | None = None
         self.is_gone = False
@@ -72,7 +72,7 @@ class Command:
             cwd=cwd,
             env=environment,
             start_new_session=True,
-            # Safe, because the supervisor has one thread and holds no locks here.
+            # Safe, as the supervisor has one thread, which holds no locks here.
             preexec_fn=lambda: _prepare_child(run_mark),
         )
         self.pid = self._process.pid
@@ -95,7 +95,7 @@ class Command:
         except BlockingIOError:
             return
         except OSError:
-            # The command has closed its input, which it may.
+            # The command has closed its input.
             self._text = self._text[:0]
         else:
             self._text = self._text[written:]
@@ -105,7 +105,7 @@ class Command:
                 stream.close()
 
     def send(self, data: bytes) -> None:
-        """Write to the command's standard input, as it takes it. What comes after `close_input` goes nowhere."""
+        """Queue data for the command's standard input. After `close_input` it is discarded."""
         stream = self._process.stdin
         assert stream is not None
         if stream.closed or not self._keeps_input:
@@ -115,7 +115,7 @@ class Command:
             self._selector.register(stream, selectors.EVENT_WRITE, self._write)
 
     def close_input(self) -> None:
-        """Close the command's standard input, once it has taken what was written to it."""
+        """Close the command's standard input after the queued data is written."""
         self._keeps_input = False
         stream = self._process.stdin
         assert stream is not None
@@ -146,9 +146,9 @@ class Command:
         (self.result if is_output else self.last_words).feed(data)
 
     def drain(self) -> None:
-        """Read what is left in the streams that are still open.
+        """Read what is left in the open streams.
 
-        Reads no more than a pipe holds: another process may have been given its write end and still write.
+        Reads no more than a pipe holds, as a descendant may still have the write end and write.
         """
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
@@ -156,7 +156,7 @@ class Command:
                 for _ in range(PIPE_READS):
                     self._keep(os.read(stream.fileno(), CHUNK), is_output=stream is self._process.stdout)
 
-    # Its end
+    # Ending
 
     def end(self, grace: float) -> None:
         """Send SIGTERM to the command and its descendants; `reap` kills those left after `grace` seconds.

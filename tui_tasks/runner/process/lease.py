@@ -1,4 +1,4 @@
-"""Decides whether a run's holder is alive: by its process identity where visible from here, else by its heartbeats."""
+"""Decides whether the holder of a run is alive: by its process identity if that is visible, else by its heartbeats."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from tui_tasks.runner.process.processes import ProcessIdentity
 
 
 class Leases:
-    """The last heartbeat seen of each claimed run, timed by the monotonic clock so that setting the clock ends no run.
+    """The last heartbeat seen of each claimed run, timed by the monotonic clock, so that setting the wall clock ends no
+    run.
 
-    lease: seconds without a new heartbeat after which a run is abandoned.
+    Args:
+        lease: seconds without a new heartbeat after which a run is abandoned.
     """
 
     def __init__(self, lease: float) -> None:
