@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from typing import Any
 
+import msgspec
 import pytest
+from peewee import ModelSelect
 
 from tests.conftest import Talk
+from tui_tasks.channel import tool_names
 from tui_tasks.channel.pipe.line_splitter import LineSplitter
 from tui_tasks.core.errors import ParseError
 
@@ -110,3 +114,46 @@ def test_another_word_for_a_status_names_the_dialects_own(
         assert f"did you mean {word}?" in error["message"], error["message"]
         assert error["data"] == {"argument": "status"}
     assert json.dumps(talk.ok("tasklist:display")).count("pending") == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("tasklist:ad_taks", {}, "did you mean tasklist:add_task or "),
+        ("no:such", {}, "control:hello lists the tools"),
+        ("tasklist:add_task", {"nane": "x"}, "did you mean name?"),
+        ("tasks", {"action": "penidng"}, "did you mean pending?"),
+        ("tasklist:get_task", {"uid": "nothing"}, "no task nothing: a task is named by its uid"),
+    ],
+)
+def test_what_was_meant_by_a_mistake_is_looked_for_once(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    work: list[str] = []
+
+    def counted(holder: Any, name: str) -> None:
+        real = getattr(holder, name)
+
+        def call(*args: Any, **more: Any) -> Any:
+            work.append(name)
+            return real(*args, **more)
+
+        monkeypatch.setattr(holder, name, call)
+
+    counted(difflib.SequenceMatcher, "ratio")
+    counted(msgspec.json, "schema")
+    counted(ModelSelect, "sql")
+    request = {"tool": tool, "arguments": arguments}
+    first = talk.one(request)
+    assert said in first["error"]["message"]
+    work.clear()
+    assert talk.one(request) == first
+    # An argument and a word have few candidates, which are compared anew.
+    assert len(work) <= 3
+    assert not {"schema", "sql"} & set(work)
+
+
+def test_no_more_tools_are_compared_where_enough_are_found_by_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = ("tasklist:add_task", "tasklist:add_task_before", "tasklist:add_task_after", "task")
+    monkeypatch.setattr(difflib.SequenceMatcher, "ratio", None)
+    assert tool_names.suggestions("addTask", tools) == ["tasklist:add_task", "task", "tasklist:add_task_before"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from tui_tasks.core.errors import UnknownTool
@@ -51,8 +52,14 @@ def unknown_tool(name: str, table: Table) -> UnknownTool:
 
 def suggestions(name: str, tools: Iterable[str]) -> list[str]:
     """Return up to three tools that are probably meant, likeliest first."""
+    return list(_suggestions(name[:200], tuple(tools)))
+
+
+@lru_cache(maxsize=256)
+def _suggestions(name: str, tools: tuple[str, ...]) -> list[str]:
+    """Return what `suggestions` does; kept, as a program that errs once errs again, and comparing takes long."""
     known = {tool: _snake_case(tool) for tool in tools}
-    wanted = _snake_case(name[:200])
+    wanted = _snake_case(name)
     if same := [tool for tool, plain in known.items() if plain == wanted]:
         return same
     found: list[str] = []
@@ -63,11 +70,12 @@ def suggestions(name: str, tools: Iterable[str]) -> list[str]:
         (tool for tool, plain in known.items() if len(words & set(_canonical_words(plain))) == len(words)),
         key=lambda tool: len(_canonical_words(known[tool])),
     )
-    by_plain_name = {plain: tool for tool, plain in known.items()}
-    found += [
-        by_plain_name[plain]
-        for plain in difflib.get_close_matches(wanted, by_plain_name, n=_MAX_SUGGESTIONS, cutoff=0.5)
-    ]
+    if len(set(found)) < _MAX_SUGGESTIONS:
+        by_plain_name = {plain: tool for tool, plain in known.items()}
+        found += [
+            by_plain_name[plain]
+            for plain in difflib.get_close_matches(wanted, by_plain_name, n=_MAX_SUGGESTIONS, cutoff=0.5)
+        ]
     return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]
 
 

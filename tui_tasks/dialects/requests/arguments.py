@@ -97,9 +97,9 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     if message in (_BLANK, _EMPTY):
         message = "must not be blank"
     if message.startswith("Invalid enum value"):
-        words = _words(schema(kind), path)
+        words = _words(_kept_schema(kind), path)
         message += f", it is one of {', '.join(words)}{nearest(_value_in(message), words)}"
-    elif message.startswith("expected string") and (words := _words(schema(kind), path)):
+    elif message.startswith("expected string") and (words := _words(_kept_schema(kind), path)):
         message += f"; it is one of {', '.join(words)}"
     elif message.startswith("expected object") and (names := _names(kind, path)):
         message += f"; it holds {', '.join(names)}"
@@ -188,7 +188,7 @@ def _value_in(message: str) -> str:
 
 
 def _names(kind: type[Arguments], path: str) -> list[str]:
-    return [name for option in _options(schema(kind), path) for name in option.get("properties", ())]
+    return [name for option in _options(_kept_schema(kind), path) for name in option.get("properties", ())]
 
 
 def _names_text(kind: type[Arguments], path: str) -> str:
@@ -347,6 +347,9 @@ def schema(kind: type[Arguments]) -> dict[str, Any]:
         del inlined["properties"]["rest"]
     return inlined
 
+
+# A schema takes longer to make than everything else about a refusal. Who changes one makes one of its own.
+_kept_schema = cache(schema)
 
 _WORDS: Final = frozenset({"description", "default", "additionalProperties"})
 

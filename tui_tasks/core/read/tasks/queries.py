@@ -173,10 +173,16 @@ def task(db: Database, uid: str) -> Task:
 
 def tasks_beginning(db: Database, prefix: str, limit: int, list_id: int | None = None) -> list[Task]:
     """Return the first `limit` tasks whose uid begins with `prefix`, of one list or of all."""
-    wanted = LIVE & (TaskRow.uid >= prefix) & (TaskRow.uid < prefix + "\U0010ffff") & IN_LIVE_LIST
-    if list_id is not None:
-        wanted &= TaskRow.list_id == list_id
-    return [read_task(row) for row in db.query(TaskRow.select(*TASK).where(wanted).limit(limit))]
+    values = {"prefix": prefix, "end": prefix + "\U0010ffff", "list": list_id}
+    return [read_task(row) for row in db.all(_tasks_beginning(limit, of_one_list=list_id is not None), **values)]
+
+
+@cache
+def _tasks_beginning(limit: int, *, of_one_list: bool) -> Statement:
+    wanted = LIVE & (TaskRow.uid >= slot("prefix")) & (TaskRow.uid < slot("end")) & IN_LIVE_LIST
+    if of_one_list:
+        wanted &= TaskRow.list_id == slot("list")
+    return Statement(TaskRow.select(*TASK).where(wanted).limit(limit))
 
 
 def task_by_key(db: Database, list_id: int, key: str) -> Task | None:
