@@ -7,7 +7,7 @@ import pytest
 from tui_tasks.cli import main
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.tasks import json_export, queries
+from tui_tasks.core.read.tasks import json_export, queries, ready
 from tui_tasks.core.store import Store
 
 
@@ -17,7 +17,7 @@ from tui_tasks.core.store import Store
         (["ls"], (queries, "lists")),
         (["ls", "--json"], (json_export, "_pages")),
         (["show", "abc"], (queries, "tasks_beginning")),
-        (["next"], (queries, "ready")),
+        (["next"], (ready, "next_task")),
         (["watch", "--plain"], (journal, "newest")),
     ],
     ids=str,
