@@ -21,11 +21,16 @@ def ask(session: Session, request: dict[str, Any]) -> dict[str, Any]:
     Raises:
         StorageFailed: the database cannot be read or written.
     """
+    reply: dict[str, Any] = msgspec.json.decode(ask_encoded(session, request))
+    return reply
+
+
+def ask_encoded(session: Session, request: dict[str, Any]) -> bytes:
+    """The same, as the line that a channel sends."""
     replies = session.answer([request])
     if not replies:
         replies = _wait_for_reply(session, request.get("id"))
-    reply: dict[str, Any] = msgspec.json.decode(replies[0])
-    return reply
+    return replies[0]
 
 
 def _wait_for_reply(session: Session, id: Any) -> list[bytes]:

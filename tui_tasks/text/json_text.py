@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 # Variation selectors count as printable, but change the width of the character before, depending on the terminal.
 _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+# Bytes of a piece of a long text.
+_PIECE: Final = 1 << 20
 
 
 def readable(text: str) -> str:
@@ -30,3 +34,15 @@ def dumps(value: Any, indent: int | None = None) -> str:
     import json
 
     return readable(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def indented(encoded: bytes) -> Iterator[str]:
+    """Yield encoded JSON as `readable` text, indented by 2, in pieces: long JSON is not held in memory as objects."""
+    import msgspec
+
+    made = msgspec.json.format(encoded, indent=2)
+    at = 0
+    while at < len(made):
+        end = made.find(b"\n", at + _PIECE) + 1 or len(made)
+        yield readable(made[at:end].decode())
+        at = end

@@ -79,17 +79,24 @@ def words(given: list[str]) -> dict[str, Any]:
 
 def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Return exit status 0 or 1."""
+    import msgspec
+
     from tui_tasks.channel import single_request
 
-    reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
-    for message in reply.get("messages", ()):
+    encoded = single_request.ask_encoded(session, {"tool": tool, "arguments": arguments})
+    # The result may be long, and is printed as it is.
+    reply = msgspec.json.decode(encoded, type=dict[str, msgspec.Raw])
+    told = {name: msgspec.json.decode(value) for name, value in reply.items() if name != "result"}
+    for message in told.get("messages", ()):
         print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
-    if not reply["ok"]:
-        print(json_text.dumps(reply["error"]), file=sys.stderr)
+    if not told["ok"]:
+        print(json_text.dumps(told["error"]), file=sys.stderr)
         return 1
-    if note := reply.get("note"):
+    if note := told.get("note"):
         print(safe_line(note), file=sys.stderr)
-    print(json_text.dumps(reply["result"], indent=2))
+    for piece in json_text.indented(bytes(reply["result"])):
+        print(piece, end="")
+    print()
     return 0
 
 

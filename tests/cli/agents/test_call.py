@@ -1,0 +1,45 @@
+"""`call`: one request from a shell."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import START
+from tui_tasks.cli.main import main
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.store import Store
+
+
+def test_a_long_result_is_printed_without_being_held_as_objects(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="agent", now=START)
+        store.commit(*(AddTask(f"task {number}", home.uid) for number in range(4_000)), actor="agent", now=START)
+    line = ["--db", str(path), "call", "tasklist:display"]
+    assert main([*line, "--list", "none"]) == 0, "what is imported once is not counted"
+    capsys.readouterr()
+    size = 0
+
+    def count(text: str) -> int:
+        nonlocal size
+        size += len(text)
+        return len(text)
+
+    with monkeypatch.context() as printing:
+        printing.setattr("sys.stdout.write", count)
+        tracemalloc.start()
+        try:
+            assert main(line) == 0
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert size > 500_000
+    assert peak < 5 * size, peak / size
+    assert main(line) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 4_000
