@@ -7,10 +7,10 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tui_tasks import clock
 from tui_tasks.cli.formats import folders
@@ -27,8 +27,9 @@ from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting
 from tui_tasks.formats.importing import Importer
 from tui_tasks.formats.losses import losses
+from tui_tasks.formats.records import ExportData
 from tui_tasks.formats.standards import json_lines
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.table import FORMATS, Format
 from tui_tasks.settings import atomic_file
 from tui_tasks.text.safe import safe_line
 
@@ -69,6 +70,13 @@ def run(name: str, options: argparse.Namespace) -> int:
         return REFUSED
 
 
+class _Made(NamedTuple):
+    """What an export has made: what it has lost, and what writes it."""
+
+    lost: Counter[str]
+    write: Callable[[], None]
+
+
 def _export(options: argparse.Namespace) -> int:
     require_database(options)
     identity = identity_of(options)
@@ -79,34 +87,49 @@ def _export(options: argparse.Namespace) -> int:
         total = sum(home.total for home in queries.lists(store.db, identity.project))
         with ProgressBar("reading", total) as bar:
             rows = exporting.rows(store.db, identity.list, identity.project, bar.step)
-    now = _local_now()
     count = sum(len(tasks) for _, tasks in rows.lists)
-    with ProgressBar("composing", count) as bar:
-        if format_.is_folder:
-            folder = folders.place(Path(options.file), format_.folders)
-            present = folders.read(folder, format_.folders)
-            files = dict(bar.each(format_.write_folder(rows, present, now)))
-        else:
-            text = "".join(bar.each(format_.write(rows, now)))
-    with ProgressBar("checking", count) as bar:
-        if format_.is_folder:
-            lost = losses(rows, format_.read_folder({**present, **files}, now, bar.step), format_.name)
-        else:
-            lost = Counter() if format_.is_whole else format_.count_losses(rows, text, now, bar.step)
+    made = (_made_folder if format_.is_folder else _made_file)(format_, rows, count, options.file)
     if options.dry_run:
         print(f"would write {count:,} tasks of {len(rows.lists):,} lists")
-    elif options.file is None:
-        sys.stdout.write(text)
     else:
-        if format_.is_folder:
-            changed = {name: text for name, text in files.items() if present.get(name) != text}
-            with ProgressBar("writing", len(changed)) as bar:
-                folders.write(folder, changed, bar)
-        else:
-            atomic_file.replace(Path(options.file), text.encode())
-        print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
-    _print_losses(lost)
+        made.write()
+        if options.file is not None:
+            print(f"wrote {count:,} tasks of {len(rows.lists):,} lists to {safe_line(as_utf8(options.file))}")
+    _print_losses(made.lost)
     return 0
+
+
+def _made_file(format_: Format, rows: ExportData, count: int, file: str | None) -> _Made:
+    now = _local_now()
+    with ProgressBar("composing", count) as bar:
+        text = "".join(bar.each(format_.write(rows, now)))
+    with ProgressBar("checking", count) as bar:
+        lost = Counter() if format_.is_whole else format_.count_losses(rows, text, now, bar.step)
+
+    def write() -> None:
+        if file is None:
+            sys.stdout.write(text)
+        else:
+            atomic_file.replace(Path(file), text.encode())
+
+    return _Made(lost, write)
+
+
+def _made_folder(format_: Format, rows: ExportData, count: int, file: str) -> _Made:
+    now = _local_now()
+    folder = folders.place(Path(file), format_.folders)
+    present = folders.read(folder, format_.folders)
+    with ProgressBar("composing", count) as bar:
+        files = dict(bar.each(format_.write_folder(rows, present, now)))
+    with ProgressBar("checking", count) as bar:
+        lost = losses(rows, format_.read_folder({**present, **files}, now, bar.step), format_.name)
+
+    def write() -> None:
+        changed = {name: text for name, text in files.items() if present.get(name) != text}
+        with ProgressBar("writing", len(changed)) as bar:
+            folders.write(folder, changed, bar)
+
+    return _Made(lost, write)
 
 
 def _local_now() -> datetime:

@@ -23,10 +23,10 @@ from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
 if TYPE_CHECKING:
-    from tui_tasks.channel.pipe.loop import ControlChannel
+    pass
 
 _log = logging.getLogger(__name__)
-# Seconds for which the channel may write ready replies after the screen has closed.
+# Seconds that the scheduler and the follower of hooks have to end after the screen has closed.
 STOP_SECONDS = 2.0
 
 
@@ -137,8 +137,8 @@ def _claim() -> Claimed | None:
 
 
 def _log_to(fd: int | None, start_of_day: Iterable[object]) -> None:
-    """Set up logging, never to the screen: if standard error is the screen, logs are dropped. `begin` is logged
-    first.
+    """Set up logging, never to the screen: if standard error is the screen, logs are dropped. `start_of_day` is
+    logged first.
     """
     if fd is None:
         logging.basicConfig(handlers=[logging.NullHandler()])
@@ -185,56 +185,10 @@ def _once_painted(
             thread.join(STOP_SECONDS)
 
 
-@contextlib.contextmanager
-def _channel(claimed: Claimed, path: str, identity: Identity) -> Iterator[None]:
-    """Serve the pipe, if there is one, while the screen runs."""
+def _channel(claimed: Claimed, path: str, identity: Identity) -> contextlib.AbstractContextManager[None]:
+    """Serve the pipe, if there is one, while the block runs."""
     if claimed.input_fd is None:
-        yield
-        return
-    # With only the input piped, standard output is the screen: the agent is heard, but hears nothing.
-    output = os.open(os.devnull, os.O_WRONLY) if claimed.output_fd is None else claimed.output_fd
-    engine = _Engine(path, identity, claimed.input_fd, output)
-    engine.start()
-    try:
-        yield
-    finally:
-        engine.stop()
+        return contextlib.nullcontext()
+    from tui_tasks.cli.screen.channel_thread import served
 
-
-class _Engine(threading.Thread):
-    """The channel's thread. It has its own database connection, so that it and the screen do not wait for each
-    other.
-    """
-
-    def __init__(self, path: str, identity: Identity, input_fd: int, output_fd: int) -> None:
-        super().__init__(name="channel", daemon=True)
-        self._path = path
-        self._identity = identity
-        self._fds = input_fd, output_fd
-        self._channel: ControlChannel | None = None
-        self._ready = threading.Event()
-
-    def run(self) -> None:
-        """Serve until the input ends or `stop` is called."""
-        # Imported here, as a screen without a pipe starts sooner without them.
-        from tui_tasks.channel.pipe.loop import ControlChannel
-        from tui_tasks.dialects.table import TABLE
-        from tui_tasks.state.opening import opened_store, session_for
-
-        try:
-            with opened_store(self._path, read_only=self._identity.read_only) as store:
-                session = session_for(self._identity, store, TABLE, stays=True)
-                self._channel = ControlChannel(session, *self._fds)
-                self._ready.set()
-                self._channel.run()
-        except Exception:  # the screen continues without it
-            _log.exception("the channel has ended")
-        finally:
-            self._ready.set()
-
-    def stop(self) -> None:
-        """End the channel after writing ready replies."""
-        self._ready.wait(STOP_SECONDS)
-        if self._channel is not None:
-            self._channel.stop()
-        self.join(STOP_SECONDS)
+    return served(path, identity, claimed.input_fd, claimed.output_fd)
