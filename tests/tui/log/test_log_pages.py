@@ -6,7 +6,7 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.log import log_lines, log_pages, progress_runs
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import records
 from tui_tasks.core.store import Store
@@ -79,7 +79,7 @@ def test_a_run_of_one_agents_progress_on_one_task_is_one_line(plan):
             (1, None),
             (1, "third"),
         ]
-        words = [text for _, text in log_pages.run_of(store.db, lines[0])]
+        words = [text for _, text in log_lines.run_of(store.db, lines[0])]
         assert words[:5] == ["first 3", "first 2", "first 1", "first 0", "running tests 14/22"]
         still = log_pages.page(store.db, newest - 1, 100, fold=newest)
         assert [line.words for line in still][:3] == [3, 1, 1]
@@ -94,7 +94,7 @@ def test_a_long_run_is_gone_through_piece_by_piece(plan):
                     transaction.speak("claude-1")
                     transaction.run(LogTask(plan[5], f"{number}"))
         page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
-        assert [(line.words, line.new["message"]) for line in page] == [(log_pages.MOST_WORDS, "3999")]
+        assert [(line.words, line.new["message"]) for line in page] == [(progress_runs.MOST_WORDS, "3999")]
         assert page.reached is not None
 
 

@@ -11,7 +11,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseA
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.log import log_kinds, log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import when
@@ -267,7 +267,7 @@ async def test_the_filter_keeps_what_is_wanted(plan, make_app, words, found):
 
 def test_whatever_the_log_shows_can_be_filtered_by_its_kind():
     told = set(schema_page.document()["event"]["properties"]["event"]["enum"]) - {"lagged"}
-    assert told - set(log_pages._HIDDEN) == {kind for kinds in log_pages.KINDS.values() for kind in kinds}
+    assert told - set(log_kinds.HIDDEN) == {kind for kinds in log_kinds.KINDS.values() for kind in kinds}
 
 
 async def test_failures_of_an_agent_programs_tools_and_turns_are_told_in_words_and_filtered(plan, make_app):

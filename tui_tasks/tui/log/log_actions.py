@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import compaction
-from tui_tasks.core.read.log.log_pages import LogLine
+from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.store import Store
 from tui_tasks.settings import paths

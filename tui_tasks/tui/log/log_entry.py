@@ -12,8 +12,8 @@ from textual.containers import Horizontal, VerticalScroll
 
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_pages import LogLine
+from tui_tasks.core.read.log import log_lines
+from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock as time_of_day
@@ -151,7 +151,7 @@ class EntryDetail(Actor, Horizontal):
         if text.line == line and line is not None:
             return
         text.line, text.entry = line, self._read(line)
-        text.run = log_pages.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
+        text.run = log_lines.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
         text.again()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone

@@ -20,7 +20,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.private_files import sync
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_pages import LogLine
+from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.dialects.json_shapes.events import event
 from tui_tasks.text.safe import safe_line

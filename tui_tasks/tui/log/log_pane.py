@@ -11,7 +11,8 @@ from textual.widget import Widget
 
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_pages import KINDS, LogLine
+from tui_tasks.core.read.log.log_kinds import KINDS
+from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy

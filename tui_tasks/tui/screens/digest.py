@@ -16,7 +16,7 @@ from textual.timer import Timer
 from tui_tasks.core.read.digest.digest import Digest, digest
 from tui_tasks.core.read.digest.digest_line import PARTS, DigestLine
 from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_pages import LogLine
+from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import HOUR, age, age_lasts, count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import reduce
 from operator import and_, or_
@@ -58,13 +59,26 @@ def words(only: Filter) -> list[str]:
 
 def conditions(only: Filter) -> list[Any]:
     """Return the conditions that a row must meet, as Peewee expressions."""
+    return combined(only, lambda term: _condition(term, only), _narrows)
+
+
+def _narrows(term: Term) -> bool:
+    """Return whether a term must match whatever other terms on its field do."""
+    return term.field in ("word", "tag") or (term.field in FIELDS and term.value[:1] in ("<", ">"))
+
+
+def combined(only: Filter, condition_of: Callable[[Term], Any], narrows: Callable[[Term], bool]) -> list[Any]:
+    """Return the conditions of a filter: of several terms on one field any may match, unless one `narrows`.
+
+    Negated terms must all hold.
+    """
     all_of: list[Any] = []
     any_of: dict[str, Any] = {}
     for term in only.terms:
-        condition = _condition(term, only)
+        condition = condition_of(term)
         if term.negated:
             all_of.append(~condition)
-        elif term.field in ("word", "tag") or (term.field in FIELDS and term.value[:1] in ("<", ">")):
+        elif narrows(term):
             all_of.append(condition)
         else:
             any_of[term.field] = any_of[term.field] | condition if term.field in any_of else condition
