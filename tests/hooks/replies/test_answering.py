@@ -269,3 +269,20 @@ def test_a_question_of_gemini_for_which_its_hook_waits_is_asked_and_answered(tmp
         output, _ = process.communicate(timeout=DEADLINE)
         told = json.loads(output)
         assert told == {"decision": "deny", "reason": "The human has answered already: Which db? pg"}
+
+
+@pytest.mark.parametrize(
+    ("program", "payload"),
+    [
+        ("gemini", claude("BeforeTool", tool_name="read_file", tool_input={})),
+        ("gemini", claude("AfterTool", tool_name="ask_user", tool_input={"questions": QUESTIONS})),
+        ("claude", claude("PreToolUse", tool_name="Bash", tool_input={})),
+        ("opencode", {"type": "session.idle", "properties": {"sessionID": "s"}}),
+    ],
+    ids=["another tool", "after the tool", "before a tool", "idle"],
+)
+def test_an_event_that_asks_nothing_waits_for_nobody(tmp_path: Path, program: str, payload: dict[str, Any]) -> None:
+    db = tmp_path / "tasks.db"
+    # Far longer than the test may take.
+    with screen(db, {program: 10 * DEADLINE}), asking(program, json.dumps(payload).encode(), db) as process:
+        assert ends_silently(process)

@@ -1,0 +1,73 @@
+"""The human's answer in the form of each program."""
+
+from typing import Any
+
+import pytest
+
+from tui_tasks.hooks.replies.answer_forms import formed
+
+DENIED = "The human denied this."
+INPUT = {"command": "make -n"}
+OPENCODE = {"type": "permission.asked", "properties": {"id": "per_1"}}
+BASH = {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "permission_suggestions": ["a", "b"]}
+
+
+def said(decision: dict[str, Any]) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
+
+
+@pytest.mark.parametrize(
+    ("decision", "reply"),
+    [
+        ({"allow": True}, {"reply": "once"}),
+        ({"allow": True, "always": 0}, {"reply": "always"}),
+        ({"allow": False, "words": "not there"}, {"reply": "reject", "message": "not there"}),
+        ({"allow": False, "words": ""}, {"reply": "reject", "message": DENIED}),
+    ],
+)
+def test_opencode_is_told_of_a_permission_by_its_id(decision: dict[str, Any], reply: dict[str, str]) -> None:
+    assert formed("opencode", OPENCODE, decision) == {"permission": {"id": "per_1", **reply}}
+
+
+def test_only_claude_takes_an_edited_input_and_what_it_has_suggested() -> None:
+    decision = {"allow": True, "always": 1, "updated_input": INPUT}
+    changed = {"behavior": "allow", "updatedInput": INPUT, "updatedPermissions": ["b"]}
+    assert formed("claude", BASH, decision) == said(changed)
+    assert formed("codex", BASH, decision) == said({"behavior": "allow"})
+
+
+@pytest.mark.parametrize("program", ["claude", "codex"])
+def test_a_denial_has_the_humans_words_and_nothing_that_allows(program: str) -> None:
+    decision = {"allow": False, "words": "use ninja", "always": 1, "updated_input": INPUT}
+    assert formed(program, BASH, decision) == said({"behavior": "deny", "message": "use ninja"})
+    assert formed(program, BASH, decision | {"words": ""}) == said({"behavior": "deny", "message": DENIED})
+
+
+def test_gemini_takes_no_answer_to_a_permission() -> None:
+    assert formed("gemini", BASH, {"allow": True}) is None
+
+
+@pytest.mark.parametrize(
+    ("questions", "answer", "given"),
+    [
+        (["Which?"], "pg", ["pg"]),
+        (["Which?"], "pg\n", ["pg\n"]),
+        (["Which?"], "pg\nor none", ["pg\nor none"]),
+        (["Which?", "Where?"], "pg\nhere", ["pg", "here"]),
+        (["Which?", "Where?"], "whatever", ["whatever", "whatever"]),
+        (["Which?", "Where?"], "a\nb\nc", ["a\nb\nc", "a\nb\nc"]),
+    ],
+)
+def test_each_question_has_its_line_or_the_whole_answer(questions: list[str], answer: str, given: list[str]) -> None:
+    decision = {"answer": answer, "lines": answer.splitlines()}
+    place = {"id": "que_1", "questions": [{"question": question} for question in questions]}
+    asked = {"properties": place, "tool_input": place}
+    by_question = dict(zip(questions, given, strict=True))
+    told = {"id": "que_1", "answers": [[text] for text in given]}
+    assert formed("opencode", asked, decision) == {"question": told}
+    changed = {"behavior": "allow", "updatedInput": {**place, "answers": by_question}}
+    assert formed("claude", asked, decision) == said(changed)
+    told_to_gemini = formed("gemini", asked, decision)
+    assert told_to_gemini is not None
+    assert told_to_gemini["decision"] == "deny"
+    assert told_to_gemini["reason"].endswith("; ".join(f"{question} {text}" for question, text in by_question.items()))
