@@ -16,11 +16,16 @@ from typing import Any
 import pytest
 
 from tests.contract.client import DEADLINE, ROOT, environment
+from tests.contract.client import program as command
 from tests.hooks.processes import COMMAND
 from tests.hooks.screens import Screen, screen
+from tui_tasks import clock
+from tui_tasks.cli.setup.programs import PROGRAMS
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import messages
 from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.dialects.json_shapes.agent_shapes import agents
 from tui_tasks.hooks import entries
 
 QUIET = (
@@ -115,12 +120,15 @@ def touch(name: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def running(program: Path, home: Path, model: Model, db: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """`claude -p` with our hooks, in a folder of its own."""
+    """`claude -p` with our hooks and our server, in a folder of its own."""
     (home / ".claude").mkdir(parents=True)
     project = home / "project"
     project.mkdir()
     hooks = entries.hook_settings("claude", [*COMMAND, "claude", "--db", str(db)], 30)
-    (home / ".claude" / "settings.json").write_text(json.dumps(hooks))
+    settings = {**hooks, "enableAllProjectMcpServers": True, "permissions": {"allow": ["mcp__tui-tasks"]}}
+    (home / ".claude" / "settings.json").write_text(json.dumps(settings))
+    server = PROGRAMS["claude"].entry(command("mcp", "--agent-only", "claude", "--db", str(db)))
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"tui-tasks": server}}))
     kept = {name: value for name, value in environment(home).items() if name in ("PATH", "HOME", "LANG")}
     environ = kept | dict.fromkeys(QUIET, "1") | {"PYTHONPATH": str(ROOT), "ANTHROPIC_API_KEY": "sk-ant-dummy"}
     environ |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_address[1]}", "TMPDIR": str(home)}
@@ -160,6 +168,19 @@ def test_claude_code_is_seen_answered_and_written_to(claude_code: Path, tmp_path
         assert output.strip() == b"Done."
         assert state(human) == "gone"
         assert messages.waiting(human.store.db, "claude-1") == ()
-    assert [path.name for path in (tmp_path / "home" / "project").iterdir()] == ["one"]
+    assert {path.name for path in (tmp_path / "home" / "project").iterdir()} == {".mcp.json", "one"}
     assert "The word is xyzzy." in model.heard[1]
     assert "one is enough" in model.heard[2]
+
+
+def test_what_claude_code_does_over_mcp_is_done_by_its_session(claude_code: Path, tmp_path: Path) -> None:
+    db = tmp_path / "tasks.db"
+    added = {"type": "tool_use", "id": "toolu_1", "name": "mcp__tui-tasks__tasklist_add_task", "input": {"name": "x"}}
+    turns = [added, {"type": "text", "text": "Done."}]
+    with scripted(turns) as model, screen(db) as human, running(claude_code, tmp_path / "home", model, db) as process:
+        assert process.communicate(timeout=DEADLINE)[0].strip() == b"Done."
+        human.look()
+        found = agents(human.store.db, clock.now(), everyone=True)
+        assert [(one["agent"], one["state"]) for one in found] == [("claude-1", "gone")]
+        lists = queries.lists(human.store.db)
+        assert "x" in {task.name for home in lists for task in queries.tasks(human.store.db, home.id)}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp
 import pytest
 
 from tests.conftest import Clock
@@ -31,11 +32,13 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.hooks import hooks_folder
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks.presence import departures, own_session
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.mcp_server.async_sessions import AsyncSession
+from tui_tasks.mcp_server.changes import ResourceSubscriptions
 from tui_tasks.mcp_server.resources import INBOX, read
+from tui_tasks.mcp_server.server import make_server
 from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
 from tui_tasks.runner.process import processes
 
@@ -198,13 +201,52 @@ def test_what_subagents_do_is_done_by_their_session(server: Server, program: Pla
     assert server.name == "claude-1"
 
 
-def test_a_process_with_several_sessions_gives_its_server_none_of_their_names(
-    program: Player, store: Store, clock: Clock
+def test_of_several_sessions_of_a_process_a_server_is_the_one_that_the_program_names(
+    store: Store, clock: Clock
 ) -> None:
     codex = player(store, clock, program="codex", is_shared=True)
     for session in ("one", "two"):
         codex.play({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": session})
-    assert Server(store, clock, "codex").name == "codex"
+    server = Server(store, clock, "codex")
+    assert server.name == "codex"
+    # What nobody has told of yet, and what is another process's.
+    player(store, clock, OTHER, "codex").play({"session_id": "far", "hook_event_name": "SessionStart"})
+    for unknown in ("three", "far"):
+        server.agent_session.serve((unknown,))
+        assert server.name == "codex"
+    server.agent_session.serve(("two",))
+    assert server.name == "codex-2"
+    assert server.name == "codex-2"
+
+
+def test_a_process_that_is_known_to_have_several_sessions_gives_no_name_to_a_server_unasked(
+    store: Store, clock: Clock
+) -> None:
+    codex = player(store, clock, program="codex", is_shared=True)
+    codex.play({"session_id": "one", "hook_event_name": "UserPromptSubmit", "prompt": "go"})
+    shared = (own_session.Starter(PROGRAM, is_shared=True),)
+    assert own_session.agent_of(store.db, "codex", shared, "codex") == "codex"
+    assert own_session.agent_of(store.db, "codex", shared, "codex", ["one"]) == "codex-1"
+
+
+def test_the_program_names_its_session_beside_the_arguments_of_a_call(store: Store, clock: Clock) -> None:
+    codex = player(store, clock, program="codex", is_shared=True)
+    for session in ("one", "two"):
+        codex.play({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": session})
+    server = Server(store, clock, "codex")
+    session = server.agent_session.session
+    made = make_server(
+        server.agent_session.current, ResourceSubscriptions(store, lambda: session.identity), session.table
+    )
+
+    async def script() -> None:
+        async with mcp.Client(made, mode="legacy") as client:
+            refused = await client.call_tool("tasklist_add_task", {"name": "x", "threadId": "one"})
+            assert refused.is_error
+            await client.call_tool("tasklist_add_task", {"name": "x"}, meta={"sessionId": "two", "threadId": "two"})
+
+    anyio.run(script)
+    assert journal.latest(store.db, 1)[0].actor == "codex-2"
 
 
 # What was begun under the plain name
@@ -423,7 +465,9 @@ def _ask() -> Any:
 
 # Whose child a process is
 
-STARTERS = "from tui_tasks.hooks.presence.own_session import starters; print([one.pid for one in starters('claude')])"
+STARTERS = (
+    "from tui_tasks.hooks.presence.own_session import starters; print([one.process.pid for one in starters('claude')])"
+)
 BETWEEN = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
 
 

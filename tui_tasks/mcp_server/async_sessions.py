@@ -48,6 +48,11 @@ class AsyncSession:
             self.session = self._speaker.look(self.session)
         return self
 
+    def serve(self, client_sessions: tuple[str, ...]) -> None:
+        """Speak as the session that the program itself names by one of these ids, where it has several."""
+        if self._speaker is not None and self._speaker.serves(client_sessions):
+            self.session = self._speaker.look(self.session)
+
     async def ask(self, request: dict[str, Any], *, is_shown: bool = True) -> dict[str, Any]:
         """Serve a request, given without an id; return the reply. If the caller is cancelled, its wait is abandoned.
 

@@ -53,6 +53,7 @@ class Handlers:
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         """Call a tool; return its result."""
         agent_session = self._agent_session()
+        agent_session.serve(_client_sessions(params))
         tool = _find(agent_session, params.name)
         request = _request(tool, params)
         result = await self._call(agent_session, context, params, tool, request)
@@ -145,6 +146,12 @@ async def _progress(context: Context) -> None:
         await anyio.sleep(_PROGRESS_SECONDS)
         passed += _PROGRESS_SECONDS
         await context.session.report_progress(passed, message="Waiting.")
+
+
+def _client_sessions(params: types.CallToolRequestParams) -> tuple[str, ...]:
+    """Return the ids by which a client names its own session, as Codex does with each call."""
+    meta: dict[str, Any] = dict(params.meta or {})
+    return tuple(told for key in ("threadId", "sessionId") if isinstance(told := meta.get(key), str))
 
 
 def _find(agent_session: AsyncSession, name: str) -> Tool | None:

@@ -25,10 +25,17 @@ class SessionSpeaker:
     def __init__(self, plain_name: str) -> None:
         self._plain = plain_name
         self._started_by = own_session.starters(self._plain) if self._plain in PROGRAMS else ()
+        self._client_sessions: tuple[str, ...] = ()
         # What was begun under the plain name: claims, questions without an answer that was told, requests with keys.
         self._claims: set[str] = set()
         self._asks: set[str] = set()
         self._has_keys = False
+
+    def serves(self, client_sessions: tuple[str, ...]) -> bool:
+        """Note by which ids the program names its session; return whether they are others than before."""
+        is_new = bool(client_sessions) and client_sessions != self._client_sessions
+        self._client_sessions = client_sessions or self._client_sessions
+        return is_new
 
     def look(self, session: Session) -> Session:
         """Return who speaks from now on: the program's session, if it is known and nothing needs the plain name."""
@@ -38,7 +45,7 @@ class SessionSpeaker:
             # Hooks may have told of the start of the session.
             take_in_hooks(session.store)
             name = session.identity.agent
-            found = own_session.agent_of(session.store.db, self._plain, self._started_by, name)
+            found = own_session.agent_of(session.store.db, self._plain, self._started_by, name, self._client_sessions)
             if found != name and not (name == self._plain and self._is_needed(session)):
                 return session.succeeded_by(found)
         return session

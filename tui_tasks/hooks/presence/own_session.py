@@ -1,12 +1,15 @@
 """Finds the session of the agent program that has started this process, such as an MCP server of ours.
 
-Nothing that an agent says counts: the operating system tells which process is the parent, and hooks have recorded the
-process of each session. Both need `/proc`; without it no session is found.
+Nothing that an agent says counts: the operating system tells which process is the parent, hooks have recorded the
+process of each session, and which of several sessions of a process is meant is told by the program with its requests.
+Without `/proc` no session is found.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.sessions import Process
@@ -17,30 +20,41 @@ from tui_tasks.hooks.presence.departures import has_departed
 from tui_tasks.runner.process import processes
 
 
-def starters(program: str) -> tuple[Process, ...]:
+class Starter(NamedTuple):
+    """A process that has started this one. `is_shared`: it has several sessions at once."""
+
+    process: Process
+    is_shared: bool
+
+
+def starters(program: str) -> tuple[Starter, ...]:
     """Return the processes that may be the program's that has started this one: the parent, and who runs that shell.
 
-    An ancestor further up may be another agent, from which the program was started. A process that has several
-    sessions at once is left out, as it is not known which of them this process serves.
+    An ancestor further up may be another agent, from which the program was started.
     """
     parent = os.getppid()
     pids = dict.fromkeys((parent, agent_process.above_shells(parent)))
-    found = (Process(*processes.identity(pid)) for pid in pids if not agent_process.is_shared(program, pid))
-    return tuple(process for process in found if process.boot and process.born)
+    found = (Starter(Process(*processes.identity(pid)), agent_process.is_shared(program, pid)) for pid in pids)
+    return tuple(starter for starter in found if starter.process.boot and starter.process.born)
 
 
-def agent_of(db: Database, program: str, started_by: tuple[Process, ...], known: str) -> str:
-    """Return the agent of the program's one session that is live in one of some processes; `known` where there is none.
+def agent_of(
+    db: Database, program: str, started_by: tuple[Starter, ...], known: str, client_sessions: Sequence[str] = ()
+) -> str:
+    """Return the agent of the program's session in one of the processes; `known` where there is none.
 
-    Anybody may run a hook that tells of another's session. So a session that has come to its process while it had not
-    ended in another one, which still runs, counts as the other's.
+    It is the only one that is live there. Of several it is the one that the program itself has named, by one of
+    `client_sessions`. Anybody may run a hook that tells of another's session: a session that has come to its process
+    while it had not ended in another one, which still runs, counts as the other's.
     """
-    for process in started_by:
-        found = [
+    named = {agent[0] for one in client_sessions if (agent := sessions.by_session(db, program, one)) is not None}
+    for process, is_shared in started_by:
+        live = [
             one
             for one in sessions.in_process(db, process.pid)
             if one.program == program and sessions.process(one) == process
         ]
+        found = [one for one in live if one.uid in named] or ([] if is_shared else live)
         if len(found) == 1 and (found[0].uid == known or _belongs_to(db, found[0], process)):
             return found[0].uid
     return known
