@@ -205,9 +205,9 @@ def test_an_agent_is_there_as_long_as_its_server_runs(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
     with driven(db, "--agent-only", "robin") as agent, Store(str(db), read_only=True) as store:
         agent.ok("tasklist_add_task", name="x")
-        assert connections.there(store.db) == ["robin"]
+        assert connections.connected_agents(store.db) == ["robin"]
     with Store(str(db)) as store:
-        assert connections.there(store.db) == []
+        assert connections.connected_agents(store.db) == []
 
 
 def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> None:

@@ -138,11 +138,11 @@ def test_what_is_done_over_mcp_is_done_by_the_session_from_when_it_is_known(
     program.leave(payload("SessionStart"))
     assert server.name == "claude-1"
     assert server.ok("control:hello")["agent"] == "claude-1"
-    assert connections.there(store.db) == ["claude-1"]
+    assert connections.connected_agents(store.db) == ["claude-1"]
     found = agents(store.db, clock.now, everyone=True)
     assert [(one["agent"], one["state"]) for one in found] == [("claude", "gone"), ("claude-1", "idle")]
     server.agent_session.session.leave()
-    assert connections.there(store.db) == []
+    assert connections.connected_agents(store.db) == []
 
 
 def test_a_session_that_is_known_before_anything_is_done_is_the_only_agent(

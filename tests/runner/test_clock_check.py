@@ -84,7 +84,7 @@ def test_a_process_days_ahead_forgets_no_key_of_anothers(stores, machine):
         add(ahead, f"{number}", idempotency_key=f"{number}")
     assert right.one(payment) == first
     # And the other way round: what it keeps itself is not kept for ever.
-    machine.pass_by(idempotency_keys.KEEP + MINUTE)
+    machine.pass_by(idempotency_keys.RETENTION + MINUTE)
     add(right, "much later", idempotency_key="later")
     assert stores[0].db.scalar("SELECT count(*) FROM kept_reply") == 1
 

@@ -150,7 +150,7 @@ class RequestExecutor:
         if request.idempotency_key is not None and pending.writes:
             from tui_tasks.channel import idempotency
 
-            idempotency.keep(reading.db, pending, result, reading.seq, call.elapsed_time)
+            idempotency.put(reading.db, pending, result, reading.seq, call.elapsed_time)
         return result, reading.seq
 
     def _follow_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:

@@ -45,7 +45,7 @@ def find(db: Database, pending: PendingRequest) -> dict[str, Any] | None:
     return stored_reply
 
 
-def keep(db: Database, pending: PendingRequest, result: Any, seq: int, passed: int) -> None:
+def put(db: Database, pending: PendingRequest, result: Any, seq: int, passed: int) -> None:
     """Store a reply, or what the request waits for, within the request's own transaction.
 
     `passed`: the database's instant in microseconds (`elapsed`), from which the key's age counts.
@@ -53,7 +53,7 @@ def keep(db: Database, pending: PendingRequest, result: Any, seq: int, passed: i
     key, fingerprint = _key_and_fingerprint(pending)
     told = {} if pending.note is None else {"note": pending.note}
     held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq, **told}
-    idempotency_keys.keep(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
+    idempotency_keys.put(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 
 def drop(db: Database, pending: PendingRequest) -> None:

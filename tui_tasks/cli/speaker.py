@@ -37,10 +37,10 @@ def check(
     except ReservedName as refused:
         with contextlib.suppress(DatabaseRefused, Refusal):
             if not read_only and Path(database()).exists():
-                _keep(database(), tool, refused, otherwise)
+                _record_refusal(database(), tool, refused, otherwise)
         raise
 
 
-def _keep(database: str, tool: str, refused: ReservedName, actor: str) -> None:
+def _record_refusal(database: str, tool: str, refused: ReservedName, actor: str) -> None:
     with Store(database) as store:
         store.commit(RecordRefusal(tool, refused.message), actor=actor, now=clock.now())

@@ -28,7 +28,7 @@ _ALL = Statement(
         C.opened_at, C.agent
     )
 )
-_THERE = Statement(C.select(C.agent).where(C.closed_at.is_null()).distinct().order_by(C.agent))
+_CONNECTED = Statement(C.select(C.agent).where(C.closed_at.is_null()).distinct().order_by(C.agent))
 _PUT = Statement(
     C.insert(
         {
@@ -91,9 +91,9 @@ def everyone(db: Database) -> list[AgentConnection]:
     return [AgentConnection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
 
 
-def there(db: Database) -> list[str]:
+def connected_agents(db: Database) -> list[str]:
     """Return the names of the agents that have an open connection."""
-    return [name for (name,) in db.all(_THERE)]
+    return [name for (name,) in db.all(_CONNECTED)]
 
 
 def begin(db: Database, agent: str, process: Process, now: int, project: str | None = None) -> None:

@@ -243,10 +243,10 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     is_waived: bool = False  # the human accepts the task as done although it failed
 
     def brief(self) -> dict[str, Any]:
-        """Return what a journal entry keeps of it; `read.checks.told` adds the rest."""
+        """Return what a journal entry keeps of it; `read.checks.briefs_to_json` adds the rest."""
         return {"name": self.name, "state": self.state, "run_id": self.run.uid if self.run else None}
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return it as the channel shows it (docs: protocol, section 11)."""
         run = self.run
         return self.brief() | {

@@ -140,7 +140,7 @@ class Transaction(Reading):
         if self._elapsed is None:
             return self.now
         if self._passed is None:
-            self._passed = self._elapsed.keep(self.db, self.now)
+            self._passed = self._elapsed.record(self.db, self.now)
         return self._passed
 
     def change(self) -> ChangeScope:

@@ -135,7 +135,7 @@ class Call(msgspec.Struct):
         """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
         known = checks.definitions(self.db) if self.reading is None else self.reading.state_cache.check_definitions
-        return full_task(task, home.handle, [check.told() for check in checks.of_task(self.db, task, home, known)])
+        return full_task(task, home.handle, [check.to_json() for check in checks.of_task(self.db, task, home, known)])
 
     def _list_of(self, task: Task) -> TaskList:
         if self.reading is None:

@@ -283,26 +283,26 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
             is_confined=call.channel.identity.list_only,
         )
         return None
-    task, held = taken
-    return {"task": _full(call, task), **_held(held)}
+    task, claim_ = taken
+    return {"task": _full(call, task), **_claim_json(claim_)}
 
 
-def _held(held: Claim) -> dict[str, Any]:
-    return {"claim": held.uid, "expires_at": iso(held.expires_at)}
+def _claim_json(claim_: Claim) -> dict[str, Any]:
+    return {"claim": claim_.uid, "expires_at": iso(claim_.expires_at)}
 
 
-class _Held(Arguments):
+class _ClaimArguments(Arguments):
     claim: Uid
 
 
-@CONTROL.tool("control:heartbeat", _Held, writes=True, while_paused=True)
-def heartbeat(call: Call, given: _Held) -> dict[str, Any]:
+@CONTROL.tool("control:heartbeat", _ClaimArguments, writes=True, while_paused=True)
+def heartbeat(call: Call, given: _ClaimArguments) -> dict[str, Any]:
     """Keep a claimed task: its lease runs anew from now."""
-    return _held(call.run(ExtendClaim(call.agent, given.claim)))
+    return _claim_json(call.run(ExtendClaim(call.agent, given.claim)))
 
 
-@CONTROL.tool("control:release", _Held, writes=True, while_paused=True)
-def release(call: Call, given: _Held) -> dict[str, Any]:
+@CONTROL.tool("control:release", _ClaimArguments, writes=True, while_paused=True)
+def release(call: Call, given: _ClaimArguments) -> dict[str, Any]:
     """Give a claimed task back as pending, for another to take."""
     return _full(call, call.run(ReleaseClaim(call.agent, given.claim)))
 

@@ -30,7 +30,7 @@ _ANSWERED: Final = {
     "gemini": ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent"),
 }
 # Events that are only reported.
-_TOLD: Final = {
+_REPORT_ONLY: Final = {
     "claude": (
         "Notification",
         "SubagentStart",
@@ -46,7 +46,7 @@ _TOLD: Final = {
 # Events in which a hook may wait for the human.
 _WAITING: Final = frozenset({"PermissionRequest", "PreToolUse", "BeforeTool"})
 # Claude Code need not wait for these. At the end of a session nothing waits for the hook.
-_ASYNC: Final = frozenset(_TOLD["claude"]) - {"SessionEnd"}
+_ASYNC: Final = frozenset(_REPORT_ONLY["claude"]) - {"SessionEnd"}
 
 
 def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str
 
 def events(program: str) -> tuple[str, ...]:
     """Return the events of a program at which our hook is run."""
-    return (*_ANSWERED[program], *_TOLD[program])
+    return (*_ANSWERED[program], *_REPORT_ONLY[program])
 
 
 def _hook(program: str, event: str, command: Sequence[str], wait: float) -> dict[str, Any]:

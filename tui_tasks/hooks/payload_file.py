@@ -15,14 +15,20 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in (*range(0x20), ord('"'), ord("\\"
 Head = dict[str, str | int | float | None]
 
 
-def head(program: str, process: dict[str, str | int], project: str, size: int, kept: int) -> Head:
+def head(program: str, process: dict[str, str | int], project: str, size: int, kept_bytes: int) -> Head:
     """Return the head of a payload; see `spool.Payload`."""
     try:
         cwd = os.getcwd()
     except OSError:  # it was removed
         cwd = None
-    told: Head = {"program": program, "at": time.time_ns() // 1000, **process, "cwd": cwd, "project": project or None}
-    return {**told, "size": size, "is_cut": size > kept, "answer": None, "wait": 0}
+    head_fields: Head = {
+        "program": program,
+        "at": time.time_ns() // 1000,
+        **process,
+        "cwd": cwd,
+        "project": project or None,
+    }
+    return {**head_fields, "size": size, "is_cut": size > kept_bytes, "answer": None, "wait": 0}
 
 
 def put(folder: Folder, head: Head, body: bytes) -> str:

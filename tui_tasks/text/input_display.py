@@ -15,12 +15,12 @@ def one_to_one(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    shown: list[str] = []
+    letters: list[str] = []
     marks = MAX_MARKS
     for letter in text:
         marks = marks + 1 if _is_mark(letter) else 0
-        shown.append(letter if 0 < marks <= MAX_MARKS else _shown(letter))
-    return "".join(shown)
+        letters.append(letter if 0 < marks <= MAX_MARKS else _safe_letter(letter))
+    return "".join(letters)
 
 
 def _is_mark(letter: str) -> bool:
@@ -28,7 +28,7 @@ def _is_mark(letter: str) -> bool:
     return unicodedata.category(letter).startswith("M") and safe_line(f"a{letter}") == f"a{letter}"
 
 
-def _shown(letter: str) -> str:
+def _safe_letter(letter: str) -> str:
     if letter == "\n":
         return "\u2424"
     safe = safe_line(letter)

@@ -10,7 +10,7 @@ from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, WEEK
 
 _UNITS: Final = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": WEEK}
 _DAY_OR_TIME: Final = re.compile(r"(today|yesterday)?\s*(\d{1,2}:\d\d)?")
-_MEANT: Final = "an age (90m, 8h, 2d), a time (18:00), `yesterday 18:00`, or a date with or without a time"
+_ACCEPTED_FORMS: Final = "an age (90m, 8h, 2d), a time (18:00), `yesterday 18:00`, or a date with or without a time"
 
 
 def past(text: str, now: int, zone: tzinfo | None = None) -> int:
@@ -27,7 +27,7 @@ def past(text: str, now: int, zone: tzinfo | None = None) -> int:
     except (ValueError, OverflowError, OSError):
         instant = None
     if instant is None:
-        raise ValueError(f"{text} is no instant: give {_MEANT}")
+        raise ValueError(f"{text} is no instant: give {_ACCEPTED_FORMS}")
     if instant > now:
         raise ValueError(f"{text} is not past yet")
     return instant

@@ -37,8 +37,8 @@ def test_outside_a_work_tree_the_folder_proposes_its_own_name(folder):
 
 
 def test_what_init_writes_is_read_and_never_written_over(folder):
-    file = init.make(folder, "web")
+    file = init.write_project_file(folder, "web")
     assert project.of_folder(folder) == "web"
     with pytest.raises(project.ProjectRefused, match="is there already"):
-        init.make(folder, "other")
+        init.write_project_file(folder, "other")
     assert "web" in file.read_text()

@@ -28,7 +28,7 @@ class Machine:
 
 def _kept(store: Store, elapsed: Elapsed, now: int) -> int:
     with store.db.transaction(write=True):
-        return elapsed.keep(store.db, now)
+        return elapsed.record(store.db, now)
 
 
 def test_it_moves_on_with_the_machine_and_not_with_the_clock(store: Store) -> None:

@@ -76,7 +76,7 @@ def test_checks_are_written_out_as_python_tells_them(monkeypatch, clock) -> None
         store.commit(EditTask(made[1].uid, {"status": "done"}), actor="a", now=START)
         runner.run("failed", exit_code=1, output='1 failed\n\x1b"é')
         tasks = queries.tasks(store.db, home.id)
-        plain = [full_task(task, "list", checks.told_of(store.db, task, home)) for task in tasks]
+        plain = [full_task(task, "list", checks.json_of_task(store.db, task, home)) for task in tasks]
         assert _read(json_export.tasks(store.db, "list")) == json.loads(json.dumps(plain))
         assert [task["verified"] for task in plain] == ["unproven", "failed", "unproven", "unproven", None]
 

@@ -38,18 +38,18 @@ TESTS = NamedCheck("tests", "1", lists=("tasklist",))
 LINT = NamedCheck("lint", "1")
 
 
-def told_of(store: Store, uid: str) -> list[dict]:
+def checks_json(store: Store, uid: str) -> list[dict]:
     task = queries.any_task(store.db, uid)
     assert task is not None
-    return read_checks.told_of(store.db, task, queries.list_by_id(store.db, task.list_id))
+    return read_checks.json_of_task(store.db, task, queries.list_by_id(store.db, task.list_id))
 
 
 def verified_of(store: Store, uid: str) -> str | None:
-    return verified(check["state"] for check in told_of(store, uid))
+    return verified(check["state"] for check in checks_json(store, uid))
 
 
 def names_of(store: Store, uid: str) -> list[str]:
-    return [check["name"] for check in told_of(store, uid)]
+    return [check["name"] for check in checks_json(store, uid)]
 
 
 @pytest.fixture
@@ -427,8 +427,8 @@ def test_of_a_check_the_newest_runs_are_kept_and_those_that_count_for_a_task(sto
         runs.append(checks.run("failed", output=f"try {at}").uid)
     kept = [uid for (uid,) in store.db.sql("SELECT uid FROM check_run ORDER BY id")]
     assert kept == [first.uid, *runs[-3:]]
-    assert (verified_of(store, counted), told_of(store, counted)[0]["output"]) == ("passed", "proven")
-    assert told_of(store, uid)[0]["output"] == "try 5"
+    assert (verified_of(store, counted), checks_json(store, counted)[0]["output"]) == ("passed", "proven")
+    assert checks_json(store, uid)[0]["output"] == "try 5"
     assert run_logs.read(store.db, first.uid).total == 0
     do(EditTask(uid, {"status": "in_progress"}))
     do(Undo())

@@ -132,7 +132,7 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
         six = {f"{program}-{number}" for program in PROGRAMS for number in (1, 2, 3)}
         assert listed(store) == six
         assert {name for name, *_ in agents.speakers(store.db)} == six
-        assert set(connections.there(store.db)) <= six
+        assert set(connections.connected_agents(store.db)) <= six
         of_projects = {session.uid: session.project for session in sessions.live(store.db)}
         for home in lists.values():
             assert all(of_projects[task.created_by] == home.project for task in queries.tasks(store.db, home.id))

@@ -153,7 +153,7 @@ class Waits:
             from tui_tasks.channel import idempotency
 
             with store.transaction(call.now) as transaction:
-                idempotency.keep(store.db, pending, result, transaction.seq, transaction.elapsed_time)
+                idempotency.put(store.db, pending, result, transaction.seq, transaction.elapsed_time)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:

@@ -43,28 +43,28 @@ def _doctor(options: argparse.Namespace) -> int:
         print(doctor.summary(store, replays=options.replay))
         named = Path(paths.database(options.db))
         found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
-        found += _tell_programs(store)
+        found += _print_programs(store)
     for finding in found:
         print(f"! {safe_line(finding)}")
     print(f"{len(found)} things to look at" if found else "all is well")
     return REFUSED if found else 0
 
 
-def _tell_programs(store: Store) -> Iterator[str]:
+def _print_programs(store: Store) -> Iterator[str]:
     """Print which agent programs are set up here and when each was last heard; yield their problems."""
     from tui_tasks.cli.setup import installed
     from tui_tasks.core.read.agents import sessions
     from tui_tasks.core.snapshots import iso
     from tui_tasks.text.safe import safe_line
 
-    heard: dict[str, int] = {}
+    last_seen: dict[str, int] = {}
     for seen in sessions.everyone(store.db):
         program = seen.session.program
-        heard[program] = max(heard.get(program, 0), seen.activity.last_seen)
+        last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
     for found in installed.all_installed(Path.cwd()):
         parts = " and ".join(found.parts)
         if found.has_hooks:
-            at = heard.get(found.name)
+            at = last_seen.get(found.name)
             parts += ", never heard" if at is None else f", last heard {iso(at)}"
         print(safe_line(f"{found.name}: {parts or 'cannot be read'}, {found.place}"))
         for problem in found.problems:
@@ -78,13 +78,13 @@ def _declare_backup(command: argparse.ArgumentParser) -> None:
 def _backup(options: argparse.Namespace) -> int:
     from tui_tasks.core.maintenance.backup import backup
 
-    def told(done: int, total: int) -> None:
+    def print_progress(done: int, total: int) -> None:
         if sys.stderr.isatty():
             print(f"\r{100 * done // max(total, 1):3} %", end="" if done < total else "\n", file=sys.stderr)
 
     options.read_only = True
     with open_store(options) as store:
-        newest = backup(store.db, Path(options.file), told)
+        newest = backup(store.db, Path(options.file), print_progress)
     print(f"{options.file}: whole up to entry {newest:,}")
     return 0
 
@@ -169,8 +169,8 @@ def _agreed(count: int) -> bool:
 
     if not sys.stdin.isatty():
         raise InvalidArgument("yes", "nobody can be asked here: say --yes")
-    told = f"{count:,} entries are dropped: history, and undo of what they tell of, end there. Drop them? [y/N] "
-    return input(told).strip().lower() in ("y", "yes")
+    question = f"{count:,} entries are dropped: history, and undo of what they tell of, end there. Drop them? [y/N] "
+    return input(question).strip().lower() in ("y", "yes")
 
 
 def _config(options: argparse.Namespace) -> int:

@@ -29,7 +29,7 @@ def run(_: str, options: argparse.Namespace) -> int:
     folder = Path.cwd()
     name = options.name or options.project or proposed(folder)
     try:
-        file = make(folder, name)
+        file = write_project_file(folder, name)
     except OSError as error:
         print(f"tui-tasks init: {folder / project.FILE} cannot be written: {error.strerror}", file=sys.stderr)
         return REFUSED
@@ -62,7 +62,7 @@ def _remotes(tree: Path) -> Iterator[str]:
         yield re.split(r"[/:]", url.rstrip("/").removesuffix(".git"))[-1]
 
 
-def make(folder: Path, name: str) -> Path:
+def write_project_file(folder: Path, name: str) -> Path:
     """Write the file that makes a folder part of a project; return its path.
 
     Raises:

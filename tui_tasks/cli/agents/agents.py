@@ -64,7 +64,9 @@ def _line(agent: dict[str, Any]) -> str:
     return "  ".join(safe_line(word, _WORDS) for word in words if word)
 
 
-def _says(word: str, operation: Callable[[argparse.Namespace], Operation]) -> Callable[[argparse.Namespace], None]:
+def _commit_action(
+    word: str, operation: Callable[[argparse.Namespace], Operation]
+) -> Callable[[argparse.Namespace], None]:
     def run(options: argparse.Namespace) -> None:
         with open_store(options) as store:
             if all(
@@ -112,20 +114,22 @@ _ACTIONS: Final = {
     "message": CommandAction(
         "write to an agent, which reads it with its next reply",
         words(name="the agent", text="what it is to read"),
-        _says("sent", lambda options: SendMessage(options.name, options.text)),
+        _commit_action("sent", lambda options: SendMessage(options.name, options.text)),
     ),
     "stop": CommandAction(
         "end an agent's turn with a message, where its program can",
         words(name="the agent", text="what it is to read"),
-        _says("is to stop", lambda options: SendMessage(options.name, options.text, ends_turn=True)),
+        _commit_action("is to stop", lambda options: SendMessage(options.name, options.text, ends_turn=True)),
     ),
     "pause": CommandAction(
         "refuse all that an agent calls, until it is resumed",
         words(name="the agent", text="?what it reads instead"),
-        _says("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
+        _commit_action("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
     ),
     "resume": CommandAction(
-        "let a paused agent go on", words(name="the agent"), _says("goes on", lambda options: ResumeAgent(options.name))
+        "let a paused agent go on",
+        words(name="the agent"),
+        _commit_action("goes on", lambda options: ResumeAgent(options.name)),
     ),
     "undo": CommandAction("take back what an agent did since a moment", _declare_undo, _undo),
 }

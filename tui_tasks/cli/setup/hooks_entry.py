@@ -20,7 +20,7 @@ def put(file: File, settings: dict[str, Any]) -> None:
     Raises:
         NotSetUp: the file is not as expected.
     """
-    _held(file)
+    _settings(file)
     try:
         for event, (group,) in settings[HOOKS].items():
             (wanted,) = group[HOOKS]
@@ -29,9 +29,9 @@ def put(file: File, settings: dict[str, Any]) -> None:
                 file.after = jsonc.append(file.after, (HOOKS, event), group)
             for _, number, each in existing:
                 path = (HOOKS, event, number, HOOKS, each)
-                there = jsonc.value_at(jsonc.load(file.after or ""), path)
+                existing = jsonc.value_at(jsonc.load(file.after or ""), path)
                 for key, value in wanted.items():
-                    if there.get(key) != value:
+                    if existing.get(key) != value:
                         file.after = jsonc.put(file.after, (*path, key), value)
     except ValueError as error:
         raise NotSetUp(f"{file.path}: {error}; mend the file, and try again") from error
@@ -43,16 +43,16 @@ def remove(file: File) -> bool:
     Raises:
         NotSetUp: the file is not as expected.
     """
-    held = _held(file)
+    settings = _settings(file)
     found = list(positions(file))
     for event, number, each in reversed(found):
         if file.after is None:
             break
         # A group without other hooks is removed with its hook.
-        is_alone = len(jsonc.value_at(held, (HOOKS, event, number, HOOKS))) == 1
+        is_alone = len(jsonc.value_at(settings, (HOOKS, event, number, HOOKS))) == 1
         path = (HOOKS, event, number) if is_alone else (HOOKS, event, number, HOOKS, each)
         file.after = jsonc.remove(file.after, path)
-        held = jsonc.load(file.after or "") or {}
+        settings = jsonc.load(file.after or "") or {}
     return bool(found)
 
 
@@ -62,9 +62,9 @@ def commands(file: File) -> dict[str, list[str]]:
     Raises:
         NotSetUp: the file is not as expected.
     """
-    held = _held(file)
+    settings = _settings(file)
     return {
-        event: _words(jsonc.value_at(held, (HOOKS, event, number, HOOKS, each, "command")))
+        event: _words(jsonc.value_at(settings, (HOOKS, event, number, HOOKS, each, "command")))
         for event, number, each in positions(file)
     }
 
@@ -76,16 +76,16 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
-def _held(file: File) -> dict[str, Any]:
+def _settings(file: File) -> dict[str, Any]:
     try:
-        held = jsonc.load(file.after or "")
+        settings = jsonc.load(file.after or "")
     except jsonc.NotJson as error:
         raise NotSetUp(f"{file.path} is not JSON ({error}); mend the file, and try again") from error
-    if held is None:
+    if settings is None:
         return {}
-    if not isinstance(held, dict) or not isinstance(held.get(HOOKS, {}), dict):
+    if not isinstance(settings, dict) or not isinstance(settings.get(HOOKS, {}), dict):
         raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is no object; mend the file, and try again')
-    return held
+    return settings
 
 
 def positions(file: File) -> Iterator[tuple[str, int, int]]:
@@ -95,7 +95,7 @@ def positions(file: File) -> Iterator[tuple[str, int, int]]:
     Raises:
         NotSetUp: the file is not as expected.
     """
-    for event, groups in _held(file).get(HOOKS, {}).items():
+    for event, groups in _settings(file).get(HOOKS, {}).items():
         for number, group in enumerate(groups if isinstance(groups, list) else []):
             hooks = group.get(HOOKS) if isinstance(group, dict) else None
             for each, hook in enumerate(hooks if isinstance(hooks, list) else []):

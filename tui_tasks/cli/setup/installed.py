@@ -101,8 +101,8 @@ def _old_plugin(file: File, again: str) -> Iterator[str]:
 def _claude_trust(folder: Path) -> Iterator[str]:
     """Yield problems of trust: Claude Code asks about the servers of each project's file, and keeps the answer."""
     at = target(PROGRAMS["claude"], folder, for_user=True)
-    held = _json(at.path(at.files.server))
-    project = held.get("projects", {}).get(str(folder), {}) if isinstance(held.get("projects"), dict) else {}
+    settings = _json(at.path(at.files.server))
+    project = settings.get("projects", {}).get(str(folder), {}) if isinstance(settings.get("projects"), dict) else {}
     refused = project.get("disabledMcpjsonServers", []) if isinstance(project, dict) else []
     if "tui-tasks" in refused:
         yield "Claude Code was told not to use the server of .mcp.json: claude mcp reset-project-choices, and start it"
@@ -129,8 +129,8 @@ def _codex_trust(file: File) -> Iterator[str]:
     """Yield problems of trust: Codex keeps a hash of each trusted hook, and skips the others."""
     at = target(PROGRAMS["codex"], file.root, for_user=True)
     try:
-        held: Any = tomllib.loads(at.path(at.files.server).read_text("utf-8"))
-        trusted = held.get("hooks", {}).get("state", {})
+        settings: Any = tomllib.loads(at.path(at.files.server).read_text("utf-8"))
+        trusted = settings.get("hooks", {}).get("state", {})
     except (OSError, ValueError, AttributeError):
         trusted = {}
     untrusted = [
@@ -143,8 +143,8 @@ def _codex_trust(file: File) -> Iterator[str]:
         yield f"Codex does not run the hooks for {events}: start codex, and trust them where it asks, or by /hooks"
 
 
-def _table(held: Any, key: str) -> dict[str, Any]:
-    found = held.get(key) if isinstance(held, dict) else None
+def _table(settings: Any, key: str) -> dict[str, Any]:
+    found = settings.get(key) if isinstance(settings, dict) else None
     return found if isinstance(found, dict) else {}
 
 
@@ -154,7 +154,7 @@ def _snake(event: str) -> str:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        held = json.loads(path.read_text("utf-8"))
+        settings = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return held if isinstance(held, dict) else {}
+    return settings if isinstance(settings, dict) else {}

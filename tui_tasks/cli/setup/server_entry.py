@@ -76,15 +76,15 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
     """
     text = file.after
     try:
-        held: Any = _toml().load(text) if _is_toml(file) else jsonc.load(text or "")
+        settings: Any = _toml().load(text) if _is_toml(file) else jsonc.load(text or "")
     except ValueError as error:
         form = "TOML" if _is_toml(file) else "JSON"
         raise NotSetUp(f"{file.path} is not {form} ({error}); mend the file, and try again") from error
-    if not isinstance(held, dict):
-        if held is None and jsonc.is_empty(text or ""):
+    if not isinstance(settings, dict):
+        if settings is None and jsonc.is_empty(text or ""):
             return None
         raise NotSetUp(f"{file.path} holds no JSON object; mend the file, and try again")
-    servers = held.get(program.servers, {})
+    servers = settings.get(program.servers, {})
     if not isinstance(servers, dict):
         raise NotSetUp(f'{file.path}: "{program.servers}" is no object; mend the file, and try again')
     entry = servers.get(SERVER)

@@ -43,7 +43,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         other = find_task(session, options.into) if name == "join" else None
         (changed,) = person.commit(options, store, _operation(name, task, other, options))
         home = queries.list_by_id(store.db, changed.list_id)
-        told = full_task(changed, home.handle, checks.told_of(store.db, changed, home))
+        told = full_task(changed, home.handle, checks.json_of_task(store.db, changed, home))
     if options.json:
         print_json(told)
     else:

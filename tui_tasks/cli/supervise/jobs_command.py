@@ -99,12 +99,12 @@ def _request_action(word: str, tool: str, **arguments: Any) -> Callable[[argpars
         with open_store(options) as store:
             job = _found(store, options.job)
             result = request(session_of(options, store, TOOLS), tool, uuid=job.uid, **arguments)
-        _tell(options, word, job, result)
+        _print_result(options, word, job, result)
 
     return run
 
 
-def _tell(options: argparse.Namespace, word: str, job: Job, result: dict[str, Any]) -> None:
+def _print_result(options: argparse.Namespace, word: str, job: Job, result: dict[str, Any]) -> None:
     if options.json:
         print_json(result, indent=2)
     else:
@@ -137,7 +137,7 @@ def _run(options: argparse.Namespace) -> None:
         arguments = {"uuid": job.uid, "context": options.input or "", "force": True}
         result = request(session_of(options, store, TOOLS), "scheduler:run_task", **arguments)
         hosting.start_waiting(store)
-    _tell(options, "is to run now", job, result)
+    _print_result(options, "is to run now", job, result)
 
 
 def _runs(options: argparse.Namespace) -> None:
@@ -163,7 +163,7 @@ def _stop(options: argparse.Namespace) -> None:
         if not running:
             raise Conflict(f"job {job.name!r} does not run")
         (run,) = person.commit(options, store, StopRun(running[-1].uid))
-    _tell(options, "its run is being ended", job, run_json(run, job.timezone))
+    _print_result(options, "its run is being ended", job, run_json(run, job.timezone))
 
 
 def _declare_new(command: argparse.ArgumentParser) -> None:
@@ -205,8 +205,8 @@ def _new(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         made = request(_session(options, store), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
-    _tell(options, "made", job, made)
-    _tell_missing_runner(options)
+    _print_result(options, "made", job, made)
+    _warn_of_missing_runner(options)
 
 
 def _edit(options: argparse.Namespace) -> None:
@@ -221,8 +221,8 @@ def _edit(options: argparse.Namespace) -> None:
             zone = options.timezone or job.timezone
             arguments |= _when(_times(options.when, zone, job.type))
         changed = request(_session(options, store), "scheduler:update_task", uuid=job.uid, **arguments)
-    _tell(options, "changed", job, changed)
-    _tell_missing_runner(options)
+    _print_result(options, "changed", job, changed)
+    _warn_of_missing_runner(options)
 
 
 def _context(options: argparse.Namespace) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def _context(options: argparse.Namespace) -> dict[str, Any]:
     return {} if options.dedicated is None else {"dedicated_context": options.dedicated}
 
 
-def _tell_missing_runner(options: argparse.Namespace) -> None:
+def _warn_of_missing_runner(options: argparse.Namespace) -> None:
     """Tell of a runner that was named and is not configured here; it may be where the job is run."""
     if not options.runner:
         return

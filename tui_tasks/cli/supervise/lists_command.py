@@ -70,7 +70,7 @@ def _line(home: TaskList) -> str:
 def _new(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         (made,) = person.commit(options, store, EnsureList(options.name, "task", project_of(options)))
-    _tell(options, "made", made)
+    _print_result(options, "made", made)
 
 
 def _changes(word: str, operation: Callable[[TaskList, argparse.Namespace], Operation]) -> Callable[[Any], None]:
@@ -81,12 +81,12 @@ def _changes(word: str, operation: Callable[[TaskList, argparse.Namespace], Oper
             if home is None:
                 raise NotFound("list", options.target)
             (changed,) = person.commit(options, store, operation(home, options))
-        _tell(options, word, changed)
+        _print_result(options, word, changed)
 
     return run
 
 
-def _tell(options: argparse.Namespace, word: str, home: TaskList) -> None:
+def _print_result(options: argparse.Namespace, word: str, home: TaskList) -> None:
     if options.json:
         print_json(to_json(home))
     else:

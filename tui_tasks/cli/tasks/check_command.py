@@ -159,7 +159,7 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
     found = _checks_of(session, task, name)
     state = verified(check.state for check in found)
     if options.json:
-        value = {"uid": task.uid, "verified": state, "checks": [check.told() for check in found]}
+        value = {"uid": task.uid, "verified": state, "checks": [check.to_json() for check in found]}
         print_json(value, indent=2)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗~")
@@ -189,7 +189,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
     person.commit(options, session.store, GiveChecks(task.uid, names))
     now = queries.task(db, task.uid)
-    value = checks.told_of(db, now, queries.list_by_id(db, now.list_id))
+    value = checks.json_of_task(db, now, queries.list_by_id(db, now.list_id))
     if options.json:
         print_json({"uid": task.uid, "checks": value}, indent=2)
     else:

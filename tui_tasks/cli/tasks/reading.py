@@ -44,7 +44,7 @@ def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
     db = session.store.db
     print_json(
         [
-            full_task(task, home.handle, checks.told_of(db, task, home))
+            full_task(task, home.handle, checks.json_of_task(db, task, home))
             for home, _, task in _matching_tasks(session, statuses, filter_)
         ]
     )
@@ -124,7 +124,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     home = queries.list_by_id(db, task.list_id)
     log = records.logs(db, task.uid)
     found = checks.of_task(db, task, home, checks.definitions(db))
-    value = full_task(task, home.handle, [check.told() for check in found])
+    value = full_task(task, home.handle, [check.to_json() for check in found])
     value["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
         print_json(value)
@@ -159,5 +159,5 @@ def next_task(session: Session, *, as_json: bool) -> None:
         print_result("nothing is ready to be taken up", None, as_json=as_json)
         return
     home = queries.list_by_id(db, task.list_id)
-    full = full_task(task, home.handle, checks.told_of(db, task, home))
+    full = full_task(task, home.handle, checks.json_of_task(db, task, home))
     print_result(f"{task.uid[:SHORT]}  {safe_line(task.name)}", full, as_json=as_json)

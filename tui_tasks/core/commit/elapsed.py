@@ -81,7 +81,7 @@ class Elapsed:
         self._seen = passed, uptime.up
         return passed, uptime
 
-    def keep(self, db: Database, now: int) -> int:
+    def record(self, db: Database, now: int) -> int:
         """Return the instant, and record it within the open write transaction.
 
         Raises:

@@ -6,12 +6,12 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables.journal import KeptReplyRow as K
+from tui_tasks.core.schema.tables.journal import StoredReplyRow as K
 
-KEEP: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
+RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
 
 _FIND = Statement(K.select(K.fingerprint, K.reply).where((K.agent == slot("agent")) & (K.key == slot("key"))))
-_KEEP = Statement(
+_PUT = Statement(
     K.insert(
         {
             K.agent: slot("agent"),
@@ -23,7 +23,7 @@ _KEEP = Statement(
     )
 )
 _DROP = Statement(K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
-_FORGET = Statement(K.delete().where(K.at < slot("before")))
+_DROP_OLD = Statement(K.delete().where(K.at < slot("before")))
 
 
 def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
@@ -32,14 +32,14 @@ def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:
     return (row[0], row[1]) if row else None
 
 
-def keep(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
-    """Store a reply in the transaction of its request; delete those older than `KEEP`.
+def put(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
+    """Store a reply in the transaction of its request; delete those older than `RETENTION`.
 
     `passed` is the database's own instant (`elapsed`): by a wall clock that is days ahead, all would be too old.
     """
-    db.run(_FORGET, {"before": passed - KEEP})
+    db.run(_DROP_OLD, {"before": passed - RETENTION})
     drop(db, agent, key)
-    db.run(_KEEP, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": passed})
+    db.run(_PUT, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": passed})
 
 
 def drop(db: Database, agent: str, key: str) -> None:

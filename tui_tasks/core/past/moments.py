@@ -48,7 +48,7 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
         raise InvalidArgument("at", f"{refused}; the number of an entry is taken, too") from None
     found = at(db, instant)
     if instant < _begins(db):
-        raise InvalidArgument("at", f"{text} is earlier than {_earliest_told(db, zone)}")
+        raise InvalidArgument("at", f"{text} is earlier than {_earliest_text(db, zone)}")
     return found
 
 
@@ -56,11 +56,11 @@ def _of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -> Momen
     if seq > newest:
         raise InvalidArgument("at", f"there is no entry {seq:,} yet: the newest is {newest:,}")
     if seq < max(earliest(db), 1):
-        raise InvalidArgument("at", f"entry {seq:,} is earlier than {_earliest_told(db, zone)}")
+        raise InvalidArgument("at", f"entry {seq:,} is earlier than {_earliest_text(db, zone)}")
     return after(db, seq)
 
 
-def _earliest_told(db: Database, zone: tzinfo | None) -> str:
+def _earliest_text(db: Database, zone: tzinfo | None) -> str:
     first = max(earliest(db), 1)
     why = " (what was before was compacted away)" if compaction.base(db) is not None else ""
     return f"what the journal tells of: it begins with entry {first:,}, {told(_begins(db), zone)}{why}"

@@ -69,9 +69,9 @@ def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefin
     return [_check(name, found, runs) for name, found in wanted]
 
 
-def told_of(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
+def json_of_task(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
     """Return the checks of a task in the form in which the channel shows them."""
-    return [check.told() for check in of_task(db, task, home, definitions(db))]
+    return [check.to_json() for check in of_task(db, task, home, definitions(db))]
 
 
 def of_tasks(
@@ -197,11 +197,11 @@ def tasks_of(db: Database, run_uid: str) -> list[str]:
     return [uid for (uid,) in db.sql("SELECT task_uid FROM task_check WHERE run_uid = ?", (run_uid,)).fetchall()]
 
 
-def told(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def briefs_to_json(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return checks as the channel shows them, from the form in which a journal entry keeps them."""
     found = []
     for brief in briefs:
         ended = brief["state"] in ("passed", "failed", "stale") and brief["run_id"] is not None
         known = run(db, brief["run_id"]) if ended else None
-        found.append(Check(brief["name"], brief["state"], known).told() | brief)
+        found.append(Check(brief["name"], brief["state"], known).to_json() | brief)
     return found

@@ -235,7 +235,7 @@ def _write_estimate(minutes: int, _: datetime) -> str:
     return f"{hours}h" * bool(hours) + f"{rest}m" * bool(rest)
 
 
-def _tell_estimate(minutes: int, _: datetime) -> str:
+def _format_estimate(minutes: int, _: datetime) -> str:
     """Return `estimate 1h 30m`."""
     hours, rest = divmod(minutes, 60)
     return " ".join(["estimate", *[f"{hours:,}h"] * bool(hours), *[f"{rest}m"] * bool(rest)])
@@ -281,8 +281,8 @@ FIELDS: Final[dict[str, TaskField]] = {
             "How long it is thought to take, in minutes.",
             parse_estimate,
             _write_estimate,
-            _tell_estimate,
-            _tell_estimate,
+            _format_estimate,
+            _format_estimate,
             _estimate_ranges,
             ("<1h", ">1h", NONE),
             "1h30m",

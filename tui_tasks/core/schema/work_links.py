@@ -29,7 +29,7 @@ _COMMIT_WORD: Final = r"[0-9a-f]{7,40}"
 _URL: Final = r"https://[^\s/@\\]+(?:/[^\s\\]*)?"
 # What git refuses in the name of a branch (git-check-ref-format), and what it would read as an option.
 _NO_BRANCH: Final = r"[\s~^:?*\[\\]|\.\.|@\{|//|^[-/.@]|/\.|[/.]$|\.lock(?:/|$)"
-_TAKES: Final = {
+_ACCEPTED: Final = {
     BRANCH: "the name of a branch",
     COMMIT: "the hash of a commit, 4 to 64 hexadecimal digits",
     PULL_REQUEST: "an address that begins with https://, without a name or a password",
@@ -47,7 +47,7 @@ def checked(kind: str, target: str) -> Link:
     if kind not in KINDS:
         raise ValueError(f"no kind of link {kind[:40]!r}; there is {', '.join(KINDS)}")
     if not 1 <= len(target) <= MOST_CHARS or not _is_plain(target) or not _fits(kind, target):
-        raise ValueError(f"{kind} takes {_TAKES[kind]}, up to {MOST_CHARS:,} characters, not {target[:80]!r}")
+        raise ValueError(f"{kind} takes {_ACCEPTED[kind]}, up to {MOST_CHARS:,} characters, not {target[:80]!r}")
     return {"kind": kind, "target": target}
 
 

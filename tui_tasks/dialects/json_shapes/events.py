@@ -91,7 +91,7 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     if entry.task is not None:
         body["task"] = task = journal.event_task(db, entry)
         if task is not None and task["checks"]:
-            task["checks"] = checks.told(db, task["checks"])
+            task["checks"] = checks.briefs_to_json(db, task["checks"])
     if entry.kind == "task.declined" and entry.new is not None:
         body["reason"] = entry.new["decline_reason"]
     if entry.entity == "message":
@@ -123,7 +123,7 @@ def _message_json(db: Database, entry: Entry) -> dict[str, Any]:
 def _check_json(db: Database, entry: Entry) -> dict[str, Any]:
     """Return the check of an entry: in the form of a task's checks, or the fields of its definition."""
     if entry.kind == "check.finished":
-        (body,) = checks.told(db, [entry.new or {}])
+        (body,) = checks.briefs_to_json(db, [entry.new or {}])
         return body
     if entry.entity == "check_definition":
         return {"name": checks.definition(db, entry.uid).name, **_row_json(entry.new or {})}

@@ -23,8 +23,8 @@ class _Action(msgspec.Struct, frozen=True):
     handler: Callable[[Call, Any], Any]
     writes: bool
     subject: str | None
-    takes: frozenset[str]
-    needs: tuple[str, ...]
+    argument_names: frozenset[str]
+    required_names: tuple[str, ...]
 
 
 class Actions:
@@ -48,8 +48,8 @@ class Actions:
                 handler=handler,
                 writes=writes,
                 subject=subject,
-                takes=frozenset(field.name for field in fields),
-                needs=tuple(field.name for field in fields if field.required),
+                argument_names=frozenset(field.name for field in fields),
+                required_names=tuple(field.name for field in fields if field.required),
             )
             return handler
 
@@ -89,11 +89,13 @@ class Actions:
         names = (name for name in given.__struct_fields__ if name != "action")
         held = {name: value for name in names if (value := getattr(given, name)) is not None}
         for name in held:
-            if name not in action.takes:
-                takes = ", ".join(field for field in action.arguments.__struct_fields__)
-                message = f"{name} does not go with the action {given.action}, which takes {takes or 'nothing'}"
+            if name not in action.argument_names:
+                argument_names = ", ".join(field for field in action.arguments.__struct_fields__)
+                message = (
+                    f"{name} does not go with the action {given.action}, which takes {argument_names or 'nothing'}"
+                )
                 raise InvalidArgument(name, message)
-        for name in action.needs:
+        for name in action.required_names:
             if name not in held:
                 raise InvalidArgument(name, f"missing argument {name} of the action {given.action}{_PLACE_HINT}")
         return action.arguments(**held)
@@ -120,6 +122,6 @@ def _required(kind: Any) -> Any:
 
 def _signature(name: str, action: _Action) -> str:
     """Return an action's signature; optional arguments are in brackets."""
-    optional = [field for field in action.arguments.__struct_fields__ if field not in action.needs]
-    taken = [*action.needs, *([f"[{', '.join(optional)}]"] if optional else [])]
+    optional = [field for field in action.arguments.__struct_fields__ if field not in action.required_names]
+    taken = [*action.required_names, *([f"[{', '.join(optional)}]"] if optional else [])]
     return f"{name}({', '.join(taken)})"

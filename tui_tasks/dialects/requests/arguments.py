@@ -139,7 +139,7 @@ _SYNONYMS: Final = {
     "skipped": ("skipped", "cancelled"),
     "failed": ("failed", "cancelled"),
 }
-_MEANT: Final = {
+_STATUS_OF_WORD: Final = {
     **dict.fromkeys(
         ("todo", "to_do", "open", "pending", "new", "not_started", "queued", "waiting", "blocked", "ready"), "pending"
     ),
@@ -175,7 +175,7 @@ def nearest(given: str, words: list[str]) -> str:
     import difflib
 
     plain = re.sub(r"[\s-]+", "_", given.strip().lower())
-    synonyms = [word for word in _SYNONYMS.get(_MEANT.get(plain, ""), ()) if word in words]
+    synonyms = [word for word in _SYNONYMS.get(_STATUS_OF_WORD.get(plain, ""), ()) if word in words]
     synonyms += [word for word in _ALSO.get(plain, ()) if word in words and word != given]
     near = synonyms or difflib.get_close_matches(plain[:100], words, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""

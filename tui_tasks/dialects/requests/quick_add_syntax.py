@@ -49,7 +49,7 @@ def parse(text: str, now: datetime) -> Draft:
     """Return the draft of a quick add; `now` is local time. A backslash makes `#`, `!`, `@` or a field plain text."""
     after: list[int] = []
 
-    def take(match: re.Match[str]) -> str:
+    def parse_word(match: re.Match[str]) -> str:
         after.extend(int(number) for number in re.findall(r"\d+", match[1]))
         return " "
 
@@ -59,7 +59,7 @@ def parse(text: str, now: datetime) -> Draft:
     fields: dict[str, Any] = {}
     words: list[str] = []
     problem = ""
-    for word in re.findall(_WORD, re.sub(_AFTER, take, text)):
+    for word in re.findall(_WORD, re.sub(_AFTER, parse_word, text)):
         quoted = word[1:2] == '"' == word[-1:] and len(word) > 3
         sign, rest = word[0], word[2:-1] if quoted else word[1:]
         field, _, value = word.partition(":")

@@ -103,7 +103,7 @@ def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
     return [WentIdle(has_finished=False)] if kind == "idle_prompt" else []
 
 
-def _said(payload: dict[str, Any]) -> list[SessionEvent]:
+def _message_written(payload: dict[str, Any]) -> list[SessionEvent]:
     words = text(payload, "delta")
     is_whole = payload.get("final") is True and payload.get("index") == 0
     if words is None or not is_whole:
@@ -138,7 +138,7 @@ _READERS: Final[dict[str, EventReader]] = {
     "PermissionRequest": _permission,
     "Elicitation": _elicitation,
     "Notification": _notification,
-    "MessageDisplay": _said,
+    "MessageDisplay": _message_written,
     "Stop": _turn_ended,
     "StopFailure": _turn_failed,
     "TaskCreated": lambda payload: _task(payload, None),

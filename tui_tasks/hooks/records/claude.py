@@ -32,22 +32,22 @@ def files(path: str) -> list[str]:
     return [path, *(os.path.join(folder, name) for name in names[:MOST_PARTS])]
 
 
-def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
+def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
     """Apply a line of a file; `is_own`: of the session itself."""
     if is_own and line.startswith(b'{"parentUuid"') and b'"type":"user"' in line:
         record.ending = None
     if not any(word in line for word in _TELLING):
         return
-    told = _decode(line)
-    if text(told, "type") == "cost-state":
-        _sum(record, told)
+    entry = _decode(line)
+    if text(entry, "type") == "cost-state":
+        _sum(record, entry)
         return
-    record.is_headless = (text(told, "entrypoint") or "cli") != "cli"
-    message = table(told, "message")
+    record.is_headless = (text(entry, "entrypoint") or "cli") != "cli"
+    message = table(entry, "message")
     part.count(text(message, "id"), _count(table(message, "usage"), _SPENT))
     if not is_own:
         return
-    if told.get("isApiErrorMessage") is True:
+    if entry.get("isApiErrorMessage") is True:
         words = "\n".join(words for one in tables(message, "content") if (words := text(one, "text")) is not None)
         record.ending = Ending("faltered", words or "its model's service has failed")
     else:
@@ -56,11 +56,11 @@ def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
             record.model = model or record.model
 
 
-def _sum(record: Record, told: dict[str, Any]) -> None:
-    by_model = table(told, "modelUsage")
+def _sum(record: Record, entry: dict[str, Any]) -> None:
+    by_model = table(entry, "modelUsage")
     record.total = max(record.total, sum(_count(table(by_model, name), _SPENT_BY_MODEL) for name in by_model))
-    if told.get("hasUnknownModelCost") is False and by_model:
-        record.cost_usd = number(told, "totalCostUSD")
+    if entry.get("hasUnknownModelCost") is False and by_model:
+        record.cost_usd = number(entry, "totalCostUSD")
 
 
 def _count(usage: dict[str, Any], names: tuple[str, ...]) -> int:

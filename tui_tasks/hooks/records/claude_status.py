@@ -29,10 +29,10 @@ def idle_since(transcript: str, session: str, pid: int) -> int | None:
     try:
         handle = os.open(os.path.join(settings, "sessions", f"{pid}.json"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
-            told = _decode(file.read(_MOST))
+            entry = _decode(file.read(_MOST))
     except (OSError, msgspec.DecodeError):
         return None
-    since = number(told, "statusUpdatedAt")
-    if text(told, "sessionId") != session or text(told, "status") != "idle" or since is None:
+    since = number(entry, "statusUpdatedAt")
+    if text(entry, "sessionId") != session or text(entry, "status") != "idle" or since is None:
         return None
     return int(since * 1000)

@@ -21,14 +21,14 @@ def files(path: str) -> list[str]:
     return [path]
 
 
-def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
+def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
     """Apply a line."""
     if not any(word in line for word in _TELLING):
         return
-    told = _decode(line)
-    payload = table(told, "payload")
+    entry = _decode(line)
+    payload = table(entry, "payload")
     kind = text(payload, "type")
-    if text(told, "type") == "session_meta":
+    if text(entry, "type") == "session_meta":
         record.is_headless = text(payload, "source") == "exec"
     elif kind == "token_count":
         total = number(table(table(payload, "info"), "total_token_usage"), "total_tokens")
@@ -45,7 +45,7 @@ def _plain(message: str | None) -> str:
     if message is None:
         return "its model's service has failed"
     try:
-        told = _decode(message)
+        entry = _decode(message)
     except msgspec.DecodeError:
         return message
-    return text(table(told, "error"), "message") or text(told, "message") or message
+    return text(table(entry, "error"), "message") or text(entry, "message") or message

@@ -21,18 +21,18 @@ def files(path: str) -> list[str]:
     return [path]
 
 
-def take(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
+def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
     """Apply a line; one that sets earlier content (`$set`) adds nothing."""
     if not line.startswith(b'{"id"'):
         return
-    told = _decode(line)
-    kind = text(told, "type")
+    entry = _decode(line)
+    kind = text(entry, "type")
     if kind == "gemini":
-        part.count(text(told, "id"), int(number(table(told, "tokens"), "total") or 0))
-        record.model = text(told, "model") or record.model
+        part.count(text(entry, "id"), int(number(table(entry, "tokens"), "total") or 0))
+        record.model = text(entry, "model") or record.model
     if kind in ("user", "gemini"):
         record.ending = None
-    elif kind == "info" and text(told, "content") == _CANCELLED:
+    elif kind == "info" and text(entry, "content") == _CANCELLED:
         record.ending = Ending("interrupted")
     elif kind == "error":
-        record.ending = Ending("failed", text(told, "content") or "its model's service has failed")
+        record.ending = Ending("failed", text(entry, "content") or "its model's service has failed")

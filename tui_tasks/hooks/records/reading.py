@@ -53,19 +53,19 @@ def with_record(report: SessionReport, record: Record) -> SessionReport:
         return msgspec.structs.replace(report, record=msgspec.to_builtins(record))
     if path != record.path:
         _begin(record, path)
-    told = read_on(report.program, record)
+    new_events = read_on(report.program, record)
     if (
         any(isinstance(event, SessionEnded) for event in events)
         and record.is_headless
         and (failure := _failure(record))
     ):
         # Nobody was there to go on from it: the process ended by that.
-        told = [*(event for event in told if isinstance(event, UsageReported)), failure]
-    if any(isinstance(event, TurnFailed | TurnInterrupted) for event in told):
+        new_events = [*(event for event in new_events if isinstance(event, UsageReported)), failure]
+    if any(isinstance(event, TurnFailed | TurnInterrupted) for event in new_events):
         # The program says of such a turn that it is over, and no more.
         events = tuple(event for event in events if not isinstance(event, TurnEnded))
     return msgspec.structs.replace(
-        report, events=(*told, *events), model=report.model or record.model, record=msgspec.to_builtins(record)
+        report, events=(*new_events, *events), model=report.model or record.model, record=msgspec.to_builtins(record)
     )
 
 
@@ -88,17 +88,17 @@ def read_on(program: str, record: Record) -> list[SessionEvent]:
         part = record.parts.setdefault(os.path.basename(path), Part())
         for line in _lines(path, part):
             with contextlib.suppress(msgspec.DecodeError, RecursionError):
-                module.take(record, part, line, is_own=path == record.path)
-    told: list[SessionEvent] = []
+                module.apply_line(record, part, line, is_own=path == record.path)
+    new_events: list[SessionEvent] = []
     if (record.tokens, record.cost_usd) != (tokens, cost):
-        told.append(UsageReported(record.tokens or None, record.cost_usd))
+        new_events.append(UsageReported(record.tokens or None, record.cost_usd))
     # One that reads alike may be another turn's.
     if record.ending is not None and record.ending is not ending:
-        told.append(_fact(record.ending))
-    return told
+        new_events.append(_ending_event(record.ending))
+    return new_events
 
 
-def _fact(ending: Ending) -> SessionEvent:
+def _ending_event(ending: Ending) -> SessionEvent:
     if ending.kind == "interrupted":
         return TurnInterrupted()
     return ModelFailed(ending.words) if ending.kind == "faltered" else TurnFailed(ending.words)

@@ -31,14 +31,14 @@ class RecordWatch:
         Raises:
             StorageFailed: it is done another time.
         """
-        there = [seen for seen in sessions.there(self._store.db) if seen.session.program in reading.PROGRAMS]
+        there = [seen for seen in sessions.current(self._store.db) if seen.session.program in reading.PROGRAMS]
         found = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
         if any(map(_was_interrupted, there)):
             self._take_in()
-            still = filter(_was_interrupted, sessions.there(self._store.db))
+            still = filter(_was_interrupted, sessions.current(self._store.db))
             found += [msgspec.structs.replace(_found_of(seen), events=(TurnInterrupted(),)) for seen in still]
         if report := [one for one in found if one is not None]:
-            self._hear(report, now)
+            self._write_reports(report, now)
         self._sizes = {seen.session.uid: self._sizes.get(seen.session.uid, 0) for seen in there}
 
     def _has_rested(self, seen: Seen) -> bool:
@@ -51,7 +51,7 @@ class RecordWatch:
         had, self._sizes[uid] = self._sizes.get(uid), size
         return size == had and size != sum(part.read for part in record.parts.values())
 
-    def _hear(self, found: list[SessionReport], now: int) -> None:
+    def _write_reports(self, found: list[SessionReport], now: int) -> None:
         settings = self._settings()
         with self._store.transaction(now) as transaction:
             for report in found:

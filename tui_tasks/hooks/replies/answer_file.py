@@ -23,7 +23,7 @@ def request_hash(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def take(answers: Folder, name: str, body: bytes) -> bytes:
+def claim(answers: Folder, name: str, body: bytes) -> bytes:
     """Return the decision on the payload of the hook that waited under a name; empty when there is none."""
     taken = f".{name}.taken"
     if not answers.rename(name + _SUFFIX, taken):

@@ -37,7 +37,7 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
         finally:
             # From here on an answer is too late; one that was in time is there.
             answers.remove(name)
-        decision = answer_file.take(answers, name, body)
+        decision = answer_file.claim(answers, name, body)
     if decision and (form := answer_forms.formed(program, payload, json.loads(decision))) is not None:
         forms.printed(form)
     return True

@@ -68,7 +68,7 @@ class CodexQueue:
                 self._follow(folder, self._queuing)
                 return
             boxes = [name for name in mailbox.sessions(folder) if name.startswith(f"{PROGRAM}-")]
-            for seen in sessions.there(self._store.db) if boxes else ():
+            for seen in sessions.current(self._store.db) if boxes else ():
                 if mailbox.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
                     self._begin(folder, seen)
                     return

@@ -48,29 +48,29 @@ def _collect(
     assert box is not None
     with box:
         mailbox.give_back(box)
-        taken, until = _take(box, waiting)
-        if taken:
+        claimed, until = _claim_messages(box, waiting)
+        if claimed:
             try:
                 store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
             except BaseException:
-                mailbox.settle(box, taken, printed=False)
+                mailbox.settle(box, claimed, printed=False)
                 raise
-            mailbox.settle(box, taken, printed=True)
+            mailbox.settle(box, claimed, printed=True)
             mailbox.forget(box, until)
-    numbers = {letter.number for letter, _ in taken}
+    numbers = {letter.number for letter, _ in claimed}
     return tuple(message for message in waiting if message.seq in numbers)
 
 
-def _take(box: Folder, waiting: tuple[HumanMessage, ...]) -> tuple[list[tuple[mailbox.Letter, str]], int]:
+def _claim_messages(box: Folder, waiting: tuple[HumanMessage, ...]) -> tuple[list[tuple[mailbox.Letter, str]], int]:
     """Claim messages in order as far as it goes; return them, and the seq up to which all are claimed or delivered."""
-    taken, until = [], 0
+    claimed, until = [], 0
     for message in waiting:
         mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
         letter = next(letter for letter in mailbox.letters(box) if letter.number == message.seq)
         if not letter.is_delivered:
-            claimed = None if letter.state or message.ends_turn else mailbox.claim_one(box, letter)
-            if claimed is None:
+            claim = None if letter.state or message.ends_turn else mailbox.claim_one(box, letter)
+            if claim is None:
                 break
-            taken.append(claimed)
+            claimed.append(claim)
         until = message.seq
-    return taken, until
+    return claimed, until

@@ -27,7 +27,7 @@ def deliver(folder: Folder, program: str, body: bytes) -> bool:
     if box is None:
         return False
     with box:
-        if mailbox.PAUSE in box.names() and _hold(folder, box, program, event):
+        if mailbox.PAUSE in box.names() and _hold_tool(folder, box, program, event):
             return False
         if _end_turn(box, program, event):
             return program != "codex"  # its turn goes on, without the tool
@@ -68,7 +68,7 @@ def _end_turn(box: Folder, program: str, event: str) -> bool:
     return False
 
 
-def _hold(folder: Folder, box: Folder, program: str, event: str) -> bool:
+def _hold_tool(folder: Folder, box: Folder, program: str, event: str) -> bool:
     """Hold a tool while the agent is paused and the program may wait; then refuse it with the reason."""
     why = box.read(mailbox.PAUSE).decode(errors="replace")
     form = forms.refuse_tool(program, event, why)

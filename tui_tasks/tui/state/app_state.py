@@ -154,7 +154,9 @@ class AppState:
         # Connections to the channel leave no journal entries, so they are counted anew each second.
         if abs(now - self._counted_at) >= _SECOND:
             self._counted_at = now
-            self._there = len({session.uid for session in sessions.live(self._db)} | set(connections.there(self._db)))
+            self._there = len(
+                {session.uid for session in sessions.live(self._db)} | set(connections.connected_agents(self._db))
+            )
         return self._there
 
     def status_of(self, task: TaskLine) -> str:

@@ -92,7 +92,7 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
     waiting = _waiting(db, at_work)
     found = []
     live = {one.session.uid: one for one in sessions.everyone(db, _NOT_ENDED)}
-    there = set(connections.there(db))
+    there = set(connections.connected_agents(db))
     for name in sorted((at_work | asks_of.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
         if name in live:
             found.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))

@@ -158,7 +158,7 @@ def everyone(db: Database, since: int = 0) -> list[Seen]:
     return [_seen(session, activities.get(session.uid), asks_of.get(session.uid, [])) for session in found]
 
 
-def there(db: Database) -> list[Seen]:
+def current(db: Database) -> list[Seen]:
     """Return the sessions that have not ended as they are now, oldest first. Ended sessions do not add to the cost."""
     found = live(db)
     asks_of = asks.open_by_agent(db) if found else {}

@@ -124,7 +124,7 @@ def _pages_with_checks(db: Database, home: int, statuses: tuple[str, ...]) -> It
         found = checks.of_tasks(db, given, of_list, known)
         texts = []
         for _, text, uid, _ in rows:
-            told = [check.told() for check in found.get(uid, ())]
+            told = [check.to_json() for check in found.get(uid, ())]
             more = {"verified": verified(check["state"] for check in told), "checks": told}
             texts.append(f"{text[:-1]}, {dumps(more)[1:]}")
         yield ", ".join(texts)

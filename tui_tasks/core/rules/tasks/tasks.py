@@ -77,7 +77,7 @@ def at_version(tx: Transaction, op: AtVersion) -> Task:
 
 def _full(tx: Transaction, task: Task) -> dict[str, Any]:
     home = tx.state_cache.list_by_id(task.list_id)
-    return full_task(task, home.handle, [check.told() for check in tx.state_cache.checks_of(task, home)])
+    return full_task(task, home.handle, [check.to_json() for check in tx.state_cache.checks_of(task, home)])
 
 
 def refuse_second_in_progress(tx: Transaction, home: TaskList, but: str | None = None) -> None:

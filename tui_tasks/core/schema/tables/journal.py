@@ -28,7 +28,7 @@ class JournalRow(Model):
         table_name = "journal"
 
 
-class KeptReplyRow(Model):
+class StoredReplyRow(Model):
     """The reply to a request that carried an idempotency key (docs: protocol, section 2)."""
 
     agent = TextField()
