@@ -96,7 +96,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command(
             "agents",
             "list who works; write to an agent, pause or stop it, take back what it did",
-            "agents.agents",
+            "supervise.agents_command",
             "db read-only",
         ),
         Command("digest", "what happened while you were away", "screen.digest_command", "db read-only"),

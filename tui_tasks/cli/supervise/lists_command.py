@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.cli import person
-from tui_tasks.cli.actions import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, project_of, require_database
 from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.lists import (

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli import person
-from tui_tasks.cli.actions import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.changes import TakeBack
