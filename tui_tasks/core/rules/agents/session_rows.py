@@ -1,0 +1,107 @@
+"""Rows of sessions: their journal entries, and what is kept beside the journal: activity and ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import asdict
+
+from tui_tasks.core.engine.orm import Statement, slot
+from tui_tasks.core.operations.asks import CloseAsk
+from tui_tasks.core.operations.sessions import SessionReport
+from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.rules.agents import session_tasks
+from tui_tasks.core.rules.agents.asks import close_ask
+from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow
+from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Transaction
+
+_ACTIVITY: Final = tuple(columns(ActivityRow))
+_DROP_ACTIVITY = Statement(ActivityRow.delete().where(ActivityRow.uid == slot("uid")))
+_PUT_ACTIVITY = Statement(ActivityRow.insert({column: slot(name) for name, column in columns(ActivityRow).items()}))
+_DROP_NAME = Statement(
+    SessionNameRow.delete().where(
+        (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
+    )
+)
+_PUT_NAME = Statement(SessionNameRow.insert({column: slot(name) for name, column in columns(SessionNameRow).items()}))
+
+# Columns that an entry about a session always has, changed or not.
+_ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})
+
+_encode = msgspec.json.Encoder().encode
+
+
+def withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:
+    """Close what a program has asked in its window. What its agent has asked with our tools may still be read later."""
+    for ask in sessions.open_asks_of(tx.db, agent):
+        if ask.request is not None:
+            close_ask(tx, CloseAsk(ask.uid, "withdrawn", reason))
+
+
+def begin(tx: Transaction, report: SessionReport, at: int) -> AgentSession:
+    """Record a session that was unknown, of the transaction's actor, which was first heard at an instant."""
+    session = AgentSession(
+        id=tx.state_cache.next_id("session"),
+        uid=tx.actor,
+        program=report.program,
+        number=int(tx.actor.rpartition("-")[2]),
+        session=report.session,
+        boot=report.process.boot,
+        namespace=report.process.namespace,
+        pid=report.process.pid,
+        born=report.process.born,
+        cwd=report.cwd,
+        project=report.project,
+        model=report.model,
+        mode=report.mode,
+        state="idle",
+        waiting_for=None,
+        last_prompt=None,
+        last_message=None,
+        task=None,
+        tokens=None,
+        cost_usd=None,
+        started_at=at,
+        ended_at=None,
+        ended_by=None,
+    )
+    tx.emit("session.started", "session", session.uid, new=asdict(session))
+    name_session(tx, report.program, report.session, tx.actor, "own")
+    return session
+
+
+def end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: str, at: int) -> None:
+    """Record that a session has ended, and how (`by`: process, replaced, told or error), and end its prompt's task."""
+    if session.task is not None:
+        # Nobody knows whether the process ended by itself.
+        session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
+    new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
+    emit(tx, "session.ended", session, new)
+    keep_activity(tx, SessionActivity(session.uid, activity.last_seen, pulse=activity.pulse, record=activity.record))
+
+
+def emit(tx: Transaction, kind: str, session: AgentSession, changes: dict[str, Any]) -> AgentSession:
+    """Emit an entry about a session with the columns that it changes."""
+    new = {name: value for name, value in changes.items() if name in _ALWAYS or getattr(session, name) != value}
+    tx.emit(kind, "session", session.uid, old={name: getattr(session, name) for name in new}, new=new)
+    return msgspec.structs.replace(session, **new)
+
+
+def keep_activity(tx: Transaction, activity: SessionActivity) -> None:
+    """Write what a session is doing, which has no entry in the journal."""
+    tx.db.run(_DROP_ACTIVITY, {"uid": activity.uid})
+    values = {name: getattr(activity, name) for name in _ACTIVITY}
+    values |= {"busy": int(activity.busy)}
+    values |= {name: _encode(values[name]).decode() for name in ("background", "news", "tool_times", "pulse", "record")}
+    tx.db.run(_PUT_ACTIVITY, values)
+
+
+def name_session(tx: Transaction, program: str, session: str, agent: str, part: str) -> None:
+    """Write whose a program's session id is: the agent's own, a former one of its, or a subagent's."""
+    tx.db.run(_DROP_NAME, {"program": program, "session": session})
+    tx.db.run(_PUT_NAME, {"program": program, "session": session, "agent": agent, "part": part})
