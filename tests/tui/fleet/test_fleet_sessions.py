@@ -12,9 +12,11 @@ from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, w
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
+from tui_tasks.core.operations.sessions import PromptSubmitted, SessionEnded, SessionReport, TurnFailed
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
+from tui_tasks.hooks import intake
 from tui_tasks.tui.inbox.inbox import Inbox
 from tui_tasks.tui.inputs import editor
 
@@ -49,6 +51,31 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "Edit 9s" in row_of(app, rows[4].name)
         if size[0] >= 80:
             assert "3 waiting for you" in shown(app)
+
+
+def ended_by_an_error(plan, session: str, now: int) -> None:
+    """The service of the model answers no more, and the program ends."""
+    with Store(plan.path) as store, store.transaction(now) as transaction:
+        events = (PromptSubmitted("go"), TurnFailed("overloaded"), SessionEnded())
+        assert intake.take_one(transaction, "", SessionReport("claude", session, events, now), tasks=False)
+
+
+async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_hour_or_until_it_was_seen(
+    people, make_app
+):
+    ended_by_an_error(people, "long ago", at(19, 10))
+    ended_by_an_error(people, "of late", at(19, 20))
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        rows = [(member.name, member.state) for member in app.screen.listed.rows][3:]
+        assert [state for _, state in rows] == ["failed", "failed", "working", "idle", "gone", "failed"]
+        assert [name for name, state in rows if state == "failed"] == ["claude-5", "claude-8", "claude-7"]
+        await settle(pilot, "escape", "full_stop", "A")
+        rows = [(member.name, member.state) for member in app.screen.listed.rows][3:]
+        # What is still there can be asked for something.
+        assert [state for _, state in rows] == ["failed", "working", "idle", "gone", "failed", "failed"]
+        assert rows[0][0] == "claude-5"
 
 
 async def test_zero_opens_the_fleet_too(people, make_app):

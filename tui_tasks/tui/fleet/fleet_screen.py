@@ -59,6 +59,7 @@ class Fleet(Overlay):
             ProjectActions(context),
         )
         self.listed: InMemorySource[Member] = InMemorySource(lambda member: member.name, self._order)
+        self._over: set[str] = set()
         self._is_due = False
 
     def compose(self) -> ComposeResult:
@@ -88,11 +89,19 @@ class Fleet(Overlay):
         # In the past, agents may have said less than was known before, so nothing is reused.
         known = self.listed.rows if is_now else ()
         found = fleet.everyone(self.context.db, since, known, knows_presence=is_now)
+        # What the order of the rows follows from changes with them alone.
+        now, seen_at = self.context.clock.now(), self.context.state.seen_at
+        self._over = {member.name for member in found if fleet_text.is_over(member, now, seen_at)}
         return [member for member in found if self.context.state.projects.shows_member(member)]
 
     def _order(self, member: Member) -> tuple[Any, ...]:
         since = member.since if member.state == "waiting" and member.since is not None else 0
-        return fleet_text.RANKS[member.state], since, member.name.casefold(), member.name
+        return (
+            fleet_text.RANKS["gone" if member.name in self._over else member.state],
+            since,
+            member.name.casefold(),
+            member.name,
+        )
 
     # State
 

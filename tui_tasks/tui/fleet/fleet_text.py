@@ -10,7 +10,7 @@ from tui_tasks.core.read.agents.agents import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import age, short_count
+from tui_tasks.text.times import HOUR, age, short_count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.state.context import Context
 
@@ -27,6 +27,9 @@ LOOKS_OF_STATES: Final = {
 }
 """How the state of an agent is shown, the worst first."""
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
+
+_FAILURE_LASTS: Final = HOUR
+"""For so long a session that an error has ended stands above those that are well."""
 
 _TOTALS: Final = {
     "waiting": "waiting for you",
@@ -52,6 +55,17 @@ def state_of(member: Member, now: int, quiet_after: int) -> str:
     """
     is_silent = member.session is None and now - member.last_seen > quiet_after
     return "quiet" if member.state == "working" and is_silent else member.state
+
+
+def is_over(member: Member, now: int, seen_at: int) -> bool:
+    """Return whether an agent needs nobody any more: it is gone, and the human has seen its failure, or an hour passed.
+
+    `seen_at`: when the human said last that all was seen.
+    """
+    ended_at = member.session.ended_at if member.session is not None else None
+    if member.state != "failed" or ended_at is None:
+        return member.state == "gone"
+    return ended_at <= seen_at or now - ended_at > _FAILURE_LASTS
 
 
 def where(member: Member, context: Context) -> str:

@@ -70,6 +70,8 @@ class AppState:
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
+        # When the human said that all was seen, since the screen was opened.
+        self.seen_at = 0
         self.looked = views.looked(db) or Looked(journal.newest(db) if marks_new else 0, now)
         self._read_all()
         self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
@@ -107,6 +109,7 @@ class AppState:
     def all_seen(self, now: int) -> Looked:
         """Mark everything as seen; return what to remember."""
         self.looked = Looked(journal.newest(self._db), now)
+        self.seen_at = now
         for noted in (self.new, self.deleted, self._made):
             noted.clear()
         return self.looked
