@@ -32,6 +32,7 @@ class PendingRequest(msgspec.Struct):
         arguments: the checked arguments.
         refusal: why it is refused.
         writes: whether it needs a write transaction, as also the refusals of `JOURNALED_REFUSALS` do.
+        in_steps: whether it may be written in several transactions; if it fails, all of it is rolled back.
         note: a text that the reply has beside the result (`Call.note`).
     """
 
@@ -42,6 +43,7 @@ class PendingRequest(msgspec.Struct):
     arguments: Arguments | None = None
     refusal: Refusal | None = None
     writes: bool = False
+    in_steps: bool = False
     note: str | None = None
 
 
@@ -83,7 +85,8 @@ class RequestReader:
             request = pending.request = requests.read(value)
             if request.agent is not None and not identity.agent_only:
                 pending.agent = request.agent
-            self._refuse_others(request)
+            if identity.agent_only or identity.list_only:
+                self._refuse_others(request)
             tool = pending.tool = self._table.find(request.tool)
             if tool is None:
                 from tui_tasks.channel import tool_names
@@ -95,6 +98,7 @@ class RequestReader:
                 raise Forbidden(f"{tool.name} is the human's", tool=tool.name)
             pending.arguments = decode(tool.arguments, request.arguments)
             pending.writes = tool.writes(pending.arguments)
+            pending.in_steps = tool.in_steps is not None and pending.writes and tool.in_steps(pending.arguments)
             if identity.list_only:
                 from tui_tasks.dialects.requests.confinement import refuse_beyond
 
@@ -104,6 +108,7 @@ class RequestReader:
         except Refusal as refusal:
             pending.refusal = refusal
             pending.writes = isinstance(refusal, JOURNALED_REFUSALS)
+            pending.in_steps = False
             # The tool may define its own form of refusals.
             pending.tool = pending.tool or self._table.find(requests.tool_name(value))
         except Exception:

@@ -271,14 +271,8 @@ class Session:
 
 
 def _is_in_steps(line: Line) -> bool:
-    """Return whether a line may be written in several transactions; if it fails, all of it is rolled back."""
-    return any(
-        pending.refusal is None
-        and pending.writes
-        and pending.tool is not None
-        and pending.tool.in_steps(pending.arguments)
-        for pending in line[0]
-    )
+    """Return whether a line may be written in several transactions."""
+    return any(pending.in_steps for pending in line[0])
 
 
 def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:

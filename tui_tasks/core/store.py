@@ -116,7 +116,8 @@ class Transaction(Reading):
         self.now = now
         self._elapsed = elapsed
         self._passed: int | None = None
-        self.review = review
+        self._find_review = review
+        self._review: ReviewPolicy | None = None
         self.savepoints = savepoints and not in_steps
         self.in_steps = in_steps
         self.entries = 0
@@ -131,6 +132,13 @@ class Transaction(Reading):
         self.undoes: int | None = None
         self._touched: set[str] = set()
         self._uids = uids
+
+    @property
+    def review(self) -> ReviewPolicy:
+        """Which lists hold new tasks for review, as the human has configured it when the transaction first asks."""
+        if self._review is None:
+            self._review = self._find_review()
+        return self._review
 
     @property
     def elapsed_time(self) -> int:

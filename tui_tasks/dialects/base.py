@@ -181,9 +181,8 @@ class Tool(msgspec.Struct, frozen=True):
         while_paused: whether a paused agent may call it.
         same_as: the tool and action that do the same.
         in_steps: whether a call with these arguments is written in steps, because it may be long and others must be
-            able to write.
+            able to write; None: never.
         argument_names: the names of its arguments.
-        task_arguments: the names of the arguments that name a task.
     """
 
     name: str
@@ -199,7 +198,7 @@ class Tool(msgspec.Struct, frozen=True):
     human: bool = False
     while_paused: bool = False
     same_as: tuple[str, str] | None = None
-    in_steps: Callable[[Any], bool] = lambda _: False
+    in_steps: Callable[[Any], bool] | None = None
     # The names of its arguments.
     argument_names: frozenset[str] = frozenset()
 
@@ -252,7 +251,7 @@ class Table:
                 refusal=refusal,
                 human=human,
                 while_paused=while_paused,
-                in_steps=in_steps if callable(in_steps) else lambda _: bool(in_steps),
+                in_steps=in_steps if callable(in_steps) else (lambda _: True) if in_steps else None,
                 same_as=same_as,
                 argument_names=frozenset(arguments.__struct_fields__),
             )

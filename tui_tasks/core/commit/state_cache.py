@@ -108,7 +108,9 @@ class StateCache:
 
     def checks_of(self, task: Task, home: TaskList) -> list[Check]:
         """Return the checks of a task in the list `home`, with their states."""
-        return checks.of_task(self._db, task, home, self.check_definitions)
+        if not (known := self.check_definitions) and not task.checks:
+            return []
+        return checks.of_task(self._db, task, home, known)
 
     def next_id(self, entity: str, count: int = 1) -> int:
         """Return the next free row id of a table and reserve `count` ids from it."""

@@ -22,7 +22,7 @@ _WHAT: Final = frozenset({"system_prompt", "prompt", "schedule", "plan", "timezo
 
 def holds_new(tx: Transaction) -> bool:
     """Whether a job that the speaker makes, or makes another, is held."""
-    return tx.actor not in vocab.RESERVED_AGENTS and tx.review().jobs
+    return tx.actor not in vocab.RESERVED_AGENTS and tx.review.jobs
 
 
 def is_another(job: Job, changes: Mapping[str, Any]) -> bool:
@@ -36,7 +36,7 @@ def refuse_too_many(tx: Transaction) -> None:
     Raises:
         Conflict: it has.
     """
-    limit = tx.review().limit
+    limit = tx.review.limit
     if job_queries.held_count(tx.db, tx.actor) >= limit:
         told = f"{tx.actor} has {limit} jobs that wait for the human, which is the most: delete one, or wait"
         raise Conflict(told, held=True, limit=limit)

@@ -21,7 +21,7 @@ _BESIDE: Final = frozenset({"rank", "node_ids"})
 
 def holds_new(tx: Transaction, home: TaskList) -> bool:
     """Return whether a task that the speaker makes in a list is held."""
-    return tx.actor not in vocab.RESERVED_AGENTS and (home.review or tx.review().holds(home))
+    return tx.actor not in vocab.RESERVED_AGENTS and (home.review or tx.review.holds(home))
 
 
 def refuse_new(tx: Transaction, status: str) -> None:
@@ -38,7 +38,7 @@ def refuse_new(tx: Transaction, status: str) -> None:
 
 
 def _refuse_too_many(tx: Transaction) -> None:
-    limit = tx.review().limit
+    limit = tx.review.limit
     if queries.held_count(tx.db, tx.actor) >= limit:
         raise Conflict(
             f"{tx.actor} has {limit} tasks that wait for the human, which is the most: delete one, or wait until some "
