@@ -43,7 +43,7 @@ def task_json(task: Task | TaskSummary) -> dict[str, Any]:
         "uid": task.uid,
         "name": task.name,
         "description": task.description,
-        "status": WORDS.word(task.status),
+        "status": WORDS.words[task.status],
     }
 
 

@@ -188,13 +188,13 @@ class Database:
         """
         if self._sums:
             self._write_sums()
-        yield from self._rows(statement.sql, statement.bind(values))
+        return self._rows(statement.sql, statement.bind(values))
 
     def each_of(self, query: Query) -> Generator[Any, None, None]:
         """Return the rows of a query that is built for one use one by one (see `each`)."""
         if self._sums:
             self._write_sums()
-        yield from self._rows(*query.sql())
+        return self._rows(*query.sql())
 
     def _rows(self, sql: str, params: Sequence[Any]) -> Generator[Any, None, None]:
         cursor = self._connection.execute(sql, params)
