@@ -29,7 +29,8 @@ from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import asks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.state.state_changes import StateChanges
 
 
 @pytest.fixture

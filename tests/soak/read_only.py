@@ -24,7 +24,7 @@ from tests.soak.soundness import found
 from tests.soak.speaking import program
 from tui_tasks.core.engine.database import sqlite3
 from tui_tasks.core.store import Store
-from tui_tasks.tui.keys.actions import ACTIONS
+from tui_tasks.tui.keys.action_table import ACTIONS
 
 WRITES: Final = 100_000
 MOST_LOG: Final = 64 << 20

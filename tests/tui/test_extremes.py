@@ -10,8 +10,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.keys.actions import ACTIONS
-from tui_tasks.tui.screens.palette import PaletteList
+from tui_tasks.tui.keys.action_table import ACTIONS
 
 
 @pytest.fixture
@@ -77,12 +76,12 @@ async def test_help_has_every_action_and_the_palette_all_that_are_at_hand(plan, 
     app = make_app(plan.path)
     async with opened(app) as pilot:
         await press(app, pilot, pane, "question_mark")
-        found = app.screen.query_one(PaletteList).source.first(1_000)
+        found = app.screen.window.source.first(1_000)
         told = {(row.entry.title, row.entry.key) for row in found}
         assert {(action.title, app.context.keymap.keys_of(action.id)) for action in ACTIONS.values()} <= told
         await press(app, pilot, "escape")
         offered = {action.title for actor in app.actions_here.actors() for action in actor.offers()}
         await press(app, pilot, "colon")
-        found = app.screen.query_one(PaletteList).source.first(1_000)
+        found = app.screen.window.source.first(1_000)
         assert offered <= {row.entry.title for row in found}
         assert len(offered) > 20

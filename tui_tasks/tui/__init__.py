@@ -1,13 +1,13 @@
 """The screen. It knows no SQL and no rules of the state.
 
-`app.app.TaskApp` composes it and passes on what changed; `state.database_link` tells of that and writes;
-`state.app_state` is what all panes show beside their rows; `widgets.pane.Pane` is what a pane is;
-`rows.row_list.VirtualList` draws rows that a `Source`
-fetches by key; `keys.actions` is the one table of what can be done, and `Actor` what does it.
+`app.app.TaskApp` composes it and passes changes on; `state.database_link` announces changes and writes;
+`state.app_state` is what all panes show beside their rows; `widgets.pane.Pane` is the base of the panes;
+`rows.row_list.VirtualList` shows rows that a `Source` fetches by key and a `RowDrawing` draws;
+`keys.action_table` lists all that can be done, and an `Actor` does it.
 """
 
 import os
 
-# Textual paints on a beat; at its usual 60 a second a key waits half of that for nothing. While nothing changes it does
-# not beat.
+# Textual paints at this rate; at its usual 60 a second a key would wait half of an interval for nothing. Nothing is
+# painted while nothing changes.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -44,7 +44,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
         rows = app.screen.listed.rows
-        states = [app.screen.state_of(member) for member in rows]
+        states = app.screen.states
         assert states == ["waiting"] * 3 + ["failed", "working", "idle", "gone"]
         assert "rm -rf build/" in row_of(app, rows[2].name)
         assert "overloaded" in row_of(app, rows[3].name)

@@ -306,7 +306,7 @@ async def test_the_questions_tell_the_numbers_that_their_tasks_have_now(plan, ma
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
-        numbers = [app.screen.number(ask) for ask in app.screen.listed.rows]
+        numbers = [app.screen.tasks.number(ask) for ask in app.screen.listed.rows]
         assert numbers == ["#4", "#7"]
         assert "? #4  Pick JWT" in shown(app)
         assert "? #7  Approve" in shown(app)

@@ -13,7 +13,8 @@ from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.past_app import PastApp
 from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.keys import keymap
-from tui_tasks.tui.keys.actions import ACTIONS, Actor
+from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.links.link_text import LinkText
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.state.past_link import PastLink

@@ -66,35 +66,41 @@ def run(
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
 
-    from tui_tasks.tui.keys import keymap
-
-    problems += keymap.problems(file, settings.keys)
+    problems += _keymap_problems(file, settings)
     with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
-        with storage_errors(path, reading=True):
-            app = _app_of(link)(
-                link,
-                config=settings,
-                user_themes=file.parent / "themes",
-                settings=file,
-                list_name=identity.list,
-                project=project,
-                pane=pane,
-                problems=(*problems, *others),
-                painted=painted,
-            )
+        app = _make_app(
+            link,
+            settings,
+            file,
+            list_name=identity.list,
+            project=project,
+            pane=pane,
+            problems=(*problems, *others),
+            painted=painted,
+        )
         with _channel(claimed, path, identity):
             return terminal.run(app)
 
 
-def _app_of(link: DatabaseLink) -> type[Any]:
-    """Return the class of the App for a link."""
+def _make_app(link: DatabaseLink, settings: config.Config, file: Path, **options: Any) -> Any:
+    """Return the App for a link; `file` holds the settings, with the human's own themes beside it."""
+    app_class: type[Any]
     if link.as_of is None:
         from tui_tasks.tui.app.app import TaskApp
 
-        return TaskApp
-    from tui_tasks.tui.app.past_app import PastApp
+        app_class = TaskApp
+    else:
+        from tui_tasks.tui.app.past_app import PastApp
 
-    return PastApp
+        app_class = PastApp
+    with storage_errors(link.path, reading=True):
+        return app_class(link, config=settings, settings=file, user_themes=file.parent / "themes", **options)
+
+
+def _keymap_problems(file: Path, settings: config.Config) -> list[config.SettingsProblem]:
+    from tui_tasks.tui.keys import keymap
+
+    return keymap.problems(file, settings.keys)
 
 
 def _past(path: str, at: str) -> DatabaseLink:

@@ -8,7 +8,8 @@ from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import messages
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.dialogs import LineDialog
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 
 

@@ -12,7 +12,6 @@ from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.core.rules.agents.asks import unseen
 from tui_tasks.core.rules.agents.request_text import ALWAYS
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago
 
@@ -69,6 +68,8 @@ def allowing_always(ask: Ask) -> list[str]:
 
 def why_not_always(ask: Ask, found: Sequence[str]) -> str:
     """Return why nothing can be allowed from now on, where there is not exactly one option for it."""
+    from tui_tasks.hooks import abilities
+
     program = (ask.request or {}).get("program")
     if program is not None and (why := abilities.why_not(program, "always")) is not None:
         return why

@@ -27,18 +27,20 @@ from tui_tasks.tui import panes
 from tui_tasks.tui.app.focus import Absence, FocusTracking
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions
+from tui_tasks.tui.app.list_actions import ListActions
 from tui_tasks.tui.app.main_screen import MainScreen
 from tui_tasks.tui.app.navigation import Navigation
 from tui_tasks.tui.keys.action_lookup import ActionLookup
-from tui_tasks.tui.keys.actions import Actor, Controller, bindings
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap
-from tui_tasks.tui.painting.ascii_filter import AsciiFilter
 from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink
 from tui_tasks.tui.state.local_clock import LocalClock
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.themes import theme_files, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import breakpoints
@@ -73,7 +75,7 @@ class TaskApp(Actor, ResilientApp):
     SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
-    _ascii_filters: tuple[LineFilter, ...] = ()
+    _ascii_filters: Sequence[LineFilter] = ()
 
     def __init__(
         self,
@@ -91,20 +93,15 @@ class TaskApp(Actor, ResilientApp):
     ) -> None:
         no_color = "NO_COLOR" in os.environ
         super().__init__(ansi_color=True if no_color else None)
-        config = config or Config()
+        config, clock = config or Config(), LocalClock(link.clock, zone)
         self.link = link
         self._problems = problems
         self._painted = painted
         self._pending: list[StateChanges] = []
-        if config.ascii:
-            self._ascii_filters = (AsciiFilter(),)
+        self._ascii_filters = _ascii_filters() if config.ascii else ()
         self.themes = ThemeManager(self, user_themes, settings)
         self.themes.apply_first(theme_files.NO_COLOR if no_color else config.theme)
-        clock, keymap = LocalClock(link.clock, zone), Keymap(config.keys)
-        self.set_keymap(keymap.own)
-        self.state = AppState(link.db, clock.now(), marks_new=link.as_of is None)
-        self.state.projects.chosen = project
-        self.state.projects.is_alone = project is not None
+        self.state = AppState(link.db, clock.now(), marks_new=link.as_of is None, project=project)
         self.frame = Frame(self, ascii_only=config.ascii)
         self.key_queue = KeyQueue(self, link, self.frame.say)
         self.navigation = Navigation(
@@ -118,8 +115,23 @@ class TaskApp(Actor, ResilientApp):
         )
         self.state.list_id = self.navigation.first_list(list_name)
         self.actions_here = ActionLookup(self, self.navigation)
-        self.context = Context(
-            link=link,
+        self.context = self._make_context(config, clock)
+        self.controllers: Sequence[Controller] = (
+            GlobalActions(self.context, self.themes, self.actions_here, self.exit),
+            ListActions(self.context),
+            ProjectActions(self.context),
+        )
+        # A read-only screen beside a writable one would call the human twice.
+        calls = (not link.read_only or config.notify_read_only) and link.as_of is None
+        self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
+        self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)
+
+    def _make_context(self, config: Config, clock: LocalClock) -> Context:
+        """Return what panes and screens are given of the App and its parts."""
+        keymap = Keymap(config.keys)
+        self.set_keymap(keymap.own)
+        return Context(
+            link=self.link,
             state=self.state,
             numbers=self.state.numbers,
             clock=clock,
@@ -137,15 +149,6 @@ class TaskApp(Actor, ResilientApp):
             copy=self.copy_to_clipboard,
             suspend=self.suspend,
         )
-        self.controllers: Sequence[Controller] = (
-            GlobalActions(self.context, self.themes, self.actions_here, self.exit),
-            ProjectActions(self.context),
-        )
-        # A read-only screen beside a writable one would call the human twice.
-        calls = (not link.read_only or config.notify_read_only) and link.as_of is None
-        self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
-
-        self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)
 
     def _make_notifier(self) -> Notifier:
         from tui_tasks.tui.app.notifier import Notifier
@@ -181,10 +184,10 @@ class TaskApp(Actor, ResilientApp):
 
     def on_mount(self) -> None:
         """Start listening for changes."""
-        self.link.writing = self.frame.say_writing
-        self.link.settle = self.on_changed
-        self.link.told = self._hear
-        self.link.unread_changed = self._reading_changed
+        self.link.on_writing = self.frame.say_writing
+        self.link.on_own_commit = self.on_changed
+        self.link.on_changes = self._collect
+        self.link.on_unread = self._reading_changed
         self.call_after_refresh(self._begin)
         for toasts in self.screen.query("ToastRack"):
             # Textual would remove it after the first paint, and paint all again.
@@ -207,7 +210,7 @@ class TaskApp(Actor, ResilientApp):
     async def on_unmount(self) -> None:
         """Remember when the human last looked, and finish pending writes."""
         # There is no place left to report it.
-        self.link.writing = lambda writing: None
+        self.link.on_writing = lambda writing: None
         with contextlib.suppress(Refusal, *READ_ERRORS):
             looked = self.state.all_seen(self.context.clock.now())
             await self.link.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
@@ -215,7 +218,7 @@ class TaskApp(Actor, ResilientApp):
 
     # Changes
 
-    def _hear(self, changes: StateChanges) -> None:
+    def _collect(self, changes: StateChanges) -> None:
         if not self._pending:
             self.post_message(Changed())
         self._pending.append(changes)
@@ -243,10 +246,10 @@ class TaskApp(Actor, ResilientApp):
             else:
                 pane.stale = True
         for screen in self.screen_stack[1:]:
-            told = getattr(screen, "changed", None)
+            changed = getattr(screen, "changed", None)
             # A screen that is being made reads the current state itself.
-            if told is not None and screen.is_mounted:
-                told(changes)
+            if changed is not None and screen.is_mounted:
+                changed(changes)
         self.frame.redraw()
 
     def cannot_read(self, error: Exception) -> None:
@@ -303,6 +306,12 @@ class TaskApp(Actor, ResilientApp):
     async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:
         """As `App.push_screen_wait`, but the screen is pushed at once, so that it gets the next key."""
         return await self.push_screen(screen, wait_for_dismiss=True, mode=mode)
+
+
+def _ascii_filters() -> Sequence[LineFilter]:
+    from tui_tasks.tui.painting.ascii_filter import AsciiFilter
+
+    return (AsciiFilter(),)
 
 
 def _joined(batches: list[StateChanges]) -> StateChanges | None:

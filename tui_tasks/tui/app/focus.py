@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.text.times import MINUTE
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.notifier import Notifier

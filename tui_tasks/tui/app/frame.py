@@ -12,7 +12,7 @@ from textual.css.query import NoMatches
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.state.database_link import Writing
+from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.breakpoints import is_wide
 from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
 

@@ -10,8 +10,7 @@ from textual.message import Message
 from textual.reactive import Reactive
 from textual.widget import Widget
 
-from tui_tasks.tui.painting.line_painter import NoRelayout
-from tui_tasks.tui.widgets.textual_overrides import CellsScreen
+from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
 
 
 class MainScreen(CellsScreen[Any], NoRelayout):

@@ -12,7 +12,8 @@ from tui_tasks.core.read.pages import pages
 from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.pane import Pane
 

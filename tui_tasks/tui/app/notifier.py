@@ -22,7 +22,7 @@ from tui_tasks.core.schedule.schedule import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 from textual import events
@@ -16,7 +16,7 @@ from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.text.glyphs import sign
-from tui_tasks.tui.board.board_lines import BoardKeys, BoardTabs
+from tui_tasks.tui.board.board_tabs import BoardTabs
 from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.card_numbers import CardCounts, CardNumbers
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
@@ -24,22 +24,22 @@ from tui_tasks.tui.board.column_marks import ColumnMarks
 from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, ColumnSpec
 from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.keys.actions import ACTIONS, Action, bindings
-from tui_tasks.tui.painting.line_painter import Focusable, PaintWhenVisible
+from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.frame import Rule
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
 _MOVES = {"card_left": -1, "card_right": 1}
 
 
-class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, can_focus=True):
+class CardArea(ResilientMessages, Horizontal, Focusable, PaintWhenVisible, NoRelayout, can_focus=True):
     """The columns. It has the focus for all: moving the focus between widgets makes Textual paint the whole screen."""
 
     def follow_focus(self) -> None:
@@ -58,13 +58,13 @@ class BoardPane(TaskPane):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     BoardPane #columns { height: 1fr; }
-    BoardPane BoardTabs, BoardPane BoardKeys { display: none; }
-    BoardPane.-one BoardTabs, BoardPane.-one BoardKeys { display: block; }
+    BoardPane BoardTabs, BoardPane #board-keys { display: none; }
+    BoardPane.-one BoardTabs, BoardPane.-one #board-keys { display: block; }
     BoardPane.-one ColumnHead { display: none; }
     BoardPane Detail { display: none; height: 40%; border-top: solid $rule; }
     BoardPane.-open Detail { display: block; }
     BoardPane.-one.-open Detail { height: 1fr; border-top: none; }
-    BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open BoardKeys { display: none; }
+    BoardPane.-one.-open #columns, BoardPane.-one.-open BoardTabs, BoardPane.-one.-open #board-keys { display: none; }
     """
 
     row_list: VirtualList[Any]
@@ -81,7 +81,7 @@ class BoardPane(TaskPane):
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
-        self._keys = BoardKeys(context)
+        self._keys = FrameLine(context, self._key_parts, id="board-keys")
         self.row_list = self._columns[0].cards
         self._moves = CardMoves(self)
         self.controllers = (self._moves, ColumnMarks(self), *self.controllers)
@@ -89,7 +89,7 @@ class BoardPane(TaskPane):
     def compose(self) -> ComposeResult:
         """Compose filter and quick add, the columns with dividers between them, and the detail."""
         yield self._tabs
-        yield Rule(self.context)
+        yield rule(self.context)
         yield self.filter_bar
         yield self.quick_add
         with self._card_area:
@@ -233,9 +233,17 @@ class BoardPane(TaskPane):
 
     def _show_keys(self) -> None:
         """Show where keys would move the card."""
-        words = [] if self.context.link.read_only else [(each, self.short(ACTIONS[each])) for each in _MOVES]
-        self._keys.show([(action, word) for action, word in words if word])
+        self._keys.again()
         self.context.redraw_frame()
+
+    def _key_parts(self, width: int) -> Sequence[Part]:
+        """` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
+        key_of = self.context.keymap.key_of
+        parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$changed"), (" column", "$muted")]
+        for action in () if self.context.link.read_only else _MOVES:
+            if word := self.short(ACTIONS[action]):
+                parts += [(f"   {key_of(action)}", "$changed"), (f" {word}", "$muted")]
+        return parts
 
     def short(self, action: Action) -> str:
         """As `Pane.short`; keys that move a card are named by their target column."""

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.pane import Pane

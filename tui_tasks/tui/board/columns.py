@@ -16,57 +16,29 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.cards import content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_spec import WIDE, ColumnSpec
+from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.tasks.emptied_note import EmptiedNote
-from tui_tasks.tui.widgets.frame import FrameLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-class CardRows(VirtualList[Card], can_focus=False):
-    """The cards of one column. `number` returns a card's place in its list, 0 while it is unknown."""
+class CardDrawing(RowDrawing[Card]):
+    """Draws the cards of a column in the way of its `spec`.
 
-    def __init__(self, context: Context, number: Callable[[Card], int]) -> None:
+    `is_current`: whether keys are about this column, which alone shows its cursor.
+    """
+
+    def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.spec = WIDE[0]
         self.is_current = False
-        """Whether keys are about this column: it alone shows its cursor."""
-        self._number = number
         self._emptied = EmptiedNote(context)
         # The lines of the card that is being drawn.
         self._lines: list[list[Part]] = []
-
-    def set_spec(self, spec: ColumnSpec) -> None:
-        """Show cards in the way of a column."""
-        self.spec = spec
-        self.set_row_height(spec.height)
-
-    def set_current(self, current: bool) -> None:
-        """Set whether this column has the cursor."""
-        if current != self.is_current:
-            self.is_current = current
-            self._update()
-            if not self.has_rows:
-                self.refresh()
-
-    def change(self, keys: Iterable[str]) -> None:
-        """As `VirtualList.change`, including the cards that wait for one of the tasks, which have no entry of their
-        own.
-        """
-        keys = set(keys)
-        keys.update(card.uid for card in self.rows_held if not keys.isdisjoint(card.depends_on))
-        super().change(keys)
-
-    def look_of(self, row: Card, number: int) -> RowLook:
-        """As `VirtualList.look_of`, but `place` is in the whole list."""
-        found = super().look_of(row, number)
-        cursor = found.cursor and self.is_current
-        here = self.context.state.current_list
-        digits = len(str(here.total)) if here is not None else 1
-        return found._replace(cursor=cursor, focused=cursor and found.focused, place=self._number(row), digits=digits)
 
     def draw(self, row: Card, look: RowLook, line: int) -> Sequence[Part]:
         """Return one line of a card. The card is laid out as a whole when its first line is drawn."""
@@ -94,7 +66,7 @@ class CardRows(VirtualList[Card], can_focus=False):
         ]
         return [[*head, *lines[0]], *([(" " * (digits + 3), ""), *line] for line in lines[1:])]
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw, in the current column, that it is empty, or how to add the first task."""
         if not self.is_current:
             return ()
@@ -108,6 +80,54 @@ class CardRows(VirtualList[Card], can_focus=False):
             2: [(f"   {self.context.keymap.key_of('new')}", "$changed"), ("  add one", "$muted")],
         }
         return words.get(line, ())
+
+
+class CardRows(VirtualList[Card]):
+    """The cards of one column. `number` returns a card's place in its list, 0 while it is unknown."""
+
+    def __init__(self, context: Context, drawing: CardDrawing, number: Callable[[Card], int]) -> None:
+        super().__init__(context, drawing, focusable=False)
+        self._card_drawing = drawing
+        self._number = number
+
+    @property
+    def spec(self) -> ColumnSpec:
+        """What the column holds, and how its cards look."""
+        return self._card_drawing.spec
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this column has the cursor."""
+        return self._card_drawing.is_current
+
+    def set_spec(self, spec: ColumnSpec) -> None:
+        """Show cards in the way of a column."""
+        self._card_drawing.spec = spec
+        self.set_row_height(spec.height)
+
+    def set_current(self, current: bool) -> None:
+        """Set whether this column has the cursor."""
+        if current != self.is_current:
+            self._card_drawing.is_current = current
+            self._update()
+            if not self.has_rows:
+                self.refresh()
+
+    def change(self, keys: Iterable[str]) -> None:
+        """As `VirtualList.change`, including the cards that wait for one of the tasks, which have no entry of their
+        own.
+        """
+        keys = set(keys)
+        keys.update(card.uid for card in self.rows_held if not keys.isdisjoint(card.depends_on))
+        super().change(keys)
+
+    def look_of(self, row: Card, number: int) -> RowLook:
+        """As `VirtualList.look_of`, but `place` is in the whole list."""
+        found = super().look_of(row, number)
+        cursor = found.cursor and self.is_current
+        here = self.context.state.current_list
+        digits = len(str(here.total)) if here is not None else 1
+        return found._replace(cursor=cursor, focused=cursor and found.focused, place=self._number(row), digits=digits)
 
     def render_line(self, y: int) -> Strip:
         """Paint one line; the empty line below a card is never part of the cursor."""
@@ -123,12 +143,12 @@ class ColumnHead(FrameLine):
         """The head was clicked: the focus is to go to the cards."""
 
     def __init__(self, context: Context, cards: CardRows, count: Callable[[Sequence[str]], str]) -> None:
-        super().__init__(context)
+        super().__init__(context, self._parts_of_spec)
         self._cards = cards
         self._count = count
         self._is_target = False
 
-    def left(self, width: int) -> Sequence[Part]:
+    def _parts_of_spec(self, width: int) -> Sequence[Part]:
         """Return glyph, name and number, and the numbers of statuses that are counted separately."""
         spec, ascii_only = self._cards.spec, self.context.ascii_only
         state = look(spec.state)
@@ -166,7 +186,7 @@ class Column(Vertical):
 
     def __init__(self, context: Context, number: Callable[[Card], int], count: Callable[[Sequence[str]], str]) -> None:
         super().__init__()
-        self.cards = CardRows(context, number)
+        self.cards = CardRows(context, CardDrawing(context), number)
         self.head = ColumnHead(context, self.cards, count)
 
     def compose(self) -> ComposeResult:

@@ -12,7 +12,8 @@ from tui_tasks.hooks import abilities
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.take_back import take_back
 
 if TYPE_CHECKING:

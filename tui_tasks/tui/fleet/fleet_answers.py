@@ -10,7 +10,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import OptionKeys, send_answer
 from tui_tasks.tui.inputs.dialogs import LineDialog
-from tui_tasks.tui.keys.actions import Action
+from tui_tasks.tui.keys.action_table import Action
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from tui_tasks.core.read.agents.agents import Word
 from tui_tasks.core.read.agents.fleet import Member
@@ -16,40 +16,37 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.fleet import fleet_text
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.state.context import Context
-
-if TYPE_CHECKING:
-    from tui_tasks.tui.fleet.fleet_screen import Fleet
 
 _MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
 _MESSAGE_WORDS: Final = {"waiting": "queued"}
 _SIGNS: Final = {"status": "status", "ran": "scheduled"}
 
 
-class FleetNote(TextLines):
-    """The note, at most half of the screen high."""
+class FleetNote(TextDrawing):
+    """Draws the note. `room` returns how many lines it may have; for `quiet_after` see `FleetRows`."""
 
-    def __init__(self, context: Context, fleet: Fleet, *, id: str) -> None:
-        super().__init__(context, id=id)
-        self._fleet = fleet
+    def __init__(self, context: Context, room: Callable[[], int], quiet_after: int) -> None:
+        super().__init__(context)
+        self._room = room
+        self._quiet_after = quiet_after
         self._member: Member | None = None
         self._words: Sequence[Word] = ()
         self._sent: Sequence[Sent] = ()
         self._whole: str | None = None
 
-    def show(self, member: Member | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
-        """Show an agent, what it said, and the messages sent to it."""
+    def put(self, member: Member | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
+        """Set the agent to draw, what it said, and the messages sent to it."""
         self._member, self._words, self._sent = member, words, sent
-        self.again()
 
-    def shows_whole(self, ask: Ask) -> bool:
-        """Return whether all of a question and its options are shown."""
-        return self._whole == ask.uid and bool(self.size.height)
+    def has_whole(self, ask: Ask) -> bool:
+        """Return whether all of a question and its options was drawn."""
+        return self._whole == ask.uid
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines: the agent, its question, messages to it, then its words, newest last."""
-        member, room = self._member, self._fleet.size.height // 2
+        member, room = self._member, self._room()
         self._whole = None
         if member is None:
             return []
@@ -65,8 +62,8 @@ class FleetNote(TextLines):
             about = f"#{self.context.numbers.number(task)}  " if task is not None else ""
             said = safe_line(mark + fleet_text.said(word), max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
-        if self._fleet.state_of(member) == "quiet":
-            quiet = duration(self._fleet.quiet_after, 1)
+        if fleet_text.state_of(member, self.context.clock.now(), self._quiet_after) == "quiet":
+            quiet = duration(self._quiet_after, 1)
             lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
         return lines[:room]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -19,14 +20,19 @@ from tui_tasks.tui.fleet import fleet_text
 from tui_tasks.tui.fleet.fleet_actions import FleetActions
 from tui_tasks.tui.fleet.fleet_answers import FleetAnswers
 from tui_tasks.tui.fleet.fleet_note import FleetNote
-from tui_tasks.tui.fleet.fleet_rows import FleetHead, FleetTitles, FleetWindow
-from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.fleet.fleet_rows import FleetRows, titles
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.projects.project_actions import ProjectActions
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.widgets.breakpoints import NARROW
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
 
 MOST_WORDS: Final = 12
@@ -49,8 +55,13 @@ class Fleet(Overlay):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self.quiet_after = context.config.quiet_after * SECOND
-        self.window = FleetWindow(context, self, id="people")
+        self._quiet_after = context.config.quiet_after * SECOND
+        rows = FleetRows(context, lambda: self._longest_name, self._quiet_after)
+        self.window = VirtualList(context, rows, id="people")
+        self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
+        self._titles = FrameLine(context, lambda width: titles(width, self._longest_name), id="titles")
+        self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
+        self._note = TextLines(context, self._note_text, id="note")
         self.controllers = (
             RowMoves(lambda: self.window),
             FleetAnswers(self),
@@ -64,12 +75,12 @@ class Fleet(Overlay):
 
     def compose(self) -> ComposeResult:
         """Compose head, agents and the note."""
-        yield FleetHead(self.context, self, id="agents-head")
-        yield Rule(self.context)
-        yield FleetTitles(self.context, self, id="titles")
+        yield self._head
+        yield rule(self.context)
+        yield self._titles
         yield self.window
-        yield Rule(self.context, id="under")
-        yield FleetNote(self.context, self, id="note")
+        yield rule(self.context, id="under")
+        yield self._note
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -77,12 +88,12 @@ class Fleet(Overlay):
         self.listed.take(self._read())
         self.window.show(self.listed)
         self.window.focus()
-        self.context.link.beside = self._look_soon
+        self.context.link.on_silent_commit = self._look_soon
         self._show()
 
     def on_unmount(self) -> None:
         """Stop the timer."""
-        self.context.link.beside = lambda: None
+        self.context.link.on_silent_commit = lambda: None
 
     def _read(self) -> list[Member]:
         since, is_now = self.context.clock.now() - DAY, self.context.link.as_of is None
@@ -121,21 +132,39 @@ class Fleet(Overlay):
 
     def shows_whole(self, ask: Ask) -> bool:
         """Return whether all of a question is on screen."""
-        return not self.small and self.query_one(FleetNote).shows_whole(ask)
-
-    def state_of(self, member: Member) -> str:
-        """Return an agent's state now, a key of `fleet_text.LOOKS_OF_STATES`."""
-        return fleet_text.state_of(member, self.context.clock.now(), self.quiet_after)
+        return not self.small and self._note_text.has_whole(ask) and bool(self._note.size.height)
 
     @property
     def states(self) -> list[str]:
         """The states of all agents."""
-        return [self.state_of(member) for member in self.listed.rows]
+        now = self.context.clock.now()
+        return [fleet_text.state_of(member, now, self._quiet_after) for member in self.listed.rows]
 
     @property
-    def longest_name(self) -> int:
+    def _longest_name(self) -> int:
         """The width of the longest name in cells."""
         return max((cell_len(safe_line(member.name, 40)) for member in self.listed.rows), default=0)
+
+    def _totals(self, width: int) -> Sequence[Part]:
+        """` Agents   3 waiting for you   2 working`: how many agents are in each state."""
+        states, ascii_only = self.states, self.context.ascii_only
+        if width < NARROW:
+            parts: list[Part] = [(" Agents ", "bold")]
+            for state, shown in fleet_text.LOOKS_OF_STATES.items():
+                if count := states.count(state):
+                    parts.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
+            return parts
+        parts = [(" Agents  ", "bold"), *self.context.state.projects.told_alone()]
+        return [*parts, *((f" {text}  ", color) for text, color in fleet_text.totals(states))]
+
+    def _spent(self, width: int) -> Sequence[Part]:
+        """Return what all agents have spent, and their projects."""
+        members = self.listed.rows
+        spent = fleet_text.spent_by_all(members)
+        # In the past, an agent's presence is known only from what it had open.
+        unknown = "who was connected is not recorded" if self.context.link.as_of is not None else ""
+        words = "   ".join(part for part in (spent, fleet_text.places(members, self.context), unknown) if part)
+        return [(words + " ", "$muted")]
 
     # Events
 
@@ -162,10 +191,10 @@ class Fleet(Overlay):
 
     def _take(self) -> set[str]:
         """Read all agents, and draw the lines of those that changed; return their names."""
-        before = self.longest_name
+        before = self._longest_name
         changed = self.listed.take(self._read())
         self.window.change(changed)
-        if self.longest_name != before:
+        if self._longest_name != before:
             self.window.again()
         return changed
 
@@ -186,9 +215,9 @@ class Fleet(Overlay):
         name = self.agent_here()
         words = agents.words(self.context.db, name, min(MOST_WORDS, self.size.height // 3)) if name else []
         sent = messages.newest(self.context.db, name, MOST_MESSAGES) if name else []
-        self.query_one(FleetNote).show(self.member, words, sent)
-        for line in (FleetHead, FleetTitles):
-            self.query_one(line).again()
+        self._note_text.put(self.member, words, sent)
+        for part in (self._note, self._head, self._titles):
+            part.again()
         answers = ("ask_approve", "ask_deny") if self.ask is not None else ()
         if self.small:
             self.hint(*map(self.hint_of, answers), self.hint_of("agent_message"), self.hint_of("back", ""))

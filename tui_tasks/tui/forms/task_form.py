@@ -29,9 +29,10 @@ from tui_tasks.tui.forms.form_screen import FormScreen
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.keys.actions import Dialog
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.content import block, plain
-from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -85,7 +86,7 @@ class EditScreen(FormScreen[Form]):
         """Compose the fields, one line each except the description; rarely used fields come last."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"), id="edit-head")
-            yield Rule(self.context)
+            yield rule(self.context)
             with Horizontal(classes="field"):
                 yield Static(plain(" Title  "))
                 yield WordLine(self._form.name, id="name")
@@ -192,7 +193,7 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
         """Compose the fields that both have changed."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._head}", "bold"))
-            yield Rule(self.context)
+            yield rule(self.context)
             with Horizontal(id="sides"):
                 yield from self._side("Yours", self._mine)
                 yield from self._side(f"{safe_line(self._who, 40)}, saved", self._theirs)

@@ -17,7 +17,7 @@ from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import OptionKeys, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.reply import Reply
-from tui_tasks.tui.keys.actions import Action
+from tui_tasks.tui.keys.action_table import Action
 
 if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox import Inbox

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.core.read.pages.pages import TaskLine
@@ -11,7 +12,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.state.context import Context
 
 _OLD: Final = ("old_string", "old_str")
@@ -24,13 +25,13 @@ def request_lines(ask: Ask, width: int) -> list[Drawn]:
     request = ask.request or {}
     given = request.get("input")
     if request.get("kind") != "permission" or not isinstance(given, dict):
-        return [[(f" {line}", "")] for line in wrapped(ask.question, width)]
+        return block(ask.question, width)
     old, new = _text_of(given, _OLD), _text_of(given, _NEW)
     if old is None or new is None:
         return [_colored(line) for line in wrapped(ask.question, width)]
     head, _, _ = ask.question.partition("\n")
     others = [f"{name}: {value}" for name, value in given.items() if name not in (*_OLD, *_NEW)]
-    lines: list[Drawn] = [[(f" {line}", "")] for text in (head, *others) for line in wrapped(text, width)]
+    lines = [line for text in (head, *others) for line in block(text, width)]
     for sign, text in (("-", old), ("+", new)):
         for line in text.split("\n"):
             lines += [[(f" {sign} {part}", _COLORS[sign])] for part in wrapped(line, max(1, width - 2))]
@@ -49,11 +50,12 @@ def _colored(line: str) -> Drawn:
 _SMALL = 60
 
 
-class AskDetail(TextLines):
-    """Shows a given question; its options can be clicked."""
+class AskDetail(TextDrawing):
+    """Draws a question; its options can be clicked. `is_beside`: whether it stands beside the list of questions."""
 
-    def __init__(self, context: Context, *, id: str) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context, is_beside: Callable[[], bool]) -> None:
+        super().__init__(context)
+        self._is_beside = is_beside
         self._ask: Ask | None = None
         self._about: TaskLine | None = None
         self._working: TaskLine | None = None
@@ -65,52 +67,41 @@ class AskDetail(TextLines):
     def put(
         self, ask: Ask | None, about: TaskLine | None, working: TaskLine | None, agent: Agent | None, *, draft: bool
     ) -> None:
-        """Show a question, with the task it is about, the task its agent works on, and whether there is a draft of an
-        answer.
-        """
+        """Set the question to draw: with the task it is about, its agent's task, and whether an answer is begun."""
         self._ask, self._about, self._working, self._agent, self._draft = ask, about, working, agent, draft
         self._end = 0
-        self.again()
 
     def ends_by(self, ask: Ask, end: int) -> bool:
         """Return whether a question is shown to the end of its options by the line before `end`."""
         return self._ask is not None and self._ask.uid == ask.uid and 0 < self._end <= end
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines of the question, from who asks to what happens meanwhile."""
         ask = self._ask
         if ask is None:
             return []
-        small, room = width < _SMALL and not self._is_beside, max(10, width - 2)
+        small, room = width < _SMALL and not self._is_beside(), max(10, width - 2)
         lines: list[Drawn] = []
         if not small:
-            lines += [[(f" {line}", "$muted")] for line in wrapped(self._head(ask), room)]
+            lines += block(self._head(ask), room, "$muted")
             lines.append([])
         if ask.request is not None:
             lines += request_lines(ask, room)
             if small and ask.request.get("cwd"):
-                lines += [[(f" {line}", "$muted")] for line in wrapped(f"in {ask.request['cwd']}", room)]
+                lines += block(f"in {ask.request['cwd']}", room, "$muted")
         else:
             question = ask.question if small else f'"{ask.question.strip()}"'
-            lines += [[(f" {line}", "")] for line in wrapped(question, room)]
+            lines += block(question, room)
         lines.append([])
         if ask.state != "open":
-            lines += [
-                [(f" {line}", "$changed bold")]
-                for line in wrapped(agent_text.closed(ask, self.context.clock.now()), room)
-            ]
-            return lines
+            return lines + block(agent_text.closed(ask, self.context.clock.now()), room, "$changed bold")
         lines += self._options(ask, len(lines), width, small)
         self._end = len(lines)
         meanwhile = self._meanwhile(ask)
         if meanwhile:
             lines.append([])
-            lines += [[(f" {line}", "$muted")] for line in wrapped(meanwhile, room)]
+            lines += block(meanwhile, room, "$muted")
         return lines
-
-    @property
-    def _is_beside(self) -> bool:
-        return bool(self.screen.has_class("-wide") and not self.screen.has_class("-short"))
 
     def _titled(self, task: TaskLine) -> str:
         return f"#{self.context.numbers.number(task)} {safe_line(task.name, 60)}"

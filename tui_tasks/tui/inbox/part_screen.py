@@ -7,20 +7,24 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
 
 from tui_tasks.tui.inbox import parts
-from tui_tasks.tui.painting.text_lines import Divider, TextLines
+from tui_tasks.tui.painting.frame_line import DrawParts, FrameLine, rule
+from tui_tasks.tui.painting.text_lines import TextDrawing, TextLines
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.row_painter import RowDrawing
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.rows_and_detail import PageKeys, RowsAndDetail
 
 R = TypeVar("R")
 
 
 class PartScreen(Overlay, Generic[R]):
-    """A part of the inbox: `head`, the rows in `window`, and `detail` of the one under the cursor.
+    """A part of the inbox: a head, rows, and the detail of the row under the cursor.
 
     - PART: its name in `parts.PARTS`.
     - OPEN: the action of Enter.
@@ -31,41 +35,34 @@ class PartScreen(Overlay, Generic[R]):
     OPEN: ClassVar[str]
     FOOT: ClassVar[Sequence[str]]
     FOOT_SMALL: ClassVar[Sequence[str]]
-    DEFAULT_CSS = """
-    PartScreen #both { height: 1fr; layout: vertical; }
-    PartScreen #rows { height: 40%; min-height: 3; }
-    PartScreen #row-scroll { height: 1fr; width: 1fr; }
-    PartScreen Divider { display: none; }
-    PartScreen.-wide.-tall #both { layout: horizontal; }
-    PartScreen.-wide.-tall #rows { width: 12fr; height: 1fr; }
-    PartScreen.-wide.-tall #row-scroll { width: 9fr; }
-    PartScreen.-wide.-tall #under-rows { display: none; }
-    PartScreen.-wide.-tall Divider { display: block; }
-    PartScreen.-narrow #under-head, PartScreen.-short #under-head { display: none; }
-    """
-    head: FrameLine
-    window: VirtualList[R]
-    listed: InMemorySource[R]
-    detail: TextLines
+    DEFAULT_CSS = "PartScreen.-narrow #under-head, PartScreen.-short #under-head { display: none; }"
+
+    def __init__(
+        self,
+        context: Context,
+        title: DrawParts,
+        listed: InMemorySource[R],
+        rows: RowDrawing[R],
+        detail: TextDrawing,
+    ) -> None:
+        """`title` draws the left of the head, `rows` what is `listed`, `detail` the row under the cursor."""
+        super().__init__(context)
+        self.head = FrameLine(context, title, lambda width: parts.others(context, self.PART, width), id="part-head")
+        self.listed = listed
+        self.window = VirtualList(context, rows, id="rows")
+        self._detail = TextLines(context, detail, id="part-detail")
+        self._both = RowsAndDetail(context, self.window, self._detail)
+        self.controllers = (PageKeys(self._both), RowMoves(lambda: self.window))
 
     @abstractmethod
     def read(self) -> set[str]:
         """Read the rows; return the keys of those that changed."""
 
-    @abstractmethod
-    def put(self, row: R | None) -> None:
-        """Show a row in `detail`."""
-
     def compose(self) -> ComposeResult:
         """Compose head, rows and the detail of the one under the cursor."""
         yield self.head
-        yield Rule(self.context, id="under-head")
-        with Container(id="both"):
-            yield self.window
-            yield Rule(self.context, id="under-rows")
-            yield Divider(self.context)
-            with VerticalScroll(id="row-scroll", can_focus=False):
-                yield self.detail
+        yield rule(self.context, id="under-head")
+        yield self._both
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -82,7 +79,7 @@ class PartScreen(Overlay, Generic[R]):
 
     def show(self) -> None:
         """Show the row under the cursor, the head, and the keys."""
-        self.put(self.row)
+        self._detail.again()
         self.head.again()
         if self.row is None:
             self.hint(self.hint_of("inbox_part"), self.hint_of("back"))
@@ -91,7 +88,7 @@ class PartScreen(Overlay, Generic[R]):
 
     def on_virtual_list_moved(self) -> None:
         """Show the row under the cursor."""
-        self.query_one("#row-scroll").scroll_home(animate=False, immediate=True)
+        self._both.show_beginning()
         self.show()
 
     def on_virtual_list_opened(self) -> None:
@@ -102,14 +99,6 @@ class PartScreen(Overlay, Generic[R]):
         """Adapt the layout to the size."""
         self.window.again()
         self.show()
-
-    def do_page_down(self) -> None:
-        """Scroll the row's text."""
-        self.query_one("#row-scroll").scroll_page_down(animate=False)
-
-    def do_page_up(self) -> None:
-        """Scroll the row's text."""
-        self.query_one("#row-scroll").scroll_page_up(animate=False)
 
     def do_inbox_part(self) -> Any:
         """Go to the next part."""

@@ -16,8 +16,9 @@ from textual.widgets import Static
 
 from tui_tasks.tui.inputs.text_line import AnswerLine
 from tui_tasks.tui.keys.actions import Dialog
+from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -47,7 +48,7 @@ class Menu(Dialog, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Compose title and choices, at the foot."""
         with Vertical(classes="foot"):
-            yield Rule(self.context)
+            yield rule(self.context)
             yield Static(plain(self._title, "bold"))
             for number, choice in enumerate(self._choices):
                 yield Static(self._shown(choice), id=f"choice-{number}", classes="choice")
@@ -105,7 +106,7 @@ class LineDialog(Dialog, ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Compose title and input, at the foot."""
         with Vertical(classes="foot"):
-            yield Rule(self.context)
+            yield rule(self.context)
             yield Static(plain(self._title, "bold"))
             yield AnswerLine(
                 self._value,

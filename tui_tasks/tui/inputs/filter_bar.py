@@ -11,9 +11,9 @@ from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
+from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
-
-
-class FilterCount(FrameLine):
-    """The number of matches, or the mistake in the filter."""
-
-    text = ""
-
-    def right(self, width: int) -> Sequence[Part]:
-        """The number of matches, or the mistake in the filter."""
-        return [(f" {safe_line(self.text, width - 2)} ", "$muted")]
 
 
 class FilterBar(ResilientMessages, Horizontal):
@@ -67,7 +57,7 @@ class FilterBar(ResilientMessages, Horizontal):
     FilterBar.-open { display: block; }
     FilterBar > Static { width: 3; }
     FilterBar > FilterWords { width: 2fr; }
-    FilterBar > FilterCount { width: 1fr; }
+    FilterBar > FrameLine { width: 1fr; }
     """
 
     def __init__(
@@ -84,6 +74,12 @@ class FilterBar(ResilientMessages, Horizontal):
         self._language = language
         self._words: FilterWords | None = None
         self._said: Parsed = Parsed()
+        self._count = ""
+        self._count_line = FrameLine(context, right=self._count_or_mistake)
+
+    def _count_or_mistake(self, width: int) -> Sequence[Part]:
+        """Return the number of matches, or the mistake in the filter."""
+        return [(f" {safe_line(self._said.problem or self._count, width - 2)} ", "$muted")]
 
     @property
     def text(self) -> str:
@@ -108,7 +104,7 @@ class FilterBar(ResilientMessages, Horizontal):
         if self._words is None:
             keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}
             words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
-            await self.mount(Static(plain(" /", "$changed bold")), words, FilterCount(self.context))
+            await self.mount(Static(plain(" /", "$changed bold")), words, self._count_line)
             self._words = words
         self._begin(text, kept=kept)
 
@@ -125,11 +121,8 @@ class FilterBar(ResilientMessages, Horizontal):
 
     def say(self, text: str) -> None:
         """Show the number of matches at the right."""
-        if self._words is None:
-            return
-        found = self.query_one(FilterCount)
-        found.text = self._said.problem or text
-        found.again()
+        self._count = text
+        self._count_line.again()
 
     def complete(self) -> None:
         """Complete the last word as far as it is unambiguous; show the candidates if there are several."""

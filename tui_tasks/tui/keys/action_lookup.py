@@ -8,7 +8,8 @@ from typing import Any
 from textual.app import App
 
 from tui_tasks.tui.app.navigation import Navigation
-from tui_tasks.tui.keys.actions import ACTIONS, Action, Actor
+from tui_tasks.tui.keys.action_table import ACTIONS, Action
+from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.widgets.overlay import Overlay
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from textual.keys import _character_to_key
 
 from tui_tasks.settings.config import SettingsProblem, line_of
-from tui_tasks.tui.keys.actions import ACTIONS, Action, show_key
+from tui_tasks.tui.keys.action_table import ACTIONS, Action, show_key
 
 # Scopes whose keys are active together, by focus. The keys of screens over the panes come before the App's.
 TOGETHER: Final = (

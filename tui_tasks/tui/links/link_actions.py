@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,8 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.work_links import BRANCH, FILE, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -42,7 +42,7 @@ class LinkActions(Controller):
         if len(task.links) == 1:
             await self._open(task, task.links[0])
             return
-        from tui_tasks.tui.screens.palette import PaletteEntry, Picker
+        from tui_tasks.tui.screens.picker import PaletteEntry, Picker
 
         def opens(link: Link) -> Callable[[], None]:
             return lambda: context.run(self._open(task, link))
@@ -65,6 +65,8 @@ class LinkActions(Controller):
             await self._show(folder, link)
 
     async def _show(self, folder: Path, link: Link) -> None:
+        import shlex
+
         from tui_tasks.runner.process.git import GitFailed
         from tui_tasks.tui.links import link_facts
         from tui_tasks.tui.links.link_text import LinkText

@@ -9,10 +9,11 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.keys.actions import bindings
-from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, wrapped
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 _INKS = {"+": "$state-done", "-": "$state-failed", "@": "$changed"}
 
 
-class LinkLog(ScrollLines):
-    """What git has printed."""
+class LinkLog(TextDrawing):
+    """Draws what git has printed."""
 
     def __init__(self, context: Context, text: str) -> None:
-        super().__init__(context, id="link-log")
+        super().__init__(context)
         self._text = text
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return its lines; those of a diff are coloured."""
         drawn: list[Drawn] = []
         for line in self._text.expandtabs(8).splitlines():
@@ -46,13 +47,13 @@ class LinkText(Overlay):
     def __init__(self, context: Context, title: str, text: str, copied: str) -> None:
         super().__init__(context)
         self._title = title
-        self._text = LinkLog(context, text)
+        self._text = ScrollLines(context, LinkLog(context, text), id="link-log")
         self._copied = copied
 
     def compose(self) -> ComposeResult:
         """Head and text."""
         yield Static(plain(f" {safe_line(self._title, 200)}", "bold"), id="link-head")
-        yield Rule(self.context)
+        yield rule(self.context)
         yield self._text
         yield FootLine(self.context, id="foot")
 

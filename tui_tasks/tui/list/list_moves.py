@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.pages import pages
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from textual.widget import Widget
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.list.list_moves import ListMoves
-from tui_tasks.tui.list.list_rows import ListFoot, ListHead, ListRule, SideFoot, TaskRows, side_width
+from tui_tasks.tui.list.list_rows import ListLines, TaskRows, side_width
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
@@ -36,16 +36,15 @@ class ListPane(TaskPane):
     FOOTER_SMALL = ("help", "asks", "filter", "status")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
-    row_list: TaskRows
+    row_list: VirtualList[TaskLine]
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
-        self.row_list = TaskRows(context, id="tasks")
+        self._drawing = TaskRows(context)
+        self.row_list = VirtualList(context, self._drawing, id="tasks")
         self.detail = Detail(context, id="detail")
-        self._head = ListHead(context, id="list-head")
-        self._lines = (ListRule(context, id="list-rule"), self._head, ListFoot(context, id="list-foot"))
-        self._side_foot = SideFoot(context, id="side-foot")
-        self._side = TransparentContainer(self.detail, self._side_foot, id="list-side")
+        self._lines = ListLines(context, lambda: self.app.size)
+        self._side = TransparentContainer(self.detail, self._lines.side_foot, id="list-side")
         self._moves = ListMoves(self)
         self.controllers = (*self.controllers, self._moves)
         self._matches = MatchCounter(self)
@@ -53,15 +52,14 @@ class ListPane(TaskPane):
 
     def compose(self) -> ComposeResult:
         """Compose rule, list and detail."""
-        rule, head, foot = self._lines
-        yield rule
+        yield self._lines.rule
         with TransparentContainer(id="list-body"):
             with TransparentContainer(id="list-main"):
-                yield head
+                yield self._lines.head
                 yield self.filter_bar
                 yield self.quick_add
                 yield self.row_list
-                yield foot
+                yield self._lines.foot
             yield self._side
 
     def on_mount(self) -> None:
@@ -100,16 +98,12 @@ class ListPane(TaskPane):
         self._side.styles.width = side or "1fr"
         self.detail.brief = not side and not self.is_open
         self.screen.set_class(self.is_open and breakpoints.is_compact(self.app.size), "-opened")
-        self._redraw_lines()
+        self._lines.again()
 
     @property
     def _is_empty(self) -> bool:
         found = self.context.state.current_list
         return found is None or not found.total
-
-    def _redraw_lines(self) -> None:
-        for line in (*self._lines, self._side_foot):
-            line.again()
 
     def changed(self, changes: StateChanges) -> None:
         """As `Pane.changed`: update the rows that were touched."""
@@ -123,7 +117,7 @@ class ListPane(TaskPane):
             self.row_list.again()
         self._lay_out_if_emptied()
         self.detail.changed(changes)
-        self._redraw_lines()
+        self._lines.again()
 
     def refreshed(self) -> None:
         """As `Pane.refreshed`: read again, or another list if the App shows another."""
@@ -135,7 +129,7 @@ class ListPane(TaskPane):
             self.row_list.reload()
         self._lay_out_if_emptied()
         self.detail.refreshed()
-        self._redraw_lines()
+        self._lines.again()
 
     def _lay_out_if_emptied(self) -> None:
         if self._is_empty != self.has_class("-empty"):
@@ -143,7 +137,7 @@ class ListPane(TaskPane):
 
     def _source(self, only: Filter) -> TasksOfList | TasksByDue:
         self.only = only
-        self.row_list.is_filtered = bool(only)
+        self._drawing.is_filtered = bool(only)
         state = self.context.state
         if only.sort == "due":
             return TasksByDue(self.context.db, state.list_id, only)
@@ -230,7 +224,7 @@ class ListPane(TaskPane):
         self.row_list.refilter(self._source(ALL), cursor)
         self._matches.stop()
         self.focus_rows()
-        self._redraw_lines()
+        self._lines.again()
 
     def on_quick_add_closed(self, event: QuickAdd.Closed) -> None:
         """Show the head again; `TaskPane` goes back to the rows."""
@@ -238,7 +232,7 @@ class ListPane(TaskPane):
 
     def make_room(self) -> None:
         """As `TaskPane.make_room`."""
-        self._head.display = False
+        self._lines.head.display = False
 
     def _show_head(self) -> None:
-        self._head.display = not (self.filter_bar.is_open or self.quick_add.is_open)
+        self._lines.head.display = not (self.filter_bar.is_open or self.quick_add.is_open)

@@ -1,8 +1,8 @@
-"""The widgets of the list pane: its rows, and the lines around them."""
+"""What the list pane shows: its rows, and the lines around them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from textual.geometry import Size
@@ -13,15 +13,14 @@ from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import MOST_NEW
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.frame import FrameLine, Rule
 
 # Other lists are counted up to this number.
 _MOST_OTHERS = 99
@@ -37,16 +36,13 @@ def side_width(shown: TaskList | None, size: Size) -> int:
     return round(size.width * SIDE) if breakpoints.is_wide(size) and shown is not None and shown.total else 0
 
 
-class TaskRows(VirtualList[TaskLine]):
-    """The list of tasks, one in each line."""
+class TaskRows(RowDrawing[TaskLine]):
+    """Draws tasks, one in each line. `is_filtered`: a filter is why there are no rows."""
 
-    is_filtered = False
-
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.is_filtered = False
         self._emptied = EmptiedNote(context)
-
-    """Whether a filter is why there are no rows."""
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`>•◐  5  Ship auth flow                    claude-1  40s`."""
@@ -104,7 +100,7 @@ class TaskRows(VirtualList[TaskLine]):
             return f"after {number}" if number else "blocked"
         return agent_text.who(row.who)
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
         if self.is_filtered:
             return [("   Nothing matches.", "$muted")] if line == 1 else ()
@@ -119,8 +115,6 @@ class TaskRows(VirtualList[TaskLine]):
         if context.link.read_only:
             ways = [(f"{palette} list", "another list")]
         emptied = self._emptied.text()
-        if (lasts := self._emptied.lasts()) is not None:
-            self.lasts(lasts)
         lines: list[Sequence[Part]] = [(), [(f"   {emptied or 'No tasks yet'}.", "bold")], ()]
         if emptied:
             ways = [(context.keymap.key_of("take_back"), "bring them back"), *ways[:2]]
@@ -129,25 +123,37 @@ class TaskRows(VirtualList[TaskLine]):
         return lines[line] if line < len(lines) else ()
 
 
-class ListRule(Rule):
-    """The rule above the list, with a tee where the divider to the detail meets it."""
+class ListLines:
+    """The lines around the list: a rule, a head, a foot, and the foot of the detail."""
 
-    def left(self, width: int) -> Sequence[Part]:
-        """The rule."""
-        rule = sign("rule", ascii_only=self.context.ascii_only)
-        side = side_width(self.context.state.current_list, self.app.size)
+    def __init__(self, context: Context, size: Callable[[], Size]) -> None:
+        """`size` returns the terminal's."""
+        self._context = context
+        self._size = size
+        self.rule = FrameLine(context, self._rule, id="list-rule")
+        self.head = FrameLine(context, self._name, self._new, id="list-head")
+        self.foot = FrameLine(context, self._progress, self._new_below, id="list-foot")
+        self.side_foot = FrameLine(context, self._under_detail, id="side-foot")
+
+    def again(self) -> None:
+        """Draw all again; only what differs is painted."""
+        for line in (self.rule, self.head, self.foot, self.side_foot):
+            line.again()
+
+    def _sign(self, name: str) -> str:
+        return sign(name, ascii_only=self._context.ascii_only)
+
+    def _rule(self, width: int) -> Sequence[Part]:
+        """Return the rule above the list, with a tee where the divider to the detail meets it."""
+        side = side_width(self._context.state.current_list, self._size())
         if not side:
-            return [(rule * width, "$rule")]
-        tee = sign("tee", ascii_only=self.context.ascii_only)
-        return [(rule * (width - side) + tee + rule * (side - 1), "$rule")]
+            return rule_parts(self._context, width)
+        rule = self._sign("rule")
+        return [(rule * (width - side) + self._sign("tee") + rule * (side - 1), "$rule")]
 
-
-class ListHead(FrameLine):
-    """` Plan   9 tasks   [ ] 2 other lists      • 4 changed since 19:58`."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Name, number of tasks and, if there is room, the number of other lists and the keys to them."""
-        context = self.context
+    def _name(self, width: int) -> Sequence[Part]:
+        """` Plan   9 tasks   [ ] 2 other lists`: the number of other lists and the keys to them as far as they fit."""
+        context = self._context
         found = context.state.current_list
         if found is None:
             return ()
@@ -161,26 +167,21 @@ class ListHead(FrameLine):
             parts += [(f"   {keys}", "$changed"), (f" {number}", "$muted")]
         return parts
 
-    def right(self, width: int) -> Sequence[Part]:
-        """What is new to the human."""
-        context = self.context
+    def _new(self, width: int) -> Sequence[Part]:
+        """`• 4 changed since 19:58`: what is new to the human."""
+        context = self._context
         new = _new_text(context)
-        mark = sign("changed", ascii_only=context.ascii_only)
         # At midnight, "since 19:58" needs its day.
-        self.lasts(DAY)
+        self.head.lasts(DAY)
         since = f" since {context.clock.time_of(context.state.looked.at)}" if new and width >= 50 else ""
-        return [(f"{mark} {new}{since} ", "$changed")] if new else ()
+        return [(f"{self._sign('changed')} {new}{since} ", "$changed")] if new else ()
 
-
-class ListFoot(FrameLine):
-    """The progress; on a small screen the number of tasks."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """` progress ███████░░░░░  2/9 done · 1 failed`."""
-        found, ascii_only = self.context.state.current_list, self.context.ascii_only
+    def _progress(self, width: int) -> Sequence[Part]:
+        """` progress ███████░░░░░  2/9 done · 1 failed`; on a small screen the number of tasks."""
+        found, ascii_only = self._context.state.current_list, self._context.ascii_only
         if found is None or not found.total:
             return ()
-        if breakpoints.is_compact(self.app.size):
+        if breakpoints.is_compact(self._size()):
             return [(f" {count(found.total, 'task')}", "$muted")]
         ended = found.done + found.skipped + found.cancelled
         parts: list[Part] = [
@@ -190,10 +191,14 @@ class ListFoot(FrameLine):
         ]
         return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
 
-    def right(self, width: int) -> Sequence[Part]:
-        """What is new to the human, on a small screen, which has no head."""
-        new = _new_text(self.context)
-        return [(f"{new} ", "$changed")] if new and breakpoints.is_compact(self.app.size) else ()
+    def _new_below(self, width: int) -> Sequence[Part]:
+        """Return what is new to the human, on a small screen, which has no head."""
+        new = _new_text(self._context)
+        return [(f"{new} ", "$changed")] if new and breakpoints.is_compact(self._size()) else ()
+
+    def _under_detail(self, width: int) -> Sequence[Part]:
+        """`┴─────`."""
+        return [(self._sign("foot") + self._sign("rule") * (width - 1), "$rule")]
 
 
 def _new_text(context: Context) -> str:
@@ -201,15 +206,6 @@ def _new_text(context: Context) -> str:
     state = context.state
     counted = (state.new_in(state.list_id), "changed"), (state.deleted_in(state.list_id), "deleted")
     return ", ".join(f"{number}{'+' if number >= MOST_NEW else ''} {word}" for number, word in counted if number)
-
-
-class SideFoot(FrameLine):
-    """The rule below the detail."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """`┴─────`."""
-        ascii_only = self.context.ascii_only
-        return [(sign("foot", ascii_only=ascii_only) + sign("rule", ascii_only=ascii_only) * (width - 1), "$rule")]
 
 
 def _short_path(path: str) -> str:

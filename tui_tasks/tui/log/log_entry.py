@@ -18,12 +18,13 @@ from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.text.times import moment
-from tui_tasks.tui.keys.actions import Actor, bindings
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
 from tui_tasks.tui.painting.scrolling import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
 
@@ -41,14 +42,14 @@ _HIDDEN: Final = frozenset(
 _MOST_LINES: Final = 200
 
 
-class EntryText(TextLines):
-    """The text of one entry."""
+class EntryText(TextDrawing):
+    """Draws one entry; `run` are the entries folded into its line."""
 
     line: LogLine | None = None
     entry: Entry | None = None
     run: Sequence[tuple[int, str]] = ()
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines: head, text, changed fields and reasoning."""
         line, entry = self.line, self.entry
         if line is None:
@@ -135,7 +136,8 @@ class EntryDetail(Actor, Horizontal):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self.context = context
-        self._text = EntryText(context)
+        self._drawing = EntryText(context)
+        self._text = TextLines(context, self._drawing)
         self._scroll = VerticalScroll(self._text, id="entry-scroll")
         self._task_detail = Detail(context)
         self.controllers = (ScrollKeys(self),)
@@ -147,12 +149,12 @@ class EntryDetail(Actor, Horizontal):
 
     def show(self, line: LogLine | None) -> None:
         """Show another entry."""
-        text = self._text
-        if text.line == line and line is not None:
+        drawing = self._drawing
+        if drawing.line == line and line is not None:
             return
-        text.line, text.entry = line, self._read(line)
-        text.run = log_lines.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
-        text.again()
+        drawing.line, drawing.entry = line, self._read(line)
+        drawing.run = log_lines.run_of(self.context.db, line) if line is not None and line.words > 1 else ()
+        self._text.again()
         self._scroll.scroll_home(animate=False)
         has_task = line is not None and line.task is not None and not line.gone
         self._task_detail.display = has_task and breakpoints.is_wide(self.app.size)

@@ -19,60 +19,23 @@ from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language
-from tui_tasks.tui.keys.actions import Action, bindings
+from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_actions import LogActions
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import EntriesOfJournal, LogRows
 from tui_tasks.tui.log.log_text import MARKS, text_of, who_of
+from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.pane import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
 # The most lists offered for `list:`, newest first.
 _MOST_LISTS: Final = 200
-
-
-class LogRule(FrameLine):
-    """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
-
-    _is_filtered = False
-    _is_following = True
-    _below = 0
-
-    def show(self, *, is_filtered: bool, is_following: bool, below: int) -> None:
-        """Show the filter, whether the log follows, and how many entries have been added below the screen."""
-        self._is_filtered, self._is_following, self._below = is_filtered, is_following, below
-        self.again()
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Return the rule, with what is shown at the left, and whether the newest entry is on screen at the right."""
-        ascii_only = self.context.ascii_only
-        rule = sign("rule", ascii_only=ascii_only)
-        what = "" if self._is_filtered or width < breakpoints.NARROW else " all agents · all kinds "
-        if alone := self.context.state.projects.told_alone():
-            what = f" {alone[0][0].strip()} "
-        what = what.replace(" · ", " - ") if ascii_only else what
-        state, ink = self._state(width)
-        dashes = width - cell_len(what) - cell_len(state) - 2
-        return [(rule, "$rule"), (what, "$muted"), (rule * max(0, dashes), "$rule"), (state, ink), (rule, "$rule")]
-
-    def _state(self, width: int) -> Part:
-        is_narrow = width < breakpoints.NARROW
-        down = "v" if self.context.ascii_only else "↓"
-        if self._is_following:
-            return (f" following {down} " if is_narrow else f" following {down} newest last "), "$muted"
-        # With a filter, this number includes entries that do not match.
-        number = f"{self._below:,} " if not self._is_filtered else ""
-        new = f"{number}new below" if self._below else ""
-        key = f"{self.context.keymap.key_of('log_follow')} follows"
-        words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
-        return f" {words} ", "$changed" if new else "$muted"
 
 
 class LogPane(Pane):
@@ -86,7 +49,7 @@ class LogPane(Pane):
     DEFAULT_CSS = """
     LogPane EntryDetail { display: none; border-top: solid $rule; }
     LogPane.-open EntryDetail { display: block; }
-    Screen.-narrow LogPane.-open LogRows, Screen.-short LogPane.-open LogRows { display: none; }
+    Screen.-narrow LogPane.-open #entries, Screen.-short LogPane.-open #entries { display: none; }
     Screen.-narrow LogPane.-open EntryDetail, Screen.-short LogPane.-open EntryDetail { border-top: none; }
     """
 
@@ -97,9 +60,11 @@ class LogPane(Pane):
         self.below = 0
         """How many entries came in below the screen since it stopped following."""
         self._counted_until = 0
-        self.row_list = LogRows(context, id="entries")
+        self._entries = self._matching()
+        self._drawing = LogRows(context, lambda list_id: self.call_later(self._count, list_id), self._why_empty)
+        self.row_list = VirtualList(context, self._drawing, id="entries")
         self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
-        self._rule = LogRule(context)
+        self._rule = FrameLine(context, self._draw_rule)
         self._entry = EntryDetail(context)
         self._actions = LogActions(context, lambda: self.only, lambda: self.row_list.row, lambda: self._show(self.only))
         self.controllers = (RowMoves(lambda: self.row_list), self._actions)
@@ -115,13 +80,13 @@ class LogPane(Pane):
         """Show the newest entries."""
         self._counted_until = self.context.link.seq
         self._number()
-        self.row_list.show(self._source(), from_end=True)
+        self.row_list.show(self._entries, from_end=True)
 
     def on_unmount(self) -> None:
         """End an export, so that no partial file stays."""
         self._actions.end_export()
 
-    def _source(self) -> EntriesOfJournal:
+    def _matching(self) -> EntriesOfJournal:
         projects, only = self.context.state.projects, self.only
         if projects.is_alone and projects.chosen is not None:
             only = Filter((*only.terms, Term("project", projects.chosen)))
@@ -130,8 +95,19 @@ class LogPane(Pane):
     def _number(self) -> None:
         """Number the jobs, and set the width for the number of the longest list's last task."""
         lists = self.context.state.lists.values()
-        self.row_list.label_width = len(str(max((found.total for found in lists), default=0))) + 3
-        self.row_list.number_jobs([job.uid for job in job_queries.jobs(self.context.db)])
+        self._drawing.label_width = len(str(max((found.total for found in lists), default=0))) + 3
+        self._drawing.number_jobs([job.uid for job in job_queries.jobs(self.context.db)])
+
+    def _count(self, list_id: int) -> None:
+        """Count a long list, so that the numbers of its tasks are known."""
+        if not self.context.numbers.is_quick(list_id):
+            self.context.numbers.go_through(list_id)
+            self.row_list.again()
+
+    def _why_empty(self) -> str:
+        if not self._entries.only:
+            return "Nothing has happened yet."
+        return "Looking further back..." if self.row_list.is_searching else "Nothing matches."
 
     def focus_target(self) -> Widget:
         """As `Pane.focus_target`: the entries."""
@@ -164,7 +140,7 @@ class LogPane(Pane):
             self._number()
         if changes.all:
             rows.reload()
-        self._take_new(rows.folded_by(changes) if self.following else ())
+        self._take_new(self._folded_by(changes) if self.following else ())
         if self.is_open:
             self._entry.changed(changes)
         if changes.touches("task"):
@@ -174,12 +150,19 @@ class LogPane(Pane):
     def refreshed(self) -> None:
         """As `Pane.refreshed`."""
         self._number()
-        source, alone = self.row_list.source, self._source()
-        if isinstance(source, EntriesOfJournal) and source.only != alone.only:
-            self.row_list.show(alone, from_end=True)
+        entries = self._matching()
+        if self._entries.only != entries.only:
+            self._entries = entries
+            self.row_list.show(entries, from_end=True)
         else:
             self.row_list.reload()
         self._take_new()
+
+    def _folded_by(self, changes: StateChanges) -> list[str]:
+        """Return the keys of the lines with which new entries may be folded."""
+        said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
+        rows = self.row_list.rows_held if said else ()
+        return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
 
     def _take_new(self, folded: Sequence[str] = ()) -> None:
         """Read the new entries; `folded` are the keys of lines with which they may be folded."""
@@ -190,10 +173,32 @@ class LogPane(Pane):
         newest = self.context.link.seq
         self.below = 0 if self.following else self.below + newest - self._counted_until
         self._counted_until = newest
-        self._redraw_rule()
+        self._rule.again()
 
-    def _redraw_rule(self) -> None:
-        self._rule.show(is_filtered=bool(self.only), is_following=self.following, below=self.below)
+    def _draw_rule(self, width: int) -> Sequence[Part]:
+        """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
+        ascii_only = self.context.ascii_only
+        rule = sign("rule", ascii_only=ascii_only)
+        what = "" if self.only or width < breakpoints.NARROW else " all agents · all kinds "
+        if alone := self.context.state.projects.told_alone():
+            what = f" {alone[0][0].strip()} "
+        what = what.replace(" · ", " - ") if ascii_only else what
+        state, ink = self._rule_state(width)
+        dashes = width - cell_len(what) - cell_len(state) - 2
+        return [(rule, "$rule"), (what, "$muted"), (rule * max(0, dashes), "$rule"), (state, ink), (rule, "$rule")]
+
+    def _rule_state(self, width: int) -> Part:
+        """Return whether the newest entry is followed, else how many have been added below the screen."""
+        is_narrow = width < breakpoints.NARROW
+        down = "v" if self.context.ascii_only else "↓"
+        if self.following:
+            return (f" following {down} " if is_narrow else f" following {down} newest last "), "$muted"
+        # With a filter, this number includes entries that do not match.
+        number = f"{self.below:,} " if not self.only else ""
+        new = f"{number}new below" if self.below else ""
+        key = f"{self.context.keymap.key_of('log_follow')} follows"
+        words = ", ".join(part for part in (new, key if not is_narrow or not new else "") if part)
+        return f" {words} ", "$changed" if new else "$muted"
 
     # Following
 
@@ -204,20 +209,20 @@ class LogPane(Pane):
         if self.is_open:
             self._entry.show(self.row_list.row)
 
-    def on_log_rows_scrolled(self, event: LogRows.Scrolled) -> None:
+    def on_virtual_list_scrolled(self, event: VirtualList.Scrolled) -> None:
         """Follow while the newest entry is on screen."""
         event.stop()
         self._follow(self.row_list.at_end and not self.is_open)
 
     def _follow(self, following: bool) -> None:
-        if following:
-            self.row_list.fold_again()
-        else:
+        if not following:
             # The line under the cursor stays where it is.
-            self.row_list.hold_still(self.context.link.seq)
+            self._entries.hold_still(self.context.link.seq)
+        elif self._entries.fold_again():
+            self.row_list.reload()
         self.following = following
         self.below = 0 if following else self.below
-        self._redraw_rule()
+        self._rule.again()
 
     def do_log_follow(self) -> None:
         """Go to the newest entry and stay there, or stop following."""
@@ -286,7 +291,8 @@ class LogPane(Pane):
         if self.filter_bar.is_open:
             self.filter_bar.clear()
         self._follow(False)
-        self.row_list.show(self._source(), str(seq))
+        self._entries = self._matching()
+        self.row_list.show(self._entries, str(seq))
         self._follow(self.row_list.is_on_last)
 
     def _completions(self) -> Mapping[str, Sequence[str]]:
@@ -305,18 +311,19 @@ class LogPane(Pane):
         """Show the entries that match a filter; the cursor keeps its entry unless the log follows."""
         cursor = None if self.following else self.row_list.cursor
         self.only = only
-        self.row_list.show(self._source(), cursor, from_end=True)
+        self._entries = self._matching()
+        self.row_list.show(self._entries, cursor, from_end=True)
         self._show_search()
-        self._redraw_rule()
+        self._rule.again()
 
-    def on_log_rows_searched(self, event: LogRows.Searched) -> None:
+    def on_virtual_list_resumed(self, event: VirtualList.Resumed) -> None:
         """Show the progress of the search."""
         event.stop()
         self._show_search()
 
     def _show_search(self) -> None:
         """Show the share of the journal that was searched, while the search lasts."""
-        reached = self.row_list.reached
+        reached = self._entries.reached if self.row_list.is_searching else None
         if reached is None:
             self.filter_bar.say("")
             return

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Final
-
-from textual.message import Message
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
@@ -22,11 +20,9 @@ from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.state.database_link import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -104,6 +100,18 @@ class EntriesOfJournal:
         """The entry that a search for matches has reached; None when none ended early."""
         return min((reached for (_, backwards), reached in self._reached.items() if backwards), default=None)
 
+    def hold_still(self, until: int) -> None:
+        """Fold no line on screen into an entry that comes after `until`."""
+        if self.fold == LAST:
+            self.fold = until
+
+    def fold_again(self) -> bool:
+        """Fold entries up to the newest again; return whether that changes lines."""
+        is_held = self.fold not in (None, LAST)
+        if is_held:
+            self.fold = LAST
+        return is_held
+
     def find(self, keys: Collection[str]) -> dict[str, LogLine]:
         """See `Source`."""
         found = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only, self.fold)
@@ -137,54 +145,21 @@ def _mark(word: str, seq: int, at: int) -> LogLine:
     )  # fmt: skip
 
 
-class LogRows(VirtualList[LogLine]):
-    """The list of entries, one in each line."""
+class LogRows(RowDrawing[LogLine]):
+    """Draws entries, one in each line."""
 
-    class Scrolled(Message):
-        """The human scrolled."""
-
-    class Searched(Message):
-        """The search for matching entries has progressed."""
-
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context, count_later: Callable[[int], object], why_empty: Callable[[], str]) -> None:
+        """`count_later` has a long list counted, so that its numbers are known, and all drawn again; `why_empty`
+        returns why there are no entries.
+        """
+        super().__init__(context)
+        self._why_empty = why_empty
         self.label_width = 4
         """How many cells the number of a task or job has, with what separates it from the next column."""
+        self._count_later = count_later
         self._numbers: dict[str, int] = {}
         self._then: dict[int, int | None] = {}
         self._places_then: PlacesThen | None = None
-
-    def scroll_rows(self, by: int) -> None:
-        """Scroll as `VirtualList.scroll_rows`, and tell the pane."""
-        super().scroll_rows(by)
-        self.post_message(self.Scrolled())
-
-    @property
-    def reached(self) -> int | None:
-        """The entry that the search for matches has reached; None when there is no search."""
-        source = self.source
-        return source.reached if self.is_searching and isinstance(source, EntriesOfJournal) else None
-
-    def resumed(self) -> None:
-        """Tell the pane that more of the journal was searched."""
-        self.post_message(self.Searched())
-
-    def hold_still(self, until: int) -> None:
-        """Fold no line on screen into an entry that comes after `until`."""
-        if isinstance(self.source, EntriesOfJournal) and self.source.fold == LAST:
-            self.source.fold = until
-
-    def fold_again(self) -> None:
-        """Fold entries up to the newest again."""
-        if isinstance(self.source, EntriesOfJournal) and self.source.fold not in (None, LAST):
-            self.source.fold = LAST
-            self.reload()
-
-    def folded_by(self, changes: StateChanges) -> list[str]:
-        """Return the keys of the lines with which new entries may be folded."""
-        said = {(entry.actor, entry.task) for entry in changes.entries if entry.kind == "task.logged"}
-        rows = self.rows_held if said else ()
-        return [str(row.seq) for row in rows if row.word == "log" and (row.actor, row.task) in said]
 
     def number_jobs(self, uids: Sequence[str]) -> None:
         """Number the jobs in this order."""
@@ -227,7 +202,7 @@ class LogRows(VirtualList[LogLine]):
         if row.list_id is None or row.rank is None or row.task is None:
             return ""
         if not self.context.numbers.is_quick(row.list_id):
-            self.call_later(self._count, row.list_id)
+            self._count_later(row.list_id)
             return "#"
         then = self._number_then(row.seq, row.task, row.list_id, row.rank)
         return "" if then is None else f"#{then}"
@@ -249,12 +224,6 @@ class LogRows(VirtualList[LogLine]):
             self._then[seq] = number
         return number
 
-    def _count(self, list_id: int) -> None:
-        """Count a long list, so that its numbers are known."""
-        if not self.context.numbers.is_quick(list_id):
-            self.context.numbers.go_through(list_id)
-            self.again()
-
     def _where(self, row: LogLine) -> str:
         """Return the name of the entry's list, if the list pane shows another; for an agent's entry, its project."""
         if row.list_id is None:
@@ -275,14 +244,9 @@ class LogRows(VirtualList[LogLine]):
         self.lasts(DAY)
         return when(row.at, self.context.clock.now(), zone, cells)
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw why there are no entries."""
-        source = self.source
-        if isinstance(source, EntriesOfJournal) and source.only:
-            words = "   Looking further back..." if self.is_searching else "   Nothing matches."
-        else:
-            words = "   Nothing has happened yet."
-        return [(words, "$muted")] if line == 1 else ()
+        return [(f"   {self._why_empty()}", "$muted")] if line == 1 else ()
 
 
 def when(at: int, now: int, zone: tzinfo, cells: int) -> str:

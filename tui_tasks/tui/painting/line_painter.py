@@ -3,75 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
-from textual import events
 from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
-from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.painting.styles import Part, StyleCache
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout, PaintWhenVisible, ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-class NoRelayout(Widget):
-    """Requests no second layout after a layout: only Textual's scroll bars need one, and none are used here.
-
-    Name it after a Textual widget among the bases, since CSS names follow the first base.
-    """
-
-    virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
-
-
-class PaintWhenVisible(NoRelayout):
-    """Requests no repaint while it is not on screen: whoever shows it has all of it painted."""
-
-    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As `Widget.refresh`, while it is on screen."""
-        if not (layout or recompose) and self.is_mounted and not self.is_on_screen:
-            return self
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
-
-
-class Focusable(Widget):
-    """Repaints only what differs with the focus. None of its styles depends on the focus.
-
-    Textual would look up the styles of all parts and repaint them, a fifth of the time that showing a pane takes.
-    """
-
-    def watch_has_focus(self, _has_focus: bool) -> None:
-        """Override Textual's method, which looks up styles."""
-
-    def on_focus(self, event: events.Focus) -> None:
-        """Repaint for the focus."""
-        self._focus_changed(event, events.DescendantFocus(self), has_focus=True)
-
-    def on_blur(self, event: events.Blur) -> None:
-        """Repaint without the focus."""
-        self._focus_changed(event, events.DescendantBlur(self), has_focus=False)
-
-    def follow_focus(self) -> None:
-        """Repaint what differs with the focus: by default nothing."""
-
-    def _focus_changed(self, event: events.Event, told: events.Event, *, has_focus: bool) -> None:
-        event.prevent_default()
-        self.has_focus = has_focus
-        if self.parent is not None:
-            self.parent.post_message(told)
-        self.follow_focus()
-
-
-class LinePainter(ResilientMessages, PaintWhenVisible):
+class LinePainter(ResilientMessages, PaintWhenVisible, NoRelayout):
     """Paints lines exactly as `render_line` returns them, and redraws lines with ages when they are out of date.
 
     Textual would look up borders, padding, tints and links for each line, most of the time that a key takes. A strip

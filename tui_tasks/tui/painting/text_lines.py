@@ -14,10 +14,13 @@ from textual.strip import Strip
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, beginning, safe_text
-from tui_tasks.tui.keys.actions import Actor, bindings
-from tui_tasks.tui.painting.line_painter import Focusable, LinePainter, changed_span, strip_of
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.painting.drawing import Drawing
+from tui_tasks.tui.painting.line_painter import LinePainter, changed_span, strip_of
 from tui_tasks.tui.painting.scrolling import ScrollKeys, WheelScrolling, thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.widgets.textual_overrides import Focusable
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -54,6 +57,11 @@ def _broken(line: str, width: int) -> list[str]:
     return [*lines, line[at:]]
 
 
+def block(text: str, width: int, style: str = "", indent: int = 1) -> list[Drawn]:
+    """Return untrusted text as lines of at most `width` cells in one style, behind `indent` spaces."""
+    return [[(" " * indent + line, style)] for line in wrapped(text, width)]
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """A stretch of a line that performs an action on a click."""
@@ -64,34 +72,45 @@ class Spot:
     action: str
 
 
+class TextDrawing(Drawing):
+    """Draws the lines of a text; given to `TextLines` or `ScrollLines`."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.spots: list[Spot] = []
+
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """Return the parts of each line, from the top, in `width` cells.
+
+        The widget is `height` lines high; 0 where its height follows from the text, or there is no room.
+        """
+        raise NotImplementedError
+
+    def spot(self, line: int, first: int, end: int, action: str) -> None:
+        """Note, while drawing, the action of a click on columns `first` to `end` of a line."""
+        self.spots.append(Spot(line, first, end, action))
+
+
 class TextLines(LinePainter):
-    """Lines drawn from parts, all of them (`height: auto`) or those that fit. Only changed ones are painted again."""
+    """The lines of a text, all of them (`height: auto`) or those that fit. Only changed ones are painted again."""
 
     DEFAULT_CSS = "TextLines { height: auto; }"
 
-    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(context, id=id, classes=classes)
+    def __init__(self, context: Context, text: TextDrawing, *, id: str | None = None) -> None:
+        super().__init__(context, id=id)
+        self._text = text
         self._shown: list[Drawn] = []
         self._shown_width = 0
         self._strips: dict[int, Strip] = {}
         self._styles: StyleCache | None = None
-        self._spots: list[Spot] = []
-
-    def lines(self, width: int) -> list[Drawn]:
-        """Return the parts of each line, from the top."""
-        return []
-
-    def spot(self, line: int, first: int, end: int, action: str) -> None:
-        """Set, while drawing, the action of a click on columns `first` to `end` of a line."""
-        self._spots.append(Spot(line, first, end, action))
 
     def again(self) -> None:
         """Draw again; paint only what differs."""
-        width = self.size.width
+        width, height = self.size
         if not width:
             return
         old, old_width = self._shown, self._shown_width
-        self._draw(width)
+        self._draw(width, height)
         if len(old) != len(self._shown) or old_width != width:
             self.refresh(layout=True)
         else:
@@ -106,17 +125,19 @@ class TextLines(LinePainter):
         if changed:
             self.refresh(*changed)
 
-    def _draw(self, width: int) -> None:
-        self._lasts_us = 0
-        self._spots = []
+    def _draw(self, width: int, height: int) -> None:
+        text = self._text
+        text.span_us = 0
+        text.spots = []
         self._shown_width = width
-        self._shown = self.lines(width)
+        self._shown = text.lines(width, height)
+        self._lasts_us = text.span_us
         self._strips = {}
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines."""
         if width != self._shown_width:
-            self._draw(width)
+            self._draw(width, 0)
         return len(self._shown)
 
     def on_resize(self) -> None:
@@ -132,9 +153,9 @@ class TextLines(LinePainter):
 
     def render_line(self, y: int) -> Strip:
         """Paint one line."""
-        width, styles = self.own_size.width, StyleCache.of(self.app)
+        (width, height), styles = self.own_size, StyleCache.of(self.app)
         if self._shown_width != width:
-            self._draw(width)
+            self._draw(width, height)
         if styles is not self._styles:
             self._styles, self._strips = styles, {}
         strip = self._strips.get(y)
@@ -144,7 +165,7 @@ class TextLines(LinePainter):
 
     def on_click(self, event: events.Click) -> None:
         """Perform the clicked action."""
-        for spot in self._spots:
+        for spot in self._text.spots:
             if spot.line == event.y and spot.first <= event.x < spot.end:
                 self.context.do(spot.action)
                 return
@@ -167,18 +188,18 @@ class ScrollLines(WheelScrolling, Actor, Focusable, TextLines, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("rows")]
     DEFAULT_CSS = "ScrollLines { height: 1fr; }"
 
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context, text: TextDrawing, *, id: str | None = None) -> None:
+        super().__init__(context, text, id=id)
         self.first = 0
         self.controllers = (ScrollKeys(self),)
 
     def again(self) -> None:
         """Draw again; paint only visible lines that differ."""
-        width = self.size.width
+        width, height = self.size
         if not width:
             return
         old, old_first = self._on_screen(), self.first
-        self._draw(width)
+        self._draw(width, height)
         self.first = self._clamped(self.first)
         now = self._on_screen()
         if old_first != self.first or (len(now) < len(self._shown)) != (len(old) < len(self._shown)):

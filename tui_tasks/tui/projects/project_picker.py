@@ -16,8 +16,8 @@ from tui_tasks.text.safe import fit, safe_line
 from tui_tasks.text.times import DAY, count
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowLook
-from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.screens.picker import EntriesFound, EntryRows, PaletteEntry, Picker
+from tui_tasks.tui.state.state_changes import StateChanges
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -43,8 +43,8 @@ class ProjectEntry(PaletteEntry):
     needed: int = 0
 
 
-class ProjectList(PaletteList):
-    """Projects, a line each."""
+class ProjectRows(EntryRows):
+    """Draws projects, one in each line."""
 
     def draw(self, row: Any, look_: RowLook, line: int) -> Sequence[Part]:
         """The name at the left; behind it the counts, in columns."""
@@ -79,12 +79,10 @@ class ProjectList(PaletteList):
 class ProjectPicker(Picker):
     """The screen. What agents do while it is open is counted at once."""
 
-    WINDOW = ProjectList
-
     def __init__(self, context: Context, choose: Callable[[str | None], None]) -> None:
         self._choose = choose
         self._members: list[Member] = []
-        super().__init__(context, "P", self._counted(context), enter="Show")
+        super().__init__(context, "P", self._counted(context), enter="Show", drawing=ProjectRows(context))
 
     def _counted(self, context: Context) -> list[ProjectEntry]:
         # Of the agents that are known already only what is new is read.
@@ -93,7 +91,7 @@ class ProjectPicker(Picker):
 
     def changed(self, changes: StateChanges) -> None:
         """Count again; what was typed stays, and the cursor on its project."""
-        window = self.query_one(ProjectList)
+        window = self.window
         title = window.row.entry.title if window.row is not None else None
         self._entries = self._counted(self.context)
         found = EntriesFound(self._entries, self.query_one(Input).value)

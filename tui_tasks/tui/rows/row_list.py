@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from textual import events
@@ -11,13 +11,14 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tui_tasks.tui.painting.line_painter import Focusable, LinePainter
+from tui_tasks.tui.painting.line_painter import LinePainter
 from tui_tasks.tui.painting.scrolling import WheelScrolling
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache
 from tui_tasks.tui.rows.row_cursor import RowCursor
-from tui_tasks.tui.rows.row_painter import RowLook, RowPainter
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, RowPainter
 from tui_tasks.tui.rows.source import Source
+from tui_tasks.tui.widgets.textual_overrides import Focusable
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -52,10 +53,16 @@ class RowMessage(ListMessage):
 
 
 class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=True):
-    """Rows of a `Source`, drawn line by line. Subclasses define how a row is drawn (`draw`)."""
+    """Rows of a `Source`. `drawing` draws them, line by line; `focusable`: whether keys can go here."""
 
     class Moved(ListMessage):
         """The cursor moved to another row, or there is none any more."""
+
+    class Scrolled(ListMessage):
+        """The human scrolled."""
+
+    class Resumed(ListMessage):
+        """A read that had ended early has continued; `is_searching` is whether it has ended early again."""
 
     class Opened(RowMessage):
         """A row was double-clicked."""
@@ -75,11 +82,15 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
     row_height: int = 1
     """Lines to a row."""
 
-    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(context, id=id, classes=classes)
+    def __init__(
+        self, context: Context, drawing: RowDrawing[R], *, id: str | None = None, focusable: bool = True
+    ) -> None:
+        super().__init__(context, id=id)
+        self.can_focus = focusable
+        self._drawing = drawing
         self._cache: RowCache[R] = RowCache()
         self._cursor = RowCursor(self._cache)
-        self._painter = RowPainter(self._cache, self.draw, self.look_of, self.row_height)
+        self._painter = RowPainter(self._cache, drawing, self.look_of, self.row_height)
         self._marks: dict[str, None] = {}
         self._pressed: str | None = None
         self._dragged: str | None = None
@@ -93,16 +104,6 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._has_keys = False
         self._expiry: Timer | None = None
         self._resuming: Timer | None = None
-
-    # For subclasses
-
-    def draw(self, row: R, look: RowLook, line: int) -> Sequence[Part]:
-        """Return the parts of one line of a row, from the left; the rest of `look.width` is blank."""
-        raise NotImplementedError
-
-    def draw_empty(self, line: int) -> Sequence[Part]:
-        """Return the parts of a line when there are no rows."""
-        return ()
 
     def look_of(self, row: R, number: int) -> RowLook:
         """Return the look of a row on screen; `number`: how many rows are above it there."""
@@ -118,13 +119,6 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
             place=cache.base + cache.top + number + 1 if cache.base >= 0 else 0,
             width=self._row_width,
         )
-
-    def resumed(self) -> None:
-        """Called when a read that had ended early has continued; subclasses may show its progress."""
-
-    def lasts(self, span_us: int) -> None:
-        """Set, in `draw`, for how many microseconds what is drawn stays true (`text.times.age_lasts`)."""
-        self._painter.lasts(span_us)
 
     # Content
 
@@ -284,9 +278,13 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         return is_there
 
     def scroll_rows(self, by: int) -> None:
-        """Scroll by rows; the cursor stays on its row, even off screen."""
+        """Scroll by rows; the cursor stays on its row, even off screen. In a list of one line it moves instead."""
+        if self.size.height == 1:
+            self.move(1 if by > 0 else -1)
+            return
         self._cursor.scroll(by)
         self._update()
+        self.post_message(self.Scrolled(self, self._cursor.key))
 
     # Marks
 
@@ -346,7 +344,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         width, styles = self.own_size.width, StyleCache.of(self.app)
         strip = self._painter.strip(y, width, styles)
         if strip is None:
-            parts = self.draw_empty(y) if self._cursor.is_empty else ()
+            parts = self._drawing.draw_empty(y, width) if self._cursor.is_empty else ()
             strip = self._painter.blank(parts, y, width, styles)
         return strip
 
@@ -354,7 +352,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._resuming = None
         self._cursor.resume()
         self._update()
-        self.resumed()
+        self.post_message(self.Resumed(self, self._posted))
 
     def _wake_later(self) -> None:
         """Set the timer for the first age on screen that changes."""

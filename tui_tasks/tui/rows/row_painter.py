@@ -13,6 +13,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.times import draw_again_in
+from tui_tasks.tui.painting.drawing import Drawing
 from tui_tasks.tui.painting.line_painter import changed_span, strip_of
 from tui_tasks.tui.painting.scrolling import thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
@@ -42,6 +43,18 @@ class RowLook(NamedTuple):
     """How many digits the longest place of the list has, for those who align them."""
 
 
+class RowDrawing(Drawing, Generic[R]):
+    """Draws the rows of a list, one class for each kind of row; given to a `VirtualList`."""
+
+    def draw(self, row: R, look: RowLook, line: int) -> Sequence[Part]:
+        """Return the parts of one line of a row, from the left; the rest of `look.width` is blank."""
+        raise NotImplementedError
+
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
+        """Return the parts of a line of a list without rows, `width` cells wide."""
+        return ()
+
+
 @dataclass(slots=True)
 class DrawnRow:
     """A drawn row: the parts of its lines, and the strips of the lines painted so far."""
@@ -57,28 +70,28 @@ class DrawnRow:
 
 
 class RowPainter(Generic[R]):
-    """Draws the cached rows on screen, and tells which regions of the widget changed.
+    """Draws the cached rows on screen, and returns which regions of the widget changed.
 
-    `draw` returns the parts of one line of a row, `look_of` the look of the row at a line of the screen.
+    `look_of` returns the look of the row at a line of the screen.
     """
 
     def __init__(
         self,
         cache: RowCache[R],
-        draw: Callable[[R, RowLook, int], Sequence[Part]],
+        drawing: RowDrawing[R],
         look_of: Callable[[R, int], RowLook],
         row_height: int,
     ) -> None:
         self.row_height = row_height
         self._cache = cache
-        self._draw = draw
+        self._drawing = drawing
+        self._draw = drawing.draw
         self._look_of = look_of
         self._drawn: list[DrawnRow] = []
         self._has_drawn = False
         self._epoch = 0
         self._thumb = NO_THUMB
         self._is_empty = False
-        self._expires: float | None = None
 
     @property
     def has_drawn(self) -> bool:
@@ -92,11 +105,6 @@ class RowPainter(Generic[R]):
     def outdate(self) -> None:
         """Have every row drawn again, as something that all show has changed. Equal lines are not painted."""
         self._epoch += 1
-
-    def lasts(self, span_us: int) -> None:
-        """Set, while a row is drawn, for how many microseconds it stays true."""
-        at = time.monotonic() + draw_again_in(span_us)
-        self._expires = at if self._expires is None else min(self._expires, at)
 
     def expires_in(self) -> float | None:
         """Return the seconds until the first row on screen is out of date; None: never by time alone."""
@@ -159,9 +167,11 @@ class RowPainter(Generic[R]):
         is_current = old is not None and old.row is row and old.look == look and old.epoch == self._epoch
         if old is not None and is_current and (old.expires is None or old.expires > now):
             return old
-        self._expires = None
+        drawing = self._drawing
+        drawing.span_us = 0
         lines = [self._draw(row, look, line) for line in range(self.row_height)]
-        drawn = DrawnRow(key, row, look, self._epoch, lines, self._expires)
+        expires = time.monotonic() + draw_again_in(drawing.span_us) if drawing.span_us else None
+        drawn = DrawnRow(key, row, look, self._epoch, lines, expires)
         if old is not None and old.lines == lines and (old.look.width, old.look.cursor) == (look.width, look.cursor):
             drawn.strips = old.strips
         return drawn

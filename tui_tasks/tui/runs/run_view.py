@@ -2,158 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
 
-from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read.jobs import job_queries, job_rows
+from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.jobs.job_rows import RunLine
-from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import age_lasts, count, size
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
-from tui_tasks.tui.keys.actions import Action, bindings
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
 from tui_tasks.tui.painting.scrolling import FAR
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.row_painter import RowLook
 from tui_tasks.tui.runs.run_output import RunOutput
+from tui_tasks.tui.runs.run_rows import RunRows, RunsOfJob
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.breakpoints import NARROW
-from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 POLL: Final = 0.25
-
-
-class RunsOfJob:
-    """The runs of a job, newest first: a `Source` of rows."""
-
-    def __init__(self, db: Database, job_uid: str) -> None:
-        self._db = db
-        self._job = job_uid
-
-    def first(self, limit: int) -> list[RunLine]:
-        """See `Source`."""
-        return job_rows.older(self._db, self._job, limit)
-
-    def last(self, limit: int) -> list[RunLine]:
-        """See `Source`."""
-        return job_rows.newer(self._db, self._job, limit)
-
-    def after(self, row: RunLine, limit: int) -> list[RunLine]:
-        """See `Source`."""
-        return job_rows.older(self._db, self._job, limit, row.id)
-
-    def before(self, row: RunLine, limit: int) -> list[RunLine]:
-        """See `Source`."""
-        return job_rows.newer(self._db, self._job, limit, row.id)
-
-    def find(self, keys: Collection[str]) -> dict[str, RunLine]:
-        """See `Source`."""
-        found = (job_rows.run_line(self._db, key) for key in keys)
-        return {run.uid: run for run in found if run is not None and run.job_uid == self._job}
-
-    def key(self, row: RunLine) -> str:
-        """See `Source`."""
-        return row.uid
-
-    def order(self, row: RunLine) -> int:
-        """See `Source`."""
-        return -row.id
-
-    def place(self, row: RunLine) -> int:
-        """See `Source`; None, as counting is not worth it."""
-        return -1
-
-    def total(self) -> int:
-        """See `Source`."""
-        return -1
-
-
-class RunWindow(VirtualList[RunLine]):
-    """The list of runs, one in each line."""
-
-    def draw(self, row: RunLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>✗ Sat 21 Nov 08:00  schedule  failed 41s  exit 1  smtp: 535 ...`."""
-        context, width = self.context, look_.width
-        now, ascii_only = context.clock.now(), context.ascii_only
-        shown = job_text.run_look(row)
-        at = context.clock.time_of(row.at) if row.at is not None else "-"
-        if row.started_at is not None and row.ended_at is None:
-            self.lasts(age_lasts(row.started_at, now))
-        told = [job_text.went(row, now)] if width < 70 else [f"{row.trigger:<8}", job_text.went(row, now)]
-        if row.attempt > 1:
-            told.append(f"attempt {row.attempt}")
-        if row.exit_code and not (row.reason or "").startswith("exit"):
-            told.append(f"exit {row.exit_code}")
-        head = f" {at:>16}  {' '.join(told)}" if width >= 60 else f" {at}  {' '.join(told)}"
-        why = f"  {row.why}" if row.why else ""
-        room = max(0, width - 2 - cell_len(head) - 1)
-        return (
-            (
-                sign("cursor", ascii_only=ascii_only) if look_.cursor else " ",
-                "$primary bold" if look_.focused else "$muted",
-            ),
-            (shown.mark(ascii_only=ascii_only), shown.color),
-            (safe_line(head, width - 3), ""),
-            (fit(why, room) if room > 4 else "", "$muted"),
-        )
-
-    def draw_empty(self, line: int) -> Sequence[Part]:
-        """Draw what to do next."""
-        text = "   It has never run."
-        return [(text, "$muted")] if line == 1 else ()
-
-
-class RunsHead(FrameLine):
-    """` S4 Digest mail   08:00 daily`; at the right, the run in progress."""
-
-    title = ""
-    told = ""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The job."""
-        return [(f" {safe_line(self.title, width - 2)}", "bold"), (f"   {self.told}", "$muted")]
-
-
-class OutputHead(FrameLine):
-    """The head of the output: of which run, and how much of it there is."""
-
-    run: RunLine | None = None
-    total = 0
-    following = True
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The run, what its agent has spent, and its error."""
-        run = self.run
-        if run is None:
-            return ()
-        shown = job_text.run_look(run)
-        at = self.context.clock.time_of(run.at) if run.at is not None else ""
-        mark = shown.mark(ascii_only=self.context.ascii_only)
-        used = job_text.used(run) if width >= NARROW else ""
-        used = f" · {used}" if used else ""
-        why = f" · {safe_line(run.why, max(1, width - 24 - len(used)))}" if run.why else ""
-        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, shown.color)]
-
-    def right(self, width: int) -> Sequence[Part]:
-        """The length, and whether its end is followed."""
-        if self.run is None or not self.total:
-            return ()
-        goes_on = self.run.state == "running"
-        follow = ("  following" if self.following else "  not following") if goes_on else ""
-        return [(f"{size(self.total)}{follow} ", "$muted")]
 
 
 class RunView(Overlay):
@@ -165,39 +44,44 @@ class RunView(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     RunView #run-body { height: 1fr; layout: vertical; }
-    RunView RunWindow { height: 30%; min-height: 3; width: 1fr; }
+    RunView #runs { height: 30%; min-height: 3; width: 1fr; }
     RunView #run-side { height: 1fr; width: 1fr; }
     RunView Divider { display: none; }
     RunView.-wide.-tall #run-body { layout: horizontal; }
-    RunView.-wide.-tall RunWindow { height: 1fr; width: 4fr; }
+    RunView.-wide.-tall #runs { height: 1fr; width: 4fr; }
     RunView.-wide.-tall #run-side { width: 6fr; }
     RunView.-wide.-tall #under-runs { display: none; }
     RunView.-wide.-tall Divider { display: block; }
-    RunView.-narrow RunWindow, RunView.-short RunWindow { height: 1fr; }
+    RunView.-narrow #runs, RunView.-short #runs { height: 1fr; }
     RunView.-narrow #run-side, RunView.-short #run-side { display: none; }
     RunView.-narrow #under-runs, RunView.-short #under-runs { display: none; }
-    RunView.-narrow.-output RunWindow, RunView.-short.-output RunWindow { display: none; }
+    RunView.-narrow.-output #runs, RunView.-short.-output #runs { display: none; }
     RunView.-narrow.-output #run-side, RunView.-short.-output #run-side { display: block; }
     """
 
     def __init__(self, context: Context, job_uid: str) -> None:
         super().__init__(context)
-        self.window = RunWindow(context, id="runs")
+        self.window = VirtualList(context, RunRows(context), id="runs")
+        self.output = RunOutput(context, id="output")
+        self._head = FrameLine(context, self._job_parts, id="runs-head")
+        self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
         self.controllers = (RunMoves(self),)
         self._job_uid = job_uid
+        self._title = ""
+        self._when = ""
         self._shown: RunLine | None = None
 
     def compose(self) -> ComposeResult:
         """Compose head, runs and output."""
-        yield RunsHead(self.context, id="runs-head")
-        yield Rule(self.context)
+        yield self._head
+        yield rule(self.context)
         with Container(id="run-body"):
             yield self.window
-            yield Rule(self.context, id="under-runs")
+            yield rule(self.context, id="under-runs")
             yield Divider(self.context)
             with Vertical(id="run-side"):
-                yield OutputHead(self.context, id="output-head")
-                yield RunOutput(self.context, id="output")
+                yield self._output_head
+                yield self.output
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -208,24 +92,43 @@ class RunView(Overlay):
         self.set_interval(POLL, self._poll)
 
     @property
-    def output(self) -> RunOutput:
-        """The output that is shown."""
-        return self.query_one(RunOutput)
-
-    @property
     def run(self) -> RunLine | None:
         """The run that keys act on."""
         return self.window.row
 
     def _read_job(self) -> None:
         job = job_queries.any_job(self.context.db, self._job_uid)
-        head = self.query_one(RunsHead)
         if job is not None:
             place = [each.uid for each in job_queries.jobs(self.context.db)]
             number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
-            head.title = f"{number}{job.name}"
-            head.told = "deleted" if job.deleted else job_text.when(job)
-        head.again()
+            self._title = f"{number}{job.name}"
+            self._when = "deleted" if job.deleted else job_text.when(job)
+        self._head.again()
+
+    def _job_parts(self, width: int) -> Sequence[Part]:
+        """` S4 Digest mail   08:00 daily`."""
+        return [(f" {safe_line(self._title, width - 2)}", "bold"), (f"   {self._when}", "$muted")]
+
+    def _run_parts(self, width: int) -> Sequence[Part]:
+        """Return the run whose output is shown, what its agent has spent, and its error."""
+        run = self.run
+        if run is None:
+            return ()
+        shown = job_text.run_look(run)
+        at = self.context.clock.time_of(run.at) if run.at is not None else ""
+        mark = shown.mark(ascii_only=self.context.ascii_only)
+        used = job_text.used(run) if width >= NARROW else ""
+        used = f" · {used}" if used else ""
+        why = f" · {safe_line(run.why, max(1, width - 24 - len(used)))}" if run.why else ""
+        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, shown.color)]
+
+    def _length_parts(self, width: int) -> Sequence[Part]:
+        """Return the length of the output, and whether its end is followed."""
+        run, output = self.run, self.output
+        if run is None or not output.total:
+            return ()
+        follow = ("  following" if output.following else "  not following") if run.state == "running" else ""
+        return [(f"{size(output.total)}{follow} ", "$muted")]
 
     def changed(self, changes: StateChanges) -> None:
         """Update the runs that changed."""
@@ -270,25 +173,23 @@ class RunView(Overlay):
         found = job_queries.any_run(self.context.db, run.uid)
         if found is None:
             return ""
-        told = [part for part in (found.reason, found.result) if part]
+        words = [part for part in (found.reason, found.result) if part]
         if run.state == "running" and not run.dedicated:
             until = f" until {self.context.clock.time_of(run.deadline)}" if run.deadline is not None else ""
-            told.append(f"The agent was asked; its answer is waited for{until}.")
+            words.append(f"The agent was asked; its answer is waited for{until}.")
         elif run.decision != "ran":
-            told.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
-        elif not told:
+            words.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
+        elif not words:
             is_past = self.context.link.as_of is not None
             yet = "What it had printed then is not recorded." if is_past else "No output yet."
-            told.append(yet if run.state != "final" else "No output.")
+            words.append(yet if run.state != "final" else "No output.")
         if found.context:
-            told.append(f"Input: {found.context}")
-        return "\n\n".join(told)
+            words.append(f"Input: {found.context}")
+        return "\n\n".join(words)
 
     def draw_head(self) -> None:
         """Draw whose output it is, its length, and whether its end is followed."""
-        head = self.query_one(OutputHead)
-        head.run, head.total, head.following = self.run, self.output.total, self.output.following
-        head.again()
+        self._output_head.again()
 
     def _poll(self) -> None:
         """Read what has been printed since; stop when the run has ended."""

@@ -9,24 +9,31 @@ from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, Run
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.schedule import job_text
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.schedule.job_rows import JobRows
     from tui_tasks.tui.state.context import Context
 
 
 class JobActions(Controller):
-    """Acts on the job that `job` returns, the one under the cursor of `rows`."""
+    """Acts on the job that `job` returns. `number` returns the number of a uid; `select` puts the cursor on one."""
 
-    def __init__(self, context: Context, rows: JobRows, job: Callable[[], JobLine | None]) -> None:
+    def __init__(
+        self,
+        context: Context,
+        job: Callable[[], JobLine | None],
+        number: Callable[[str], int],
+        select: Callable[[str], object],
+    ) -> None:
         self._context = context
-        self._rows = rows
         self._job = job
+        self._number = number
+        self._select = select
 
     def _named(self, line: JobLine) -> str:
-        return f"S{self._rows.number(line.job.uid)} {safe_line(line.job.name, 40)}"
+        return f"S{self._number(line.job.uid)} {safe_line(line.job.name, 40)}"
 
     def why_not(self, action: Action) -> str | None:
         """As `Controller.why_not`; a run can be ended only when there is one, and started when there is none."""
@@ -106,7 +113,7 @@ class JobActions(Controller):
 
         made = await self._context.ask(JobForm(self._context))
         if made is not None:
-            self._rows.move_to(made)
+            self._select(made)
 
     async def do_job_edit(self) -> None:
         """Change the job."""

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.widgets import breakpoints
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -18,35 +17,35 @@ if TYPE_CHECKING:
 _LABEL: Final = 9
 
 
-class JobDetail(TextLines):
-    """As much of a job as fits; one line on a small screen."""
+class JobDetail(TextDrawing):
+    """Draws as much of a job as fits; one line on a small screen."""
 
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._is_titled = False
         self._job: JobLine | None = None
         self._number = 0
 
-    def put(self, line: JobLine | None, number: int) -> None:
-        """Show a job; None: nothing."""
-        self._job, self._number = line, number
-        self.again()
+    def put(self, line: JobLine | None, number: int, *, is_titled: bool) -> None:
+        """Set the job to draw, with its number; None: nothing. `is_titled`: number and name stand above it."""
+        self._job, self._number, self._is_titled = line, number, is_titled
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most important first."""
         if self._job is None:
             return []
         line, now = self._job, self.context.clock.now()
         self.lasts(job_text.lasts(line, now))
-        if self.size.height <= 1:
+        if height <= 1:
             return [self._short(line, now, width)]
-        titled = not breakpoints.is_wide(self.app.size)
+        titled = not self._is_titled
         lines = self._story(line, now, width, titled)
         lines += self._times(line, now, width, brief=titled)
         lines += self._field("prompt", line.job.prompt, width, 2)
         lines += self._field("system", line.job.system_prompt, width, 1)
         settings = " · ".join(part for part in (job_text.who_runs(line.job), job_text.settings(line.job)) if part)
         lines.append([(f" {safe_line(settings, width - 2)}", "$muted")])
-        return lines[: self.size.height]
+        return lines[:height]
 
     def _short(self, line: JobLine, now: int, width: int) -> Drawn:
         story, state = job_text.story(line, now)

@@ -22,12 +22,13 @@ from tui_tasks.tui.forms.task_form import ConflictScreen
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines, wrapped
+from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_syntax, job_text
 from tui_tasks.tui.schedule.job_syntax import Times
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import FootLine, Rule
+from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -81,24 +82,19 @@ def form_of(job: Job) -> Typed:
     )
 
 
-class Preview(TextLines):
-    """How the times are understood, and the next five of them."""
+class Preview(TextDrawing):
+    """Draws how the times are understood, and the next five of them, or what is wrong with them."""
 
-    DEFAULT_CSS = "Preview { height: 3; }"
-    text = ""
-    wrong = False
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.text = ""
+        self.is_wrong = False
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the times in words, then dates."""
-        ink = "$state-failed" if self.wrong else "$changed"
-        wrapped_lines = wrapped(self.text, max(8, width - 2))
-        lines: list[Drawn] = [[(f" {line}", ink)] for line in wrapped_lines]
-        return lines[: max(1, self.size.height)]
-
-    def say(self, text: str, *, wrong: bool = False) -> None:
-        """Show another text."""
-        self.text, self.wrong = text, wrong
-        self.again()
+        ink = "$state-failed" if self.is_wrong else "$changed"
+        lines: list[Drawn] = [[(f" {line}", ink)] for line in wrapped(self.text, max(8, width - 2))]
+        return lines[: max(1, height)]
 
 
 class FormLine(WordLine):
@@ -123,11 +119,13 @@ class JobForm(FormScreen[str]):
     JobForm .long { height: auto; }
     JobForm .long.main { height: 1fr; min-height: 3; }
     JobForm .long Static { width: auto; }
-    JobForm.-narrow Preview, JobForm.-short Preview { height: 2; }
+    JobForm #preview { height: 3; }
+    JobForm.-narrow #preview, JobForm.-short #preview { height: 2; }
     """
 
     def __init__(self, context: Context, job: Job | None = None) -> None:
         super().__init__(context)
+        self._preview_text = Preview(context)
         self._job = job
         self._was = form_of(job) if job is not None else Typed()
 
@@ -135,15 +133,15 @@ class JobForm(FormScreen[str]):
         """Compose a line for each field, the prompts below, then the preview."""
         with Vertical(classes="whole"):
             yield Static(plain(f" {self._title}", "bold"), id="job-head")
-            yield Rule(self.context)
+            yield rule(self.context)
             with VerticalScroll(id="job-fields", can_focus=False):
                 for name, label in _LABELS.items():
                     kind = "long main" if name == "prompt" else "long" if name in _LONG else "field"
                     with Horizontal(classes=kind):
                         yield Static(plain(f" {label:<9}", "$muted"))
                         yield self._field(name)
-            yield Rule(self.context)
-            yield Preview(self.context, id="preview")
+            yield rule(self.context)
+            yield TextLines(self.context, self._preview_text, id="preview")
             yield FootLine(self.context, id="foot")
 
     def _field(self, name: str) -> FormLine | LongText:
@@ -188,23 +186,26 @@ class JobForm(FormScreen[str]):
         self._preview()
 
     def _preview(self) -> None:
-        preview = self.query_one(Preview)
         focused = self.focused.id if self.focused is not None else None
         if focused in _EXPLAINED:
-            preview.say(_EXPLAINED[focused])
+            self._say(_EXPLAINED[focused])
             return
         zone = self._value("timezone").strip()
         now = self.context.clock.now()
         try:
             words, instants = job_syntax.preview(self._times(), zone, now)
         except ScheduleError as wrong:
-            preview.say(str(wrong), wrong=True)
+            self._say(str(wrong), is_wrong=True)
             return
         place = zone_of(zone)
         dates = job_text.dates(instants, place, now)
         raw = self._times().schedule
         shown = f"{words}  ({' '.join(raw.values())})" if raw and " ".join(raw.values()) != self._was_typed else words
-        preview.say(f"{shown}\nnext: {dates} ({zone})" if dates else shown)
+        self._say(f"{shown}\nnext: {dates} ({zone})" if dates else shown)
+
+    def _say(self, text: str, *, is_wrong: bool = False) -> None:
+        self._preview_text.text, self._preview_text.is_wrong = text, is_wrong
+        self.query_one(TextLines).again()
 
     @property
     def _was_typed(self) -> str:

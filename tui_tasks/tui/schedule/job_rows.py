@@ -9,11 +9,10 @@ from tui_tasks.core.read.jobs import job_rows
 from tui_tasks.core.read.jobs.job_rows import JobLine
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit
+from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.widgets.frame import FrameLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -28,11 +27,11 @@ def columns(width: int) -> tuple[int, int, int, int, int]:
     return rest // 2, rest - rest // 2, 18, 12, 0
 
 
-class JobRows(VirtualList[JobLine]):
-    """The list of jobs, one in each line."""
+class JobRows(RowDrawing[JobLine]):
+    """Draws jobs, one in each line."""
 
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._numbers: dict[str, int] = {}
 
     def number(self, uid: str) -> int:
@@ -84,38 +83,36 @@ class JobRows(VirtualList[JobLine]):
         looks = (look(outcome) for outcome in row.history)
         return [(each.mark(ascii_only=ascii_only), each.color) for each in looks]
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
         new = self.context.keymap.key_of("job_new")
-        more = ": by a cron schedule, by dates, or run by hand" if self.size.width >= 60 else ""
+        more = ": by a cron schedule, by dates, or run by hand" if width >= 60 else ""
         text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 
-class JobHead(FrameLine):
-    """The titles of the columns."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """`       task    when    last run    next    history`."""
-        task, when, last, next_, history = columns(width)
-        titles = f"{'task':<{task}}{'when':<{when}}{'last run' if width >= 100 else 'last':<{last}}{'next':<{next_}}"
-        return [(f"       {titles}{'history' if history else ''}", "$muted")]
+def titles(width: int) -> list[Part]:
+    """Return the titles of the columns: `       task    when    last run    next    history`."""
+    task, when, last, next_, history = columns(width)
+    titled = f"{'task':<{task}}{'when':<{when}}{'last run' if width >= 100 else 'last':<{last}}{'next':<{next_}}"
+    return [(f"       {titled}{'history' if history else ''}", "$muted")]
 
 
 class TitledRule(FrameLine):
     """A rule with a title in it: `─ next 24 h ──────`."""
 
-    title = ""
+    def __init__(self, context: Context, *, id: str) -> None:
+        super().__init__(context, self._titled, id=id)
+        self._title = ""
 
-    def left(self, width: int) -> Sequence[Part]:
-        """Return the rule."""
+    def _titled(self, width: int) -> Sequence[Part]:
+        if not self._title:
+            return rule_parts(self.context, width)
         rule = sign("rule", ascii_only=self.context.ascii_only)
-        if not self.title:
-            return [(rule * width, "$rule")]
-        title = fit(self.title, min(cell_len(self.title), max(1, width - 4)))
+        title = fit(self._title, min(cell_len(self._title), max(1, width - 4)))
         return [(f"{rule} ", "$rule"), (title, "$muted"), (f" {rule * max(0, width - 3 - cell_len(title))}", "$rule")]
 
     def say(self, title: str) -> None:
         """Set the title, any text; it is made safe here."""
-        self.title = title
+        self._title = title
         self.again()

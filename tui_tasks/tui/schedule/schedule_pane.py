@@ -15,19 +15,20 @@ from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
-from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMessage
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_actions import JobActions
 from tui_tasks.tui.schedule.job_detail import JobDetail
-from tui_tasks.tui.schedule.job_rows import JobHead, JobRows, TitledRule
-from tui_tasks.tui.schedule.timeline import ScheduleStrip
+from tui_tasks.tui.schedule.job_rows import JobRows, TitledRule, titles
+from tui_tasks.tui.schedule.timeline import Timeline
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.frame import Rule
 from tui_tasks.tui.widgets.pane import Pane
 
 OF_JOBS: Final = Language(("who",), {})
@@ -47,38 +48,41 @@ class SchedulePane(Pane):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     SchedulePane #jobs { height: 1fr; min-height: 3; }
-    SchedulePane ScheduleStrip { height: 8; }
-    Screen.-narrow ScheduleStrip, Screen.-stacked ScheduleStrip, Screen.-short ScheduleStrip { display: none; }
+    SchedulePane #strip { height: 8; }
+    Screen.-narrow #strip, Screen.-stacked #strip, Screen.-short #strip { display: none; }
     Screen.-narrow #strip-title, Screen.-stacked #strip-title, Screen.-short #strip-title { display: none; }
-    Screen.-narrow JobDetail, Screen.-short JobDetail { height: 1; }
-    Screen.-stacked.-tall JobDetail { height: 4; }
-    Screen.-wide.-tall JobDetail { height: 6; }
-    Screen.-narrow JobHead, Screen.-short JobHead { display: none; }
-    SchedulePane.-filtering JobHead { display: none; }
+    Screen.-narrow #job-detail, Screen.-short #job-detail { height: 1; }
+    Screen.-stacked.-tall #job-detail { height: 4; }
+    Screen.-wide.-tall #job-detail { height: 6; }
+    Screen.-narrow #job-titles, Screen.-short #job-titles { display: none; }
+    SchedulePane.-filtering #job-titles { display: none; }
     """
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, id=id)
         self.listed: InMemorySource[JobLine] = InMemorySource(lambda line: line.job.uid, lambda line: line.job.id)
         """The jobs that match the filter."""
-        self.row_list = JobRows(context, id="jobs")
+        self._drawing = JobRows(context)
+        self.row_list = VirtualList(context, self._drawing, id="jobs")
         self.filter_bar = FilterBar(self.context, self._completions, OF_JOBS, id="job-filter")
         self._strip_title = TitledRule(context, id="strip-title")
-        self._strip = ScheduleStrip(context, id="strip")
+        self._timeline = Timeline(context)
+        self._strip = TextLines(context, self._timeline, id="strip")
         self._detail_title = TitledRule(context, id="job-title")
-        self._detail = JobDetail(context, id="job-detail")
+        self._job_detail = JobDetail(context)
+        self._detail = TextLines(context, self._job_detail, id="job-detail")
         self.controllers = (
             RowMoves(lambda: self.row_list),
-            JobActions(context, self.row_list, lambda: self.line),
+            JobActions(context, lambda: self.line, self._drawing.number, self.row_list.move_to),
         )
         self._all: Sequence[JobLine] = ()
         self._filter = Parsed()
 
     def compose(self) -> ComposeResult:
         """Compose titles, jobs, the next 24 hours, and the detail of one job."""
-        yield Rule(self.context)
+        yield rule(self.context)
         yield self.filter_bar
-        yield JobHead(self.context)
+        yield FrameLine(self.context, titles, id="job-titles")
         yield self.row_list
         yield self._strip_title
         yield self._strip
@@ -127,7 +131,7 @@ class SchedulePane(Pane):
         """Read the touched jobs, None: all; return the keys of rows that changed."""
         known = [] if touched is None else [line for line in self._all if line.job.uid not in touched]
         self._all = job_rows.lines(self.context.db, known)
-        renumbered = self.row_list.renumber(line.job.uid for line in self._all)
+        renumbered = self._drawing.renumber(line.job.uid for line in self._all)
         changed = self.listed.take(line for line in self._all if self._matches(line))
         if renumbered - changed:
             self.row_list.again()
@@ -146,12 +150,14 @@ class SchedulePane(Pane):
         self._show()
 
     def _show(self) -> None:
-        line, number = self.line, self.row_list.number
+        line, number = self.line, self._drawing.number
         of_line = number(line.job.uid) if line is not None else 0
         is_titled = line is not None and breakpoints.is_wide(self.app.size)
         self._detail_title.say(f"S{of_line} {line.job.name}" if line is not None and is_titled else "")
-        self._detail.put(line, of_line)
-        self._strip.put([(number(each.job.uid), each) for each in self._all])
+        self._job_detail.put(line, of_line, is_titled=is_titled)
+        self._detail.again()
+        self._timeline.put([(number(each.job.uid), each) for each in self._all])
+        self._strip.again()
         self.set_class(self.filter_bar.is_open, "-filtering")
 
     # The filter

@@ -11,7 +11,7 @@ from tui_tasks.core.schedule import due
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.times import HOUR, SECOND, clock, count
 from tui_tasks.tui.painting import charts
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -58,27 +58,26 @@ def _may_be_due(line: JobLine, until: int) -> bool:
     return line.job.next_run is not None and line.job.next_run < until
 
 
-class ScheduleStrip(TextLines):
-    """The jobs that are due next, as many as fit."""
+class Timeline(TextDrawing):
+    """Draws the jobs that are due next, as many as fit."""
 
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
         self._jobs: Sequence[tuple[int, JobLine]] = ()
         self._times: dict[tuple[object, ...], list[int]] = {}
 
     def put(self, jobs: Sequence[tuple[int, JobLine]]) -> None:
-        """Show these jobs, each with its number."""
+        """Set the jobs to draw, each with its number."""
         self._jobs = jobs
-        self.again()
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the hours, and a line for each job that is due in them."""
         now, zone, ascii_only = self.context.clock.now(), self.context.clock.zone, self.context.ascii_only
         assert zone is not None
         start, cells = first_hour(now, zone), cells_an_hour(width)
         self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
         lines: list[Drawn] = [[(" " * _LABEL, ""), (hours(start, zone, cells), "$muted")]]
-        room = max(2, self.size.height - 1)
+        room = max(2, height - 1)
         rows: list[tuple[int, JobLine, list[int]]] = []
         due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, start + HOURS * HOUR)]
         due_then.sort(key=lambda numbered: numbered[1].job.next_run or 0)

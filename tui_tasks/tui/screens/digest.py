@@ -21,16 +21,17 @@ from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import HOUR, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.keys.actions import Action, bindings
+from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
+from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
 
 _LOOKS: Final[dict[str, Look]] = {
@@ -67,8 +68,8 @@ class DigestRow(msgspec.Struct, frozen=True):
         return self.line.key if self.entry is None else f"{self.line.key} {self.entry.seq}"
 
 
-class DigestWindow(VirtualList[DigestRow]):
-    """The list of lines, each with its entries below it when it is open."""
+class DigestRows(RowDrawing[DigestRow]):
+    """Draws the lines of the digest, and entries below them."""
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
         """`> ? needs you   claude-1   Pick JWT lib   asks you   9m`."""
@@ -105,29 +106,9 @@ class DigestWindow(VirtualList[DigestRow]):
         head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
         return [(" " * (_TITLE + 2), ""), (f"{mark} ", style), (head, "$muted"), (text_of(entry), "$muted")]
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
         return [("   Nothing needs you, and nothing was done.", "$muted")] if line == 1 else ()
-
-
-class DigestHead(FrameLine):
-    """` While you were away   since 12:15   412 entries`."""
-
-    digest: Digest | None = None
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The title, the instant since when, and the number of entries."""
-        found = self.digest
-        if found is None:
-            return [(" While you were away", "bold")]
-        many = count(found.newest - found.after, "entry", "entries")
-        cut = ", older ones were compacted away" if found.is_cut else ""
-        told = f"   since {self.context.clock.time_of(found.since)}"
-        return [
-            (" While you were away", "bold"),
-            (told, "$muted"),
-            (f"   {many}{cut}" if width >= 60 else "", "$muted"),
-        ]
 
 
 class DigestScreen(Overlay):
@@ -143,14 +124,15 @@ class DigestScreen(Overlay):
         self._open: str | None = None
         self._reading: Timer | None = None
         self._took = 0.0
-        self.window = DigestWindow(context, id="digest")
+        self.window = VirtualList(context, DigestRows(context), id="digest")
+        self._head = FrameLine(context, self._title, id="digest-head")
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 
     def compose(self) -> ComposeResult:
         """Compose head and lines."""
-        yield DigestHead(self.context, id="digest-head")
-        yield Rule(self.context)
+        yield self._head
+        yield rule(self.context)
         yield self.window
         yield FootLine(self.context, id="foot")
 
@@ -161,6 +143,17 @@ class DigestScreen(Overlay):
         self.window.focus()
         self.hint(self.hint_of("digest_open"), self.hint_of("asks"), self.hint_of("back"))
 
+    def _title(self, width: int) -> Sequence[Part]:
+        """` While you were away   since 12:15   412 entries`."""
+        found = self._digest
+        if found is None:
+            return [(" While you were away", "bold")]
+        many = count(found.newest - found.after, "entry", "entries")
+        cut = ", older ones were compacted away" if found.is_cut else ""
+        since = f"   since {self.context.clock.time_of(found.since)}"
+        many = f"   {many}{cut}" if width >= 60 else ""
+        return [(" While you were away", "bold"), (since, "$muted"), (many, "$muted")]
+
     def changed(self, changes: StateChanges) -> None:
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""
         if self._reading is None:
@@ -170,9 +163,7 @@ class DigestScreen(Overlay):
         self._reading, began = None, time.monotonic()
         self._digest = digest(self.context.db, self._since, self.context.clock.now())
         self._took = time.monotonic() - began
-        head = self.query_one(DigestHead)
-        head.digest = self._digest
-        head.again()
+        self._head.again()
         self._list()
 
     def _list(self) -> None:

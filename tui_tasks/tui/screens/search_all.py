@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from textual.timer import Timer
@@ -15,8 +15,7 @@ from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import Parsed, parse
-from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.screens.palette import EntriesFound, PaletteEntry, PaletteList, Picker
+from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry, Picker
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import FootLine
 
@@ -27,20 +26,8 @@ _AT_ONCE: Final = 20
 _PAUSE: Final = 0.005
 
 
-class FoundWindow(PaletteList):
-    """The tasks that were found, one in each line."""
-
-    empty = ""
-
-    def draw_empty(self, line: int) -> Sequence[Part]:
-        """Draw what can be typed, or that nothing was found."""
-        return [(self.empty, "$muted")] if line == 1 else ()
-
-
 class SearchAll(Picker):
     """Searches the lists one after the other, the current one first, and goes to the chosen task."""
-
-    WINDOW = FoundWindow
 
     def __init__(self, context: Context, *, chosen: Callable[[str], None] | None = None) -> None:
         """`chosen` is called with the uid of the chosen task, instead of going there."""
@@ -103,14 +90,13 @@ class SearchAll(Picker):
         self._going_on = None if is_over else self.set_timer(_PAUSE, self._go_on)
 
     def _show(self, *, is_over: bool) -> None:
-        window = self.query_one(FoundWindow)
-        cursor = window.cursor
+        cursor = self.window.cursor
         entries = [self._entry(task) for task in self._found]
         if not self._wanted and not self._found:
-            window.empty = "   words, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
+            self._drawing.empty = "words, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
         else:
-            window.empty = "   Nothing matches in any list." if is_over else "   Looking further..."
-        window.show(EntriesFound(entries, ""), cursor)
+            self._drawing.empty = "Nothing matches in any list." if is_over else "Looking further..."
+        self.window.show(EntriesFound(entries, ""), cursor)
         count = f"{len(self._found)}{'' if is_over and len(self._found) < MOST_FOUND else '+'}"
         found = [(count, "found", "")] if self._found else []
         go = "Go there" if self._chosen == self._go_to else "This one"

@@ -16,14 +16,15 @@ from tui_tasks.core.read import checks, statistics
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
 from tui_tasks.tui.painting.scrolling import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextLines
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FootLine, FrameLine, Rule
+from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
 
 # Progress is shown when reading takes at least so many steps.
@@ -47,24 +48,14 @@ def _midnight(day: date, zone: tzinfo) -> int:
     return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * SECOND
 
 
-class StatsHead(FrameLine):
-    """` Stats   Plan, last 7 days`."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The title and the list."""
-        found = self.context.state.current_list
-        name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
-        return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
-
-
-class StatsLines(TextLines):
-    """The figures, or the progress of reading them."""
+class StatsText(TextDrawing):
+    """Draws the figures, or the progress of reading them."""
 
     figures: Figures | None = None
     progress = 0.0
 
-    def lines(self, width: int) -> list[Drawn]:
-        """Return all lines; the widget scrolls."""
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """Return all lines, as what is around them scrolls."""
         if self.figures is None:
             told = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
             return [[], [(" reading the journal  ", "$muted"), (told, "$primary")]] if self.progress else []
@@ -81,6 +72,9 @@ class Stats(Overlay):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.controllers = (ScrollKeys(self),)
+        self._drawing = StatsText(context)
+        self._lines = TextLines(context, self._drawing, id="stats")
+        self._head = FrameLine(context, self._title, id="stats-head")
         self._tally: statistics.Tally | None = None
         self._list_id = 0
         self._seq = 0
@@ -91,10 +85,10 @@ class Stats(Overlay):
 
     def compose(self) -> ComposeResult:
         """Compose head and figures."""
-        yield StatsHead(self.context, id="stats-head")
-        yield Rule(self.context)
+        yield self._head
+        yield rule(self.context)
         with VerticalScroll(id="stats-scroll", can_focus=True):
-            yield StatsLines(self.context, id="stats")
+            yield self._lines
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -102,6 +96,12 @@ class Stats(Overlay):
         self.set_focus(self.query_one(VerticalScroll))
         self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
         self._begin()
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` Stats   Plan, last 7 days`."""
+        found = self.context.state.current_list
+        name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
+        return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
 
     def _begin(self) -> None:
         db, now = self.context.db, self.context.clock.now()
@@ -112,8 +112,8 @@ class Stats(Overlay):
         oldest, newest = statistics.seq_before(db, starts[0]), journal.newest(db)
         self._seq = max(oldest, newest - statistics.MOST)
         self._cut = self._seq > oldest
-        self.query_one(StatsLines).figures = None
-        self.query_one(StatsHead).again()
+        self._drawing.figures = None
+        self._head.again()
         self._read()
 
     def list_turned(self) -> None:
@@ -133,12 +133,11 @@ class Stats(Overlay):
 
     async def _count(self) -> None:
         """Read the journal in steps; keys are handled between two steps."""
-        stats = self.query_one(StatsLines)
         while True:
             self._again = False
             await self._count_up_to(journal.newest(self.context.db))
-            stats.figures = self._figures()
-            stats.again()
+            self._drawing.figures = self._figures()
+            self._lines.again()
             if not self._again:
                 break
             await asyncio.sleep(_PACE)
@@ -146,14 +145,14 @@ class Stats(Overlay):
 
     async def _count_up_to(self, newest: int) -> None:
         assert self._tally is not None
-        stats, start = self.query_one(StatsLines), self._seq
+        start = self._seq
         while self._seq < newest:
             high = min(self._seq + statistics.STRETCH, newest)
             self._tally.take(statistics.events(self.context.db, self._list_id, self._seq, high))
             self._seq = high
-            if newest - start > _LONG * statistics.STRETCH and stats.figures is None:
-                stats.progress = (high - start) / (newest - start)
-                stats.again()
+            if newest - start > _LONG * statistics.STRETCH and self._drawing.figures is None:
+                self._drawing.progress = (high - start) / (newest - start)
+                self._lines.again()
             await asyncio.sleep(0)
 
     def _figures(self) -> Figures:

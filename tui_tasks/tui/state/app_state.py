@@ -19,8 +19,8 @@ from tui_tasks.core.read.views import Looked
 from tui_tasks.core.session_snapshots import Stuck
 from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
-from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import Projects
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.state.task_numbers import TaskNumbers
 
 _SECOND: Final = 1_000_000
@@ -47,14 +47,17 @@ class AppState:
       that they have deleted, except those that they had created since.
     """
 
-    def __init__(self, db: Database, now: int, *, marks_new: bool = True) -> None:
-        """Read the state; `marks_new`: whether tasks that agents change are marked as new to the human."""
+    def __init__(self, db: Database, now: int, *, marks_new: bool = True, project: str | None = None) -> None:
+        """Read the state; `marks_new`: whether tasks that agents change are marked as new to the human.
+
+        `project`: choose this one, and show it alone; None: none.
+        """
         self._db = db
         self._marks_new = marks_new
         self.numbers = TaskNumbers(db)
         self.list_id = 0
         self.lists: dict[int, TaskList] = {}
-        self.projects = Projects(db, lambda: self.lists)
+        self.projects = Projects(db, lambda: self.lists, project)
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
         self.held = 0
@@ -118,11 +121,6 @@ class AppState:
     def current_list(self) -> TaskList | None:
         """The list that the list and the board show."""
         return self.lists.get(self.list_id)
-
-    @property
-    def places(self) -> TaskNumbers:
-        """The numbers of tasks."""
-        return self.numbers
 
     @property
     def failed(self) -> int:

@@ -7,32 +7,27 @@ up to five seconds for a lock, so a thread makes them with another connection.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import queue
-import threading
 import time
 from collections.abc import Callable, Generator
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-import msgspec
-
-from tui_tasks.clock import Uptime, uptime_beside
+from tui_tasks.clock import uptime_beside
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import checks, overview, views
-from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.vocab import HUMAN
+from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.writer import Work, Writer, Writing
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.engine.watch import Watch
     from tui_tasks.core.operations.operation import Operation
     from tui_tasks.core.past.moments import Moment
-    from tui_tasks.core.store import Store, Transaction
+    from tui_tasks.core.store import Store
 
 # Seconds at least between two reads of changes while others write without a pause; limits how often it is drawn.
 PACE: Final = 0.03
@@ -44,61 +39,6 @@ MOST_ENTRIES: Final = 500
 # Seconds after which a human notices a wait; and seconds between two reports of a write's progress.
 NOTICED: Final = 0.7
 TOLD_EVERY: Final = 0.25
-
-_Work = Callable[["Store"], Any]
-
-
-class StateChanges(msgspec.Struct, frozen=True):
-    """The changes written after entry `since`, up to entry `seq`. With `all`, anything may have changed."""
-
-    since: int
-    seq: int
-    entries: tuple[Change, ...]
-    all: bool = False
-    waiting: frozenset[str] = frozenset()
-    """Tasks that depend on one that was changed, and may be blocked, or free, by it; tasks of a check that was run."""
-
-    def touches(self, *entities: str) -> bool:
-        """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
-        return self.all or any(entry.entity in entities for entry in self.entries)
-
-    def tasks(self) -> set[str]:
-        """Return the uids of the tasks that the entries are about, and of the tasks in `waiting`."""
-        return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
-
-    @property
-    def places(self) -> list[tuple[int, str]]:
-        """The places where tasks were added, removed or moved; the numbers of the tasks after them may have changed."""
-        return [place for entry in self.entries for place in entry.places()]
-
-
-class Writing:
-    """The progress of a write. The writer's thread sets it, the screen's thread reads it. Until `begin`, the write
-    waits.
-    """
-
-    def __init__(self, total: int) -> None:
-        self.total = total
-        self.done = 0
-        self._transaction: Transaction | None = None
-
-    def begin(self, transaction: Transaction) -> None:
-        """Note that the write holds the database's lock."""
-        self._transaction = transaction
-
-    def step(self) -> None:
-        """Count an operation as done."""
-        self.done += 1
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the write holds the database's lock."""
-        return self._transaction is not None
-
-    @property
-    def entries(self) -> int:
-        """How many journal entries it has written so far."""
-        return self._transaction.entries if self._transaction is not None else 0
 
 
 class DatabaseLink:
@@ -125,19 +65,19 @@ class DatabaseLink:
         self.seq = journal.newest(self.db)
         self._file = self.db.file
         # Called with each batch of changes: this screen's from the first commit on, others' after `watch`.
-        self.told: Callable[[StateChanges], None] = lambda changes: None
+        self.on_changes: Callable[[StateChanges], None] = lambda changes: None
         # Called when others have committed something that has no journal entry.
-        self.beside: Callable[[], None] = lambda: None
+        self.on_silent_commit: Callable[[], None] = lambda: None
         self._listener: _Listener | None = None
-        self._writer = _Writer(path, uptime_beside(clock)) if not read_only else None
+        self._writer = Writer(path, uptime_beside(clock)) if not read_only else None
         self._newest: asyncio.Future[Any] | None = None
         # Called repeatedly while a write takes longer than `NOTICED`, and with None when it has ended.
-        self.writing: Callable[[Writing | None], None] = lambda writing: None
+        self.on_writing: Callable[[Writing | None], None] = lambda writing: None
         # Called after a commit: the screen applies the announced changes at once.
-        self.settle: Callable[[], None] = lambda: None
+        self.on_own_commit: Callable[[], None] = lambda: None
         # Why the database cannot be read, empty when it can; and what is called when that changes.
         self.unread = ""
-        self.unread_changed: Callable[[], None] = lambda: None
+        self.on_unread: Callable[[], None] = lambda: None
         self._looking_again: asyncio.TimerHandle | None = None
         self._is_stopped = False
 
@@ -172,7 +112,7 @@ class DatabaseLink:
             self._looking_again = asyncio.get_running_loop().call_later(LOOK_AGAIN, self._look_again)
         was, self.unread = self.unread, str(error.__cause__ or error)
         if self.unread != was:
-            self.unread_changed()
+            self.on_unread()
 
     def _look_again(self) -> None:
         self._looking_again = None
@@ -183,9 +123,9 @@ class DatabaseLink:
             self.cannot_read(error)
             return
         since, self.seq, self._file, self.unread = self.seq, newest, self.db.file, ""
-        self.unread_changed()
-        self.told(StateChanges(since, newest, (), all=True))
-        self.settle()
+        self.on_unread()
+        self.on_changes(StateChanges(since, newest, (), all=True))
+        self.on_own_commit()
 
     def check(self) -> None:
         """Check that the database can be read, before a screen is made that shows its content.
@@ -200,9 +140,9 @@ class DatabaseLink:
             changes = self._changes()
         if changes is not None:
             self.seq, self._file = changes.seq, self.db.file
-            self.told(changes)
+            self.on_changes(changes)
         else:
-            self.beside()
+            self.on_silent_commit()
 
     def _changes(self) -> StateChanges | None:
         """Return the changes since the last call; None when there are none."""
@@ -235,7 +175,7 @@ class DatabaseLink:
 
         results: list[Any] = await self._write(work, writing)
         self.catch_up()
-        self.settle()
+        self.on_own_commit()
         return results
 
     async def compact(self, before: int) -> int:
@@ -287,16 +227,16 @@ class DatabaseLink:
         await asyncio.wait({newest}, timeout=NOTICED)
         return True
 
-    async def _write(self, work: _Work, writing: Writing) -> Any:
+    async def _write(self, work: Work, writing: Writing) -> Any:
         assert self._writer is not None, "a read-only screen offers no writes"
         written = self._newest = asyncio.wrap_future(self._writer.put(work))
         done, _ = await asyncio.wait({written}, timeout=NOTICED)
         if done:
             return await written
         while not done:
-            self.writing(writing)
+            self.on_writing(writing)
             done, _ = await asyncio.wait({written}, timeout=TOLD_EVERY)
-        self.writing(None)
+        self.on_writing(None)
         return await written
 
     def stop(self) -> None:
@@ -365,56 +305,3 @@ class _Listener:
             self._timer.cancel()
         self._unlisten()
         self._watch.close()
-
-
-class _Writer:
-    """The thread that writes, in order. It is started at the first write."""
-
-    def __init__(self, path: str, uptime: Callable[[], Uptime]) -> None:
-        self._path = path
-        self._uptime = uptime
-        self._queue: queue.SimpleQueue[tuple[_Work, Future[Any]] | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
-
-    def put(self, work: _Work) -> Future[Any]:
-        """Queue some work; return a future of its result or exception."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-            self._thread.start()
-        future: Future[Any] = Future()
-        self._queue.put((work, future))
-        return future
-
-    def stop(self, patience: float = 6.0) -> None:
-        """End the thread after the work that is queued; wait at most `patience` seconds."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join(patience)
-
-    def _run(self) -> None:
-        from tui_tasks.core.commit.elapsed import Elapsed
-        from tui_tasks.core.store import Store
-
-        store: Store | None = None
-        while (item := self._queue.get()) is not None:
-            work, future = item
-            try:
-                if store is None:
-                    store = Store(self._path)
-                    store.elapsed = Elapsed(self._uptime)
-                result = work(store)
-            except BaseException as error:  # raised where the future is awaited
-                _settle(future, error=error)
-            else:
-                _settle(future, result)
-        if store is not None:
-            store.close()
-
-
-def _settle(future: Future[Any], result: Any = None, error: BaseException | None = None) -> None:
-    # The loop that awaits the future may have been closed with the screen.
-    with contextlib.suppress(Exception):
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result)

@@ -15,7 +15,8 @@ from tui_tasks.core.past.moments import Moment
 from tui_tasks.core.past.past_reader import PastReader
 from tui_tasks.core.past.past_state import PastState, Report
 from tui_tasks.core.schema import migrations
-from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
+from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink
+from tui_tasks.tui.state.state_changes import StateChanges
 
 T = TypeVar("T")
 
@@ -109,8 +110,8 @@ class PastLink(DatabaseLink):
         if has_moved:
             self.seq = self._moment.seq
             # Ages differ at another moment, even of rows that have not changed.
-            self.told(StateChanges(self.seq, self.seq, (), all=True))
-            self.settle()
+            self.on_changes(StateChanges(self.seq, self.seq, (), all=True))
+            self.on_own_commit()
         return has_moved
 
     def _move(self, step: Step) -> bool:

@@ -10,7 +10,7 @@ from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.snapshots import Ask, TaskList
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.state.state_changes import StateChanges
 
 
 class Projects:
@@ -20,13 +20,13 @@ class Projects:
     show all projects unless `is_alone`.
     """
 
-    def __init__(self, db: Database, lists: Callable[[], Mapping[int, TaskList]]) -> None:
+    def __init__(self, db: Database, lists: Callable[[], Mapping[int, TaskList]], chosen: str | None = None) -> None:
         self._db = db
         self._lists = lists
         self._of_agents: dict[str, str] = {}
         self._of_asks: dict[str, str] = {}
-        self.chosen: str | None = None
-        self.is_alone = False
+        self.chosen = chosen
+        self.is_alone = chosen is not None
 
     def take(self, changes: StateChanges) -> None:
         """Drop the cached answers that a batch of changes may have changed."""

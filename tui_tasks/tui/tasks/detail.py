@@ -20,14 +20,13 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.links.link_lines import LinkLines
-from tui_tasks.tui.painting.line_painter import NoRelayout
+from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, wrapped
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.tasks import proof
 from tui_tasks.tui.tasks.task_note import field_parts
-from tui_tasks.tui.widgets.frame import FrameLine
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -63,46 +62,14 @@ class TaskDetails:
         return any(home == task.list_id and rank < task.rank for home, rank in changes.places for task in shown)
 
 
-class DetailHead(FrameLine):
-    """` #5 Ship auth flow                ◐ in progress`; below the list it also holds the other facts."""
-
-    details: TaskDetails | None = None
-    brief = False
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Number and title."""
-        details = self.details
-        if details is None:
-            return ()
-        facts = self._facts(details) if self.brief else ""
-        room = width - sum(cell_len(text) for text, _ in self.right(width)) - cell_len(facts) - 2
-        title = safe_line(f"#{details.number} {details.task.name}", max(8, room))
-        return [(f" {title}", "bold"), (facts, "$muted")]
-
-    def right(self, width: int) -> Sequence[Part]:
-        """The state."""
-        if self.details is None:
-            return ()
-        shown = look(self.details.state)
-        return [(f" {shown.mark(ascii_only=self.context.ascii_only)} {shown.word} ", shown.color)]
-
-    def _facts(self, details: TaskDetails) -> str:
-        facts = [agent_text.who(details.line.who)] if details.line.who else []
-        if details.task.started_at is not None and details.task.status == "in_progress":
-            now = self.context.clock.now()
-            self.lasts(age_lasts(details.task.started_at, now))
-            facts.append(f"started {ago(details.task.started_at, now)}")
-        return "".join(f" · {safe_line(fact, 24)}" for fact in facts)
-
-
-class DetailText(ScrollLines):
-    """The text below the head. `brief`: only the newest log entries, for a place of a few lines."""
+class DetailText(TextDrawing):
+    """Draws the text below the head. `brief`: only the newest log entries, for a place of a few lines."""
 
     details: TaskDetails | None = None
     brief = False
     links: LinkLines | None = None
 
-    def lines(self, width: int) -> list[Drawn]:
+    def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, from the task's agent to the tasks it blocks."""
         details, room = self.details, max(8, width - 2)
         if details is None:
@@ -195,9 +162,10 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.context = context
-        self.head = DetailHead(context, id="detail-head")
-        self.text = DetailText(context, id="detail-text")
-        self._links = self.text.links = LinkLines(context, self, self.text.again)
+        self._drawing = DetailText(context)
+        self._head = FrameLine(context, self._title, self._state, id="detail-head")
+        self.text = ScrollLines(context, self._drawing, id="detail-text")
+        self._links = self._drawing.links = LinkLines(context, self, self.text.again)
         self.brief = False
         self._details: TaskDetails | None = None
         self._uid: str | None = None
@@ -205,8 +173,33 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
 
     def compose(self) -> ComposeResult:
         """Compose head and text."""
-        yield self.head
+        yield self._head
         yield self.text
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` #5 Ship auth flow`; in a few lines, with the other facts."""
+        details = self._details
+        if details is None:
+            return ()
+        facts = self._facts(details) if self.brief else ""
+        room = width - sum(cell_len(text) for text, _ in self._state(width)) - cell_len(facts) - 2
+        title = safe_line(f"#{details.number} {details.task.name}", max(8, room))
+        return [(f" {title}", "bold"), (facts, "$muted")]
+
+    def _state(self, width: int) -> Sequence[Part]:
+        """`◐ in progress`."""
+        if self._details is None:
+            return ()
+        shown = look(self._details.state)
+        return [(f" {shown.mark(ascii_only=self.context.ascii_only)} {shown.word} ", shown.color)]
+
+    def _facts(self, details: TaskDetails) -> str:
+        facts = [agent_text.who(details.line.who)] if details.line.who else []
+        if details.task.started_at is not None and details.task.status == "in_progress":
+            now = self.context.clock.now()
+            self._head.lasts(age_lasts(details.task.started_at, now))
+            facts.append(f"started {ago(details.task.started_at, now)}")
+        return "".join(f" · {safe_line(fact, 24)}" for fact in facts)
 
     @property
     def uid(self) -> str | None:
@@ -234,9 +227,9 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         """Draw again."""
         if not self.brief:
             self._links.read(self._details.task if self._details else None)
-        for part in (self.head, self.text):
-            part.brief, part.details = self.brief, self._details
-            part.again()
+        self._drawing.brief, self._drawing.details = self.brief, self._details
+        self._head.again()
+        self.text.again()
 
     def focus_text(self) -> None:
         """Focus the text, to scroll it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.read.log.standing_changes import Deletion, last_deletion
-from tui_tasks.text.times import age_lasts, ago, count
+from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.state.context import Context
 
@@ -25,11 +25,6 @@ class EmptiedNote:
         """Return `rogue deleted 24`, for a column of the board."""
         found = self._deletion()
         return f"{who(found.actor)} deleted {found.tasks:,}" if found else ""
-
-    def lasts(self) -> int | None:
-        """Return for how many microseconds the text stays true; None when there is no text."""
-        found = self._deletion()
-        return age_lasts(found.at, self._context.clock.now()) if found else None
 
     def _deletion(self) -> Deletion | None:
         now = (self._context.link.seq, self._context.state.list_id)

@@ -16,9 +16,9 @@ from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.frame import FrameLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
@@ -49,16 +49,6 @@ class NewTask:
     draft: Draft
     depends_on: tuple[str, ...] = ()
     description: str = ""
-
-
-class AddPreview(FrameLine):
-    """How the typed line is understood."""
-
-    parts: Sequence[Part] = ()
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Return the parts, indented."""
-        return [("   ", ""), *self.parts]
 
 
 class QuickAdd(ResilientMessages, Vertical):
@@ -101,7 +91,9 @@ class QuickAdd(ResilientMessages, Vertical):
         self._numbered: dict[int, TaskLine | None] = {}
         self._place = AddPlace()
         self._description = ""
-        self._preview_line = AddPreview(context)
+        self._parts: Sequence[Part] = ()
+        # How the typed line is understood.
+        self._preview_line = FrameLine(context, lambda width: [("   ", ""), *self._parts])
         # Made when the line is first opened, as `Input` takes long to import.
         self._words: AddWords | None = None
 
@@ -255,7 +247,6 @@ class QuickAdd(ResilientMessages, Vertical):
         if self._description:
             parts.append((f"description: {count(len(self._description.splitlines()), 'line')}", ""))
         parts += [(safe_line(draft.problem, 60), "$state-failed")] if draft.problem else []
-        preview = self._preview_line
         joined = [piece for part in parts for piece in ((" · ", "$muted"), part)]
-        preview.parts = joined[1:] or [(SIGNS_HELP, "$muted")]
-        preview.again()
+        self._parts = joined[1:] or [(SIGNS_HELP, "$muted")]
+        self._preview_line.again()

@@ -17,7 +17,8 @@ from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.tasks import proof
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class TaskActions(Controller):
 
     async def do_move_to_list(self) -> None:
         """Choose a list, and put the tasks at its end."""
-        from tui_tasks.tui.screens.palette import PaletteEntry, Picker
+        from tui_tasks.tui.screens.picker import PaletteEntry, Picker
 
         tasks, context = self._tasks(), self._context
         uids = [task.uid for task in tasks]

@@ -1,4 +1,4 @@
-"""The lines that frame every pane: tabs, the Now line, rules, the footer."""
+"""The lines around every pane: tabs, the Now line, the footer."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from textual import events
-from textual.geometry import Region
-from textual.strip import Strip
 from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts, count, due, moment
-from tui_tasks.tui.keys.actions import ACTIONS
-from tui_tasks.tui.painting.line_painter import LinePainter, changed_span, strip_of
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.painting.frame_line import FrameLine
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
 
@@ -28,90 +26,18 @@ if TYPE_CHECKING:
 _IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
 
 
-class FrameLine(LinePainter):
-    """One line with left and right parts. It is painted again only when they change."""
-
-    DEFAULT_CSS = "FrameLine { height: 1; }"
-
-    def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(context, id=id, classes=classes)
-        self._parts: tuple[Sequence[Part], Sequence[Part]] | None = None
-        self._width = 0
-        self._strip: Strip | None = None
-        self._styles: StyleCache | None = None
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Return the parts at the left."""
-        return ()
-
-    def right(self, width: int) -> Sequence[Part]:
-        """Return the parts at the right, which are dropped when there is no room for both."""
-        return ()
-
-    def again(self) -> None:
-        """Draw again; paint only what differs."""
-        if not self.size.width:
-            return
-        self._lasts_us = 0
-        width = self.size.width
-        parts, was = (self.left(width), self.right(width)), self._parts
-        if was is None or self._width != width:
-            self._parts, self._width, self._strip = parts, width, None
-            self.refresh()
-        elif parts != was:
-            first, end = changed_span(self._joined(*was, width), self._joined(*parts, width), width)
-            self._parts, self._strip = parts, None
-            self.refresh(Region(first, 0, end - first, 1))
-        self._redraw_in_time()
-
-    def on_resize(self) -> None:
-        """Draw the line in its new width."""
-        self.again()
-
-    def part_number(self, x: int) -> int | None:
-        """Return the index of the left part at a column."""
-        for number, (text, _) in enumerate(self._parts[0] if self._parts else ()):
-            x -= cell_len(text)
-            if x < 0:
-                return number
-        return None
-
-    def render_line(self, y: int) -> Strip:
-        """Paint the line."""
-        width = self.own_size.width
-        if self._parts is None or self._width != width:
-            self._parts, self._width = (self.left(width), self.right(width)), width
-            self._strip = None
-        styles = StyleCache.of(self.app)
-        if self._strip is None or styles is not self._styles:
-            self._styles, self._strip = styles, strip_of(self._joined(*self._parts, width), width, styles)
-        return self._strip
-
-    @staticmethod
-    def _joined(left: Sequence[Part], right: Sequence[Part], width: int) -> list[Part]:
-        used, wide = sum(cell_len(text) for text, _ in left), sum(cell_len(text) for text, _ in right)
-        if used + wide > width:
-            right, wide = (), 0
-        return [*left, (" " * max(0, width - used - wide), ""), *right]
-
-
 def _agents_here(context: Context) -> int:
-    """Return the text on how many agents are present."""
+    """Return how many agents are present."""
     return context.state.there(context.clock.now())
-
-
-class Rule(FrameLine):
-    """A rule across the screen; `tees` are the columns where a divider meets it."""
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The rule."""
-        return [(sign("rule", ascii_only=self.context.ascii_only) * width, "$rule")]
 
 
 class TopLine(FrameLine):
     """The panes at the left; file, mode and agents at the right."""
 
-    def left(self, width: int) -> Sequence[Part]:
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(context, self._panes, self._state, id=id)
+
+    def _panes(self, width: int) -> Sequence[Part]:
         """` [1 List]  2 Board ...`."""
         parts: list[Part] = []
         for number, (name, title) in enumerate(PANES.items(), 1):
@@ -119,11 +45,11 @@ class TopLine(FrameLine):
             parts.append((f" [{number} {title}]" if here else f"  {number} {title}", "bold" if here else "$muted"))
         return parts
 
-    def right(self, width: int) -> Sequence[Part]:
+    def _state(self, width: int) -> Sequence[Part]:
         """`auth.db  live  2 agents`; in the past, its moment, as far as there is room."""
         context = self.context
         if context.link.as_of is not None:
-            room = width - sum(cell_len(text) for text, _ in self.left(width)) - 3
+            room = width - sum(cell_len(text) for text, _ in self._panes(width)) - 3
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
         here = _agents_here(context)
         mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
@@ -171,10 +97,10 @@ class NowLine(FrameLine):
     """
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, id=id)
+        super().__init__(context, self._fitted, id=id)
         self._acts: list[str] = []
 
-    def left(self, width: int) -> Sequence[Part]:
+    def _fitted(self, width: int) -> Sequence[Part]:
         """As much text as fits, shortened in steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
         steps = range(0 if width >= WIDE else 2 if width >= NARROW else _LEAST, _LEAST + 1)
         for step in steps:
@@ -299,7 +225,7 @@ class FootLine(FrameLine):
     """The keys that work here, or for a moment a message."""
 
     def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(context, id=id, classes=classes)
+        super().__init__(context, self._keys, self._moment, id=id, classes=classes)
         self._said = ""
         self._quiet: Timer | None = None
         self._hints: Sequence[tuple[str, str, str]] | None = None
@@ -330,13 +256,13 @@ class FootLine(FrameLine):
         self._hints = hints or None
         self.again()
 
-    def left(self, width: int) -> Sequence[Part]:
+    def _keys(self, width: int) -> Sequence[Part]:
         """` ? Help  / Filter ...`, as many hints as fit."""
         if said := self.said:
             return [(" ", ""), (safe_line(said, width - 2), "$changed")]
         hints = self._shown_hints(width)
         parts: list[Part] = [(" ", "")]
-        used = 1 + sum(cell_len(text) for text, _ in self.right(width))
+        used = 1 + sum(cell_len(text) for text, _ in self._moment(width))
         for key, word, _ in hints:
             size = cell_len(key) + 1 + cell_len(word) + 2
             if used + size - 2 > width:
@@ -345,7 +271,7 @@ class FootLine(FrameLine):
             parts += [(key, "$changed"), (f" {word}  ", "$muted")]
         return parts
 
-    def right(self, width: int) -> Sequence[Part]:
+    def _moment(self, width: int) -> Sequence[Part]:
         """The moment of the past that is shown, on screens without the line of the panes."""
         as_of = self.context.link.as_of
         if as_of is None or self.said or self.screen is self.app.screen_stack[0]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
 
-from tui_tasks.tui.keys.actions import ACTIONS, Actor, Dialog, bindings
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.keys.action_table import ACTIONS, bindings
+from tui_tasks.tui.keys.actions import Actor, Dialog
+from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.breakpoints import is_compact
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen

@@ -9,9 +9,10 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_tasks.tui.keys.actions import Action, Actor
-from tui_tasks.tui.painting.line_painter import NoRelayout
-from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.widgets.textual_overrides import NoRelayout
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context

@@ -1,11 +1,11 @@
-"""All overrides and calls of Textual's private parts by widgets and screens, each with the gain that justifies it.
+"""What widgets and screens do otherwise than Textual, each with the gain that justifies it.
 
 The terminal's driver has its own in `keys.keyboard`. `inputs.text_line` draws typed text safely, and is imported late.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from rich.console import Console
 from rich.control import Control
@@ -14,8 +14,11 @@ from textual._compositor import ChopsUpdate, Compositor
 from textual.app import App
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
+from textual.geometry import Region, Size
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.worker import WorkerFailed
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
@@ -57,6 +60,53 @@ class CellsScreen(Screen[R]):
     def __init__(self, *, classes: str | None = None) -> None:
         super().__init__(classes=classes)
         self._compositor = CellsCompositor()
+
+
+class NoRelayout(Widget):
+    """A widget that requests no second layout after a layout: only Textual's scroll bars need one.
+
+    Name it after a Textual widget among the bases, since CSS names follow the first base.
+    """
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
+
+
+class PaintWhenVisible(Widget):
+    """A widget that requests no repaint while it is not on screen: whoever shows it has all of it painted."""
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """As `Widget.refresh`, while it is on screen."""
+        if not (layout or recompose) and self.is_mounted and not self.is_on_screen:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+class Focusable(Widget):
+    """A widget that repaints only what differs with the focus, on which none of its styles depends.
+
+    Textual would look up the styles of all parts and repaint them, a fifth of the time that showing a pane takes.
+    """
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Override Textual's method, which looks up styles."""
+
+    def on_focus(self, event: events.Focus) -> None:
+        """Repaint for the focus."""
+        self._focus_changed(event, events.DescendantFocus(self), has_focus=True)
+
+    def on_blur(self, event: events.Blur) -> None:
+        """Repaint without the focus."""
+        self._focus_changed(event, events.DescendantBlur(self), has_focus=False)
+
+    def follow_focus(self) -> None:
+        """Repaint what differs with the focus: by default nothing."""
+
+    def _focus_changed(self, event: events.Event, for_parent: events.Event, *, has_focus: bool) -> None:
+        event.prevent_default()
+        self.has_focus = has_focus
+        if self.parent is not None:
+            self.parent.post_message(for_parent)
+        self.follow_focus()
 
 
 class ResilientMessages:

@@ -8,8 +8,8 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.tasks.queries import HELD
+from tui_tasks.core.schema.tables.jobs import JobRow
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 
@@ -52,6 +52,9 @@ _ALL = Statement(
     .order_by(TaskRow.id)
 )
 _COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(HELD))
+_COUNT_JOBS = Statement(
+    JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.held == SQL("1")))
+)
 _WHY = Statement(
     JournalRow.select(JournalRow.why)
     .where((JournalRow.task == slot("task")) & (JournalRow.kind == "task.created"))
@@ -71,6 +74,9 @@ def everything(db: Database) -> list[HeldTask]:
 
 def jobs(db: Database) -> list[HeldTask]:
     """Return the held jobs, oldest first; they are in no list and depend on nothing."""
+    # Imported here, as the first screen counts held jobs without what schedules need.
+    from tui_tasks.core.read.jobs import job_queries
+
     return [
         HeldTask(job.id, job.uid, job.name, 0, "a job", job.created_by, job.created_at, 0, 0, 0, is_job=True)
         for job in job_queries.held(db)
@@ -79,8 +85,9 @@ def jobs(db: Database) -> list[HeldTask]:
 
 def count(db: Database) -> int:
     """Return how many tasks and jobs are held."""
-    found: int = db.one(_COUNT)[0]
-    return found + len(job_queries.held(db))
+    tasks: int = db.one(_COUNT)[0]
+    jobs: int = db.one(_COUNT_JOBS)[0]
+    return tasks + jobs
 
 
 def why(db: Database, uid: str) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tui_tasks.core.operations.checks import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.keys.actions import Action, Controller
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 
 if TYPE_CHECKING:

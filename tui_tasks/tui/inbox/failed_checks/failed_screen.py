@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final
 
 from textual.binding import BindingType
 
@@ -12,25 +12,26 @@ from tui_tasks.core.read import failed_checks
 from tui_tasks.core.read.failed_checks import FailedTask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.times import age, age_lasts, ago
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.failed_checks.failed_actions import FailedActions
-from tui_tasks.tui.inbox.failed_checks.failed_detail import FailedDetail
 from tui_tasks.tui.inbox.part_screen import PartScreen
-from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FrameLine
+from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.tasks import proof
+
+OUTPUT_LINES: Final = 200
+"""The most lines of a check's output that are shown."""
 
 
-class FailedWindow(VirtualList[FailedTask]):
-    """The list of tasks, one in each line."""
+class FailedRows(RowDrawing[FailedTask]):
+    """Draws tasks, one in each line."""
 
     def draw(self, row: FailedTask, look_: RowLook, line: int) -> Sequence[Part]:
         """Draw the task, its failed checks with their exit status, who reported it, and its age."""
@@ -42,10 +43,10 @@ class FailedWindow(VirtualList[FailedTask]):
             (f" {state.mark(ascii_only=self.context.ascii_only)}", state.color),
         ]
         old = age(row.at, now)
-        right = f" {fit(told_of(row), 18)} {fit(row.who, 10)} {old:>4} " if width >= 60 else f" {old:>3} "
+        right = f" {fit(named_checks(row), 18)} {fit(row.who, 10)} {old:>4} " if width >= 60 else f" {old:>3} "
         return (*head, (" " + fit(row.task.name, max(1, width - 4 - cell_len(right))), ""), (right, "$muted"))
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw how a task gets here."""
         text = (
             "   No check has failed.",
@@ -56,7 +57,7 @@ class FailedWindow(VirtualList[FailedTask]):
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 
-def told_of(row: FailedTask) -> str:
+def named_checks(row: FailedTask) -> str:
     """Return the names of the failed checks, with the first one's exit status: `tests 1, lint`."""
     names = [safe_line(check.name, 16) for check in row.checks]
     first = row.checks[0].run if row.checks else None
@@ -65,22 +66,24 @@ def told_of(row: FailedTask) -> str:
     return ", ".join(names)
 
 
-class FailedHead(FrameLine):
-    """` Failed checks   2 need you`, and the key to the other parts."""
+class FailedDetail(TextDrawing):
+    """Draws the task that `row` returns."""
 
-    def __init__(self, context: Context, screen: FailedChecks, *, id: str) -> None:
-        super().__init__(context, id=id)
-        self._screen = screen
+    def __init__(self, context: Context, row: Callable[[], FailedTask | None]) -> None:
+        super().__init__(context)
+        self._row = row
 
-    def left(self, width: int) -> Sequence[Part]:
-        """The title, and the number of tasks."""
-        total = self._screen.listed.total()
-        told = f"{total} need{'s' if total == 1 else ''} you" if total else "nothing waits"
-        return [(" Failed checks", "bold"), (f"   {told}", "$muted")]
-
-    def right(self, width: int) -> Sequence[Part]:
-        """What the other parts hold."""
-        return parts.others(self.context, "failed_checks", width)
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """Return the lines: title, who reported it, its checks with the output of failed ones, description."""
+        row, room = self._row(), max(10, width - 2)
+        if row is None:
+            return []
+        what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
+        when = ago(row.at, self.context.clock.now())
+        who = f"{safe_line(agent_text.who(row.who), 40)} {what}, in {row.list_name}; checked {when}"
+        lines = block(row.task.name, room, "bold") + block(who, room, "$muted")
+        lines += [[], *proof.lines(self.context, row.task, room, OUTPUT_LINES)]
+        return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
 
 class FailedChecks(PartScreen[FailedTask]):
@@ -94,16 +97,19 @@ class FailedChecks(PartScreen[FailedTask]):
     FOOT_SMALL = ("failed_run", "agent_message", "failed_done", "back")
 
     def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self.window = FailedWindow(context, id="rows")
-        self.listed = InMemorySource(lambda row: row.uid, lambda row: (row.at, row.uid))
-        self.head = FailedHead(context, self, id="failed-head")
-        self.detail = self._detail = FailedDetail(context, id="failed-detail")
+        listed = InMemorySource[FailedTask](lambda row: row.uid, lambda row: (row.at, row.uid))
+        super().__init__(context, self._title, listed, FailedRows(context), FailedDetail(context, lambda: self.row))
         self.controllers = (
+            *self.controllers,
             FailedActions(context, self),
             AgentActions(context, self._agent_here),
-            RowMoves(lambda: self.window),
         )
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` Failed checks   2 need you`."""
+        total = self.listed.total()
+        words = f"{total} need{'s' if total == 1 else ''} you" if total else "nothing waits"
+        return [(" Failed checks", "bold"), (f"   {words}", "$muted")]
 
     def _agent_here(self) -> str | None:
         return self.row.who if self.row is not None and self.row.who not in vocab.RESERVED_AGENTS else None
@@ -111,10 +117,6 @@ class FailedChecks(PartScreen[FailedTask]):
     def read(self) -> set[str]:
         """As `PartScreen.read`."""
         return self.listed.take(failed_checks.everything(self.context.db))
-
-    def put(self, row: FailedTask | None) -> None:
-        """As `PartScreen.put`."""
-        self._detail.put(row)
 
     def changed(self, changes: StateChanges) -> None:
         """Update after checks were run or tasks changed."""

@@ -16,27 +16,23 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.part_screen import PartScreen
 from tui_tasks.tui.inbox.review.held_detail import HeldDetail
 from tui_tasks.tui.inbox.review.review_actions import ReviewActions
-from tui_tasks.tui.keys.actions import bindings
+from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.row_painter import RowLook
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.frame import FrameLine
+from tui_tasks.tui.state.state_changes import StateChanges
 
 
-class HeldWindow(VirtualList[HeldTask]):
-    """The list of held tasks, one in each line."""
+class HeldRows(RowDrawing[HeldTask]):
+    """Draws held tasks, one in each line. `is_filtered`: a filter is why there are no rows."""
 
-    def __init__(self, context: Context, review: Review, *, id: str) -> None:
-        super().__init__(context, id=id)
-        self._review = review
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.is_filtered = False
 
     def draw(self, row: HeldTask, look_: RowLook, line: int) -> Sequence[Part]:
         """Draw the title, the list, who filed it, its age, and how many tasks wait for it."""
@@ -57,38 +53,16 @@ class HeldWindow(VirtualList[HeldTask]):
         right = f" {fit(row.list_name, 12)} {fit(row.maker, 10)} {waiting:<8} {old:>4} "
         return (*head, (" " + fit(row.name, max(1, width - 4 - cell_len(right))), ""), (right, "$muted"))
 
-    def draw_empty(self, line: int) -> Sequence[Part]:
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw how a task gets here."""
         key = self.context.keymap.key_of("review_list")
         text = (
-            f"   {self._review.empty}",
+            "   No held task says that." if self.is_filtered else "   Nothing filed waits for you.",
             "",
             f"   {key} in a list holds what agents file",
             "   there until you accept it here.",
         )
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
-
-
-class ReviewHead(FrameLine):
-    """` Filed by agents   7 wait for you`, and the key to the questions."""
-
-    def __init__(self, context: Context, review: Review, *, id: str) -> None:
-        super().__init__(context, id=id)
-        self._review = review
-
-    def left(self, width: int) -> Sequence[Part]:
-        """The title, and how many tasks wait, are marked, are shown."""
-        review, total = self._review, self._review.total
-        told = f"{total} wait{'s' if total == 1 else ''} for you" if total else "nothing waits"
-        if review.filter:
-            told += f', {review.listed.total()} with "{safe_line(review.filter, 20)}"'
-        if marked := len(review.window.marks):
-            told += f", {marked} marked"
-        return [(" Filed by agents", "bold"), (f"   {told}", "$muted")]
-
-    def right(self, width: int) -> Sequence[Part]:
-        """What the other parts hold."""
-        return parts.others(self.context, "review", width)
 
 
 class Review(PartScreen[HeldTask]):
@@ -105,18 +79,26 @@ class Review(PartScreen[HeldTask]):
     FOOT_SMALL = ("review_accept", "review_decline", "review_edit", "back")
 
     def __init__(self, context: Context) -> None:
-        super().__init__(context)
-        self.window = HeldWindow(context, self, id="rows")
-        self.listed = InMemorySource(lambda row: row.uid, lambda row: (row.is_job, row.id))
-        self.head = ReviewHead(context, self, id="review-head")
-        self.detail = self._detail = HeldDetail(context, id="held-detail")
+        self._drawing = HeldRows(context)
+        listed = InMemorySource[HeldTask](lambda row: row.uid, lambda row: (row.is_job, row.id))
+        super().__init__(context, self._title, listed, self._drawing, HeldDetail(context, lambda: self.row))
         self.filter = ""
-        self.total = 0
+        self._total = 0
         self.controllers = (
+            *self.controllers,
             ReviewActions(context, self),
             AgentActions(context, self._agent_here),
-            RowMoves(lambda: self.window),
         )
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` Filed by agents   7 wait for you`: how many tasks wait, are shown, are marked."""
+        total = self._total
+        words = f"{total} wait{'s' if total == 1 else ''} for you" if total else "nothing waits"
+        if self.filter:
+            words += f', {self.listed.total()} with "{safe_line(self.filter, 20)}"'
+        if marked := len(self.window.marks):
+            words += f", {marked} marked"
+        return [(" Filed by agents", "bold"), (f"   {words}", "$muted")]
 
     @property
     def chosen(self) -> list[HeldTask]:
@@ -124,17 +106,13 @@ class Review(PartScreen[HeldTask]):
         marked = [row for key in self.window.marks if (row := self.listed.get(key)) is not None]
         return marked or ([self.row] if self.row is not None else [])
 
-    @property
-    def empty(self) -> str:
-        """The text shown when there is no task."""
-        return "No held task says that." if self.filter else "Nothing filed waits for you."
-
     def _agent_here(self) -> str | None:
         return self.row.maker if self.row is not None else None
 
     def filter_by(self, text: str) -> None:
         """Show the tasks that contain each of these words in title, list or agent."""
         self.filter = text.strip()
+        self._drawing.is_filtered = bool(self.filter)
         self.read()
         self.window.refilter(self.listed, self.window.cursor)
         self.show()
@@ -142,7 +120,7 @@ class Review(PartScreen[HeldTask]):
     def read(self) -> set[str]:
         """As `PartScreen.read`."""
         rows = [*held.everything(self.context.db), *held.jobs(self.context.db)]
-        self.total = len(rows)
+        self._total = len(rows)
         words = self.filter.casefold().split()
         return self.listed.take(row for row in rows if all(word in _says(row) for word in words))
 
@@ -153,10 +131,6 @@ class Review(PartScreen[HeldTask]):
             self.show()
         elif changes.touches("ask", "check_run", "task_check"):
             self.head.again()
-
-    def put(self, row: HeldTask | None) -> None:
-        """As `PartScreen.put`."""
-        self._detail.put(row)
 
     def marks_changed(self) -> None:
         """Draw again how many tasks are marked."""

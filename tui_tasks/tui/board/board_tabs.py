@@ -1,16 +1,19 @@
-"""The lines around the cards on a small screen, which shows one column at a time."""
+"""The tabs of the columns on a small screen, which shows one column at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.message import Message
 
 from tui_tasks.text.glyphs import look
+from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.frame import FrameLine
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
 
 # The parts that each tab is drawn from, so that a click finds it.
 _PARTS: Final = 5
@@ -26,15 +29,17 @@ class BoardTabs(FrameLine):
             super().__init__()
             self.number = number
 
-    _tabs: Sequence[tuple[str, str]] = ()
-    _at = 0
+    def __init__(self, context: Context) -> None:
+        super().__init__(context, self._tab_parts)
+        self._tabs: Sequence[tuple[str, str]] = ()
+        self._at = 0
 
     def show(self, tabs: Sequence[tuple[str, str]], at: int) -> None:
         """Show these tabs, each a state and a count, with one of them as the current."""
         self._tabs, self._at = tabs, at
         self.again()
 
-    def left(self, width: int) -> Sequence[Part]:
+    def _tab_parts(self, width: int) -> Sequence[Part]:
         """Return the tabs, the current one in brackets."""
         last = len(self._tabs) - 1
         parts: list[Part] = [(" <" if self._at > 0 else "  ", "$muted")]
@@ -55,22 +60,3 @@ class BoardTabs(FrameLine):
         part = self.part_number(event.x)
         if part is not None:
             self.post_message(self.Chosen(min(max(part - 1, 0) // _PARTS, len(self._tabs) - 1)))
-
-
-class BoardKeys(FrameLine):
-    """` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
-
-    _moves: Sequence[tuple[str, str]] = ()
-
-    def show(self, moves: Sequence[tuple[str, str]]) -> None:
-        """Show the keys for the card under the cursor, each an action and a word."""
-        self._moves = moves
-        self.again()
-
-    def left(self, width: int) -> Sequence[Part]:
-        """Return the keys, as they are mapped."""
-        key_of = self.context.keymap.key_of
-        parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$changed"), (" column", "$muted")]
-        for action, word in self._moves:
-            parts += [(f"   {key_of(action)}", "$changed"), (f" {word}", "$muted")]
-        return parts

@@ -1,0 +1,267 @@
+"""The picker: entries that are searched as the human types; the chosen one is performed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from tui_tasks.text.safe import cell_len, fit, safe_line
+from tui_tasks.tui.inputs.text_line import PickerWords
+from tui_tasks.tui.keys.actions import Dialog
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import FootLine
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class PaletteEntry:
+    """One entry to choose. `why_not` is shown, and keeps it from being performed; `look` previews it.
+
+    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`.
+    """
+
+    title: str
+    beside: str = ""
+    key: str = ""
+    heading: bool = False
+    why_not: str = ""
+    run: Callable[[], None] | None = None
+    look: Callable[[], None] | None = None
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """An entry with its place among those found, counted from 0."""
+
+    number: int
+    entry: PaletteEntry
+
+
+class EntriesFound:
+    """The entries that contain all typed words, best matching titles first: a `Source`."""
+
+    def __init__(self, entries: Sequence[PaletteEntry], text: str) -> None:
+        text = " ".join(text.casefold().split())
+        ranked = [(self._rank(entry, text), at) for at, entry in enumerate(entries) if not (text and entry.heading)]
+        found = sorted(pair for pair in ranked if pair[0] >= 0)
+        self._rows = [Numbered(number, entries[at]) for number, (_, at) in enumerate(found)]
+
+    @staticmethod
+    def _rank(entry: PaletteEntry, text: str) -> int:
+        """Return how far a title is from the typed text; 0: the same, -1: a word is missing."""
+        title, words = entry.title.casefold(), text.split()
+        if title == text or not words:
+            return 0
+        if title.startswith(text):
+            return 1
+        if all(word in title for word in words):
+            whole = {each.strip(":,()") for each in title.split()}
+            if all(word.strip(":") in whole for word in words):
+                return 2
+            starts = f" {title}"
+            return 3 if title.startswith(words[0]) else 4 if all(f" {word}" in starts for word in words) else 5
+        everything = f"{title} {entry.key} {entry.beside} {entry.words}".casefold()
+        return 6 if all(word in everything for word in words) else -1
+
+    def first(self, limit: int) -> list[Numbered]:
+        """See `Source`."""
+        return self._rows[:limit]
+
+    def last(self, limit: int) -> list[Numbered]:
+        """See `Source`."""
+        return self._rows[-limit:]
+
+    def after(self, row: Numbered, limit: int) -> list[Numbered]:
+        """See `Source`."""
+        return self._rows[row.number + 1 : row.number + 1 + limit]
+
+    def before(self, row: Numbered, limit: int) -> list[Numbered]:
+        """See `Source`."""
+        return self._rows[max(0, row.number - limit) : row.number]
+
+    def find(self, keys: Collection[str]) -> dict[str, Numbered]:
+        """See `Source`."""
+        return {key: self._rows[int(key)] for key in keys if int(key) < len(self._rows)}
+
+    def key(self, row: Numbered) -> str:
+        """See `Source`."""
+        return str(row.number)
+
+    def order(self, row: Numbered) -> int:
+        """See `Source`."""
+        return row.number
+
+    def place(self, row: Numbered) -> int:
+        """See `Source`."""
+        return row.number
+
+    def total(self) -> int:
+        """See `Source`."""
+        return len(self._rows)
+
+
+class EntryRows(RowDrawing[Numbered]):
+    """Draws entries, one in each line: key, title, then `beside` or the reason against it.
+
+    `empty` is shown where there is none; `keys_wide` is the width of the longest key in cells.
+    """
+
+    def __init__(self, context: Context, empty: str = "nothing by that name") -> None:
+        super().__init__(context)
+        self.empty = empty
+        self.keys_wide = 0
+
+    def draw(self, row: Numbered, look: RowLook, line: int) -> Sequence[Part]:
+        """See `RowDrawing`."""
+        entry = row.entry
+        if entry.heading:
+            return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
+        # A narrow help leaves out the ids.
+        beside = entry.beside if look.width >= 60 or not self.keys_wide else ""
+        right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
+        right = f"  {right}" if right else ""
+        key = f"{fit(entry.key, self.keys_wide)}  " if self.keys_wide else ""
+        room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
+        return (
+            (" > " if look.cursor else "   ", "$primary bold"),
+            (key, "$muted" if entry.why_not else "$changed"),
+            (fit(entry.title, room), "$muted" if entry.why_not else ""),
+            (right, "$muted" if entry.why_not or self.keys_wide else "$changed"),
+        )
+
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
+        """See `RowDrawing`."""
+        return [(f"   {self.empty}", "$muted")] if line == 1 else ()
+
+
+class Picker(Dialog, ModalScreen[None]):
+    """Entries below an input that searches them. The chosen entry is performed after the picker has closed."""
+
+    AUTO_FOCUS = "PickerWords"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Close", show=False)]
+
+    def __init__(
+        self,
+        context: Context,
+        sign: str,
+        entries: Sequence[PaletteEntry],
+        *,
+        enter: str = "Run",
+        left: Callable[[], None] | None = None,
+        drawing: EntryRows | None = None,
+    ) -> None:
+        """`enter` is what the foot line calls the choice of an entry; `left` takes back what previews have done.
+        `drawing` draws the entries, None: as `EntryRows`.
+        """
+        super().__init__()
+        self.context = context
+        self._drawing = drawing or EntryRows(context)
+        self.window = VirtualList(context, self._drawing, id="entries", focusable=False)
+        self._enter = enter
+        self._sign = sign
+        self._entries = entries
+        self._undo_looks = left
+
+    def compose(self) -> ComposeResult:
+        """Compose the input and the entries, below the Now line."""
+        with Vertical(classes="below"):
+            with Horizontal(classes="field"):
+                yield Static(plain(f" {self._sign}", "$changed bold"))
+                yield PickerWords(id="search", keys=self._keys())
+            yield Static("")
+            yield self.window
+            yield FootLine(self.context, id="foot")
+
+    def _keys(self) -> dict[str, Callable[[], object]]:
+        def move(by: int, page: bool = False) -> Callable[[], object]:
+            return lambda: self._move(by, page=page)
+
+        return {
+            "enter": self.choose,
+            "escape": self.action_leave,
+            **dict.fromkeys(("down", "ctrl+n", "tab"), move(1)),
+            **dict.fromkeys(("up", "ctrl+p", "shift+tab"), move(-1)),
+            "pagedown": move(1, page=True),
+            "pageup": move(-1, page=True),
+        }
+
+    def _move(self, by: int, *, page: bool = False) -> None:
+        """Move the cursor past headings; back where no entry follows."""
+        window = self.window
+        (window.move_page if page else window.move)(by)
+        for step in (by, -by):
+            if window.row is not None and window.row.entry.heading:
+                window.move(step)
+
+    def on_mount(self) -> None:
+        """Show all entries."""
+        self.query_one(FootLine).hint(("Enter", self._enter, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""))
+        self._search("")
+
+    def _search(self, text: str) -> None:
+        window = self.window
+        self._drawing.keys_wide = max((cell_len(entry.key) for entry in self._entries), default=0)
+        window.show(EntriesFound(self._entries, text))
+        if window.row is not None and window.row.entry.heading:
+            window.move(1)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search for the typed words."""
+        event.stop()
+        self._search(event.value)
+
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
+        """Preview the entry, if it has a preview."""
+        event.stop()
+        row = self.window.row
+        if row is not None and row.entry.look is not None:
+            row.entry.look()
+        elif self._undo_looks is not None:
+            self._undo_looks()
+
+    def on_click(self, event: events.Click) -> None:
+        """Perform the clicked entry; leave on a click outside."""
+        if event.widget is self.window:
+            if self.window.row_at(event.y) is not None:
+                self.choose()
+        elif event.widget is self:
+            self.action_leave()
+
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
+        """Ignore it: the first click has performed the entry."""
+        event.stop()
+
+    def choose(self) -> None:
+        """Perform the entry under the cursor."""
+        row = self.window.row if self.is_active else None
+        if row is None or row.entry.heading:
+            return
+        entry = row.entry
+        if entry.why_not:
+            self.context.say(f"{entry.title}: {entry.why_not}")
+            return
+        if entry.look is None and self._undo_looks is not None:
+            self._undo_looks()
+        self.dismiss()
+        if entry.run is not None:
+            entry.run()
+
+    def action_leave(self) -> None:
+        """Leave without a choice."""
+        if self._undo_looks is not None:
+            self._undo_looks()
+        self.dismiss()
