@@ -11,7 +11,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.breakpoints import NARROW
 
 PARTS: Final = ("asks", "failed_checks", "review")
-"""By the names of their screens (`app.panes`), in the order in which the key goes round."""
+"""By the names of their screens (`tui.panes`), in the order in which the key goes round."""
 
 
 def first(context: Context) -> str:
