@@ -10,7 +10,6 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
@@ -140,6 +139,9 @@ def _one(db: Database, statement: Statement, job: str) -> RunLine | None:
 
 def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
     """Return the jobs, oldest first. A job in `known` is taken from there if its row has not changed."""
+    # Imported here and below, as the first screen reads only the next job, without what schedules need.
+    from tui_tasks.core.read.jobs import job_queries
+
     before = {line.job.uid: line for line in known}
     found = []
     for job in job_queries.jobs(db):
@@ -160,6 +162,8 @@ def touched(db: Database, entries: Iterable[Change]) -> set[str]:
 
 def line_of(db: Database, job: Job) -> JobLine:
     """Return a job as a line shows it."""
+    from tui_tasks.core.read.jobs import job_queries
+
     history = tuple(reversed(job_queries.outcomes(db, job.uid, HISTORY)))
     return JobLine(
         job=job,
