@@ -75,7 +75,7 @@ def shown(app: TaskApp) -> str:
 
 def said(app: TaskApp) -> str:
     """What the foot of the screen says."""
-    return app.screen.query_one(FootLine).said
+    return app.screen.query_one(FootLine).message
 
 
 def task(app: TaskApp, uid: str) -> Task | None:

@@ -200,7 +200,7 @@ def test_for_tmux_every_escape_is_doubled():
 
 @pytest.mark.parametrize("letters", ["\x1b", "\x07", "\x9c", "\x9d", "\x00", "\n", "\u202e", "\x1b\\", "\ud800"])
 def test_no_letter_of_an_agents_ends_a_sequence_or_begins_one(letters):
-    text = notifier.told([Alert("ask", f"cla{letters}ude", f"{letters}]52;c;aGk={letters}")])
+    text = notifier.summary([Alert("ask", f"cla{letters}ude", f"{letters}]52;c;aGk={letters}")])
     assert text.isprintable()
     assert text.startswith("tui-tasks: ")
     assert notifier.sequence(text, "osc9", tmux=False)[4:-2].isprintable()

@@ -13,7 +13,7 @@ from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.past_app import PastApp
 from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
 from tui_tasks.tui.keys import keymap
-from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.keys.action_table import ACTIONS, show_key
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.links.link_text import LinkText
 from tui_tasks.tui.painting.text_lines import ScrollLines
@@ -38,7 +38,7 @@ def test_what_is_at_hand_together_is_known_to_the_keymap(kind):
     assert any(scopes <= group for group in keymap.TOGETHER)
 
 
-async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_does_it(app, plan, jobs):
+async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_does_it(jobs, app, plan):
     """On all panes and all screens, as they are when they are shown."""
     async with opened(app) as pilot:
         done, shown = set(), set()
@@ -115,7 +115,7 @@ async def test_what_is_wrong_with_the_configuration_is_said_at_the_start(plan, m
     app = make_app(plan.path, problems=["config.toml:3: no action 'nope'", "another"])
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert app.query_one("#foot").said == "config.toml:3: no action 'nope'   (and 1 more: tui-tasks config)"
+        assert app.query_one("#foot").message == "config.toml:3: no action 'nope'   (and 1 more: tui-tasks config)"
 
 
 @pytest.mark.parametrize("width", [120, 40])
@@ -188,6 +188,6 @@ async def test_tab_goes_from_the_list_to_the_detail_and_back(plan, make_app):
 
 
 def test_keys_are_told_as_they_are_typed():
-    named = [each.shown for each in ACTIONS.values() if each.keys]
+    named = [show_key(each.keys.split(",")[0]) for each in ACTIONS.values() if each.keys]
     assert "+" in named
     assert "plus" not in named

@@ -64,7 +64,7 @@ def test_numbers_are_right_through_all_that_moves_tasks(store, seed, monkeypatch
                 do(store, Undo())
         changes = overview.changes(store.db, seq, 1_000)
         seq = journal.newest(store.db)
-        numbers.take(changes)
+        numbers.apply(changes)
         live = queries.tasks(store.db, one.id)
         for at in {0, len(live) - 1, *(rng.randrange(len(live)) for _ in range(5))} if live else ():
             assert numbers.ahead(one.id, live[at].rank) == at
@@ -79,11 +79,11 @@ def test_what_takes_long_is_told_apart_from_what_does_not(store, monkeypatch):
     (home,) = do(store, CreatePlan("one"))
     tasks = do(store, *(AddTask(f"t{number}", home.uid) for number in range(60)))
     numbers = TaskNumbers(store.db)
-    assert numbers.known(home.id, tasks[5].rank) == 5
-    assert numbers.known(home.id, tasks[55].rank) == 55
-    assert numbers.known(home.id, tasks[50].rank) is None
+    assert numbers.ahead_if_quick(home.id, tasks[5].rank) == 5
+    assert numbers.ahead_if_quick(home.id, tasks[55].rank) == 55
+    assert numbers.ahead_if_quick(home.id, tasks[50].rank) is None
     assert numbers.ahead(home.id, tasks[50].rank) == 50
-    assert numbers.known(home.id, tasks[50].rank) == 50
+    assert numbers.ahead_if_quick(home.id, tasks[50].rank) == 50
 
 
 def test_a_list_is_quick_once_it_has_been_gone_through(store, monkeypatch):
@@ -95,7 +95,7 @@ def test_a_list_is_quick_once_it_has_been_gone_through(store, monkeypatch):
     assert not numbers.is_quick(home.id)
     numbers.go_through(home.id)
     assert numbers.is_quick(home.id)
-    assert [numbers.known(home.id, task.rank) for task in tasks] == list(range(60))
+    assert [numbers.ahead_if_quick(home.id, task.rank) for task in tasks] == list(range(60))
 
 
 def test_pages_with_a_filter_go_on_where_they_were_broken_off(store, monkeypatch):

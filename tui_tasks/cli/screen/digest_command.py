@@ -74,10 +74,10 @@ def lines(found: Digest, now: int) -> Iterator[str]:
     yield f"Since {moment(found.since, None)}: {count(found.newest - found.after, 'entry', 'entries')} of the journal"
     if found.is_cut:
         yield "Older entries of that time were compacted away."
-    for part, told in found.parts.items():
-        if told:
+    for part, of_part in found.parts.items():
+        if of_part:
             yield f"\n{TITLES[part]}"
-        for line in told:
+        for line in of_part:
             entries = ", ".join(f"{seq}" for seq in line.entries[:_NAMED])
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""

@@ -114,7 +114,7 @@ def live_task(db: Database, uid: str) -> TaskLine | None:
     return None if task is None or task.deleted else task
 
 
-def asked(ask: Ask) -> str:
+def request_line(ask: Ask) -> str:
     """Return in one line what an agent waits for: the tool and its command, or the question."""
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):

@@ -237,8 +237,8 @@ class TaskApp(Actor, ResilientApp):
             self.link.cannot_read(error)
 
     def _take_in(self, changes: StateChanges) -> None:
-        self.state.take(changes)
-        self.focus_tracking.take(changes)
+        self.state.apply(changes)
+        self.focus_tracking.follow(changes)
         self.navigation.follow(changes)
         for pane in self.navigation.made_panes():
             if pane is self.pane:

@@ -32,10 +32,10 @@ class FocusTracking:
             self._notifier = self._make_notifier()
         self._notifier.focus_changed(has_focus)
 
-    def take(self, changes: StateChanges) -> None:
+    def follow(self, changes: StateChanges) -> None:
         """Call the human for changes that need one who looks elsewhere."""
         if self._notifier is not None and not self._has_focus:
-            self._notifier.take(changes)
+            self._notifier.follow(changes)
 
 
 LONG: Final = 30 * MINUTE

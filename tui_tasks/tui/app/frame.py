@@ -50,9 +50,9 @@ class Frame:
     def say_problems(self, problems: Sequence[object]) -> None:
         """Show the first problem in the configuration, and how many more there are."""
         more = f"   (and {len(problems) - 1} more: tui-tasks config)" if len(problems) > 1 else ""
-        told = str(problems[0])
+        first = str(problems[0])
         # With little room, the problem comes before the file's path.
-        self.say(f"{told if is_wide(self._app.size) else re.sub(r'^/.*?/(?=[^/]*:)', '', told)}{more}")
+        self.say(f"{first if is_wide(self._app.size) else re.sub(r'^/.*?/(?=[^/]*:)', '', first)}{more}")
 
     def say_writing(self, writing: Writing | None) -> None:
         """Show the progress of a long write; None: it has ended, and its caller shows the result."""

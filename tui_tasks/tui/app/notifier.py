@@ -39,7 +39,7 @@ _CELLS: Final = 120
 _WORDS: Final = {"task": "failed: ", "run": "job failed: ", "check": "check failed: ", "overdue": "overdue: "}
 
 
-def told(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
+def summary(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
     """Return one safe line on the events `found`, in their order: the first, and how many more."""
     first = found[0]
     who = safe_line(first.who, 24, ascii_only=ascii_only)
@@ -85,7 +85,7 @@ class Notifier:
             self._looked_at = self._context.clock.now() - ON_TIME
             self._look_later()
 
-    def take(self, changes: StateChanges) -> None:
+    def follow(self, changes: StateChanges) -> None:
         """Check whether changes need the human."""
         if changes.all or any(entry.kind in alerts.KINDS and entry.actor != HUMAN for entry in changes.entries):
             self._tell(alerts.between(self._context.db, changes.since, changes.seq))
@@ -118,7 +118,7 @@ class Notifier:
             return
         app, config = self._app, self._context.config
         # A question waits for an answer; what failed has failed.
-        text = told(sorted(self._found, key=lambda alert: alert.kind != "ask"), ascii_only=self._context.ascii_only)
+        text = summary(sorted(self._found, key=lambda alert: alert.kind != "ask"), ascii_only=self._context.ascii_only)
         self._found.clear()
         if config.bell:
             app.bell()

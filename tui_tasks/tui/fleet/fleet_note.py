@@ -60,7 +60,7 @@ class FleetNote(TextDrawing):
             mark = "? " if word.kind == "asked" else mark
             task = agent_text.live_task(self.context.db, word.task) if word.task else None
             about = f"#{self.context.numbers.number(task)}  " if task is not None else ""
-            said = safe_line(mark + fleet_text.said(word), max(8, width - len(when + about) - 1))
+            said = safe_line(mark + fleet_text.latest_words(word), max(8, width - len(when + about) - 1))
             lines.append([(when + about, "$muted"), (said, "")])
         if fleet_text.state_of(member, self.context.clock.now(), self._quiet_after) == "quiet":
             quiet = duration(self._quiet_after, 1)
@@ -96,8 +96,8 @@ class FleetNote(TextDrawing):
             return ()
         spent = times.spent(session.tokens, session.cost_usd)
         parts = (session.program, session.model, session.mode, session.cwd, spent)
-        told = " · ".join(safe_line(part, 60) for part in parts if part)
-        return [("   " + safe_line(told, max(8, width - 44)), "$muted")]
+        facts = " · ".join(safe_line(part, 60) for part in parts if part)
+        return [("   " + safe_line(facts, max(8, width - 44)), "$muted")]
 
     def _ask(self, ask: Ask, width: int, room: int) -> list[Drawn]:
         """Return the whole question and its options if they fit, else where they can be read."""

@@ -85,7 +85,7 @@ class Fleet(Overlay):
 
     def on_mount(self) -> None:
         """Read the agents."""
-        self.listed.take(self._read())
+        self.listed.replace(self._read())
         self.window.show(self.listed)
         self.window.focus()
         self.context.link.on_silent_commit = self._look_soon
@@ -154,7 +154,7 @@ class Fleet(Overlay):
                 if count := states.count(state):
                     parts.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
             return parts
-        parts = [(" Agents  ", "bold"), *self.context.state.projects.told_alone()]
+        parts = [(" Agents  ", "bold"), *self.context.state.projects.alone_parts()]
         return [*parts, *((f" {text}  ", color) for text, color in fleet_text.totals(states))]
 
     def _spent(self, width: int) -> Sequence[Part]:
@@ -192,7 +192,7 @@ class Fleet(Overlay):
     def _take(self) -> set[str]:
         """Read all agents, and draw the lines of those that changed; return their names."""
         before = self._longest_name
-        changed = self.listed.take(self._read())
+        changed = self.listed.replace(self._read())
         self.window.change(changed)
         if self._longest_name != before:
             self.window.again()

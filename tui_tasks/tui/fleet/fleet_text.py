@@ -38,7 +38,7 @@ _TOTALS: Final = {
 }
 
 
-def said(word: Word | None) -> str:
+def latest_words(word: Word | None) -> str:
     """Return an agent's words for display: what it said, or a short text on what it did."""
     if word is None:
         return ""
@@ -80,9 +80,9 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     """
     now = context.clock.now()
     session = member.session
-    last = (session.last_message if session is not None else None) or said(member.word)
+    last = (session.last_message if session is not None else None) or latest_words(member.word)
     if state == "waiting" and member.ask is not None:
-        return agent_text.asked(member.ask), "$state-needs-you"
+        return agent_text.request_line(member.ask), "$state-needs-you"
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"

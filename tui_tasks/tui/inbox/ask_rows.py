@@ -108,7 +108,7 @@ class AskRows(RowDrawing[Ask]):
 
     def _title(self, row: Ask, room: int) -> str:
         """Return the question if it fits, else the name of its task if that fits."""
-        question, task = safe_line(agent_text.asked(row)), self._tasks.of(row)
+        question, task = safe_line(agent_text.request_line(row)), self._tasks.of(row)
         if task is None or cell_len(question) <= room or cell_len(safe_line(task.name)) > room:
             return question
         return task.name

@@ -97,14 +97,14 @@ class Inbox(Overlay):
         """` Needs you   2 waiting, oldest first`."""
         waiting = len(self.context.state.asks)
         words = "nothing waits" if not waiting else f"{waiting} waiting{', oldest first' if waiting > 1 else ''}"
-        return [(" Needs you", "bold"), (f"   {words}", "$muted"), *self.context.state.projects.told_alone()]
+        return [(" Needs you", "bold"), (f"   {words}", "$muted"), *self.context.state.projects.alone_parts()]
 
     def on_mount(self) -> None:
         """Read questions and drafts; the cursor is on the oldest question that was not put off."""
         kept = views.get(self.context.db, KEPT) or {}
         self.later.update(kept.get("later", ()))
         self.query_one(Reply).drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
-        self.listed.take(self._asks())
+        self.listed.replace(self._asks())
         first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
@@ -160,7 +160,7 @@ class Inbox(Overlay):
             # It may be missing when the database was replaced or the past is shown.
             with contextlib.suppress(NotFound):
                 rows.append(asks.ask(self.context.db, under.uid))
-        return self.listed.take(rows)
+        return self.listed.replace(rows)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""
@@ -182,7 +182,7 @@ class Inbox(Overlay):
         is_begun = ask is not None and ask.uid in self.query_one(Reply).drafts
         self._asked.put(ask, task, working, agent, draft=is_begun)
         self._detail.again()
-        self.query_one(Reply).told(ask)
+        self.query_one(Reply).show_state(ask)
         self._head.again()
         self.hints_again()
 

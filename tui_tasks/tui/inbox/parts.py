@@ -31,10 +31,10 @@ def go_on(context: Context, here: str) -> None:
 
 def others(context: Context, here: str, width: int) -> Sequence[Part]:
     """Return a text on what the other parts hold, with the key that goes there."""
-    told = [_told(context, part) for part in PARTS if part != here and _total(context, part)]
-    if not told:
+    texts = [_text(context, part) for part in PARTS if part != here and _total(context, part)]
+    if not texts:
         return ()
-    words = ", ".join(told if width >= NARROW else told[:1])
+    words = ", ".join(texts if width >= NARROW else texts[:1])
     return [(f"{context.keymap.key_of('inbox_part')} ", "$changed bold"), (f"{words} ", "$state-needs-you")]
 
 
@@ -43,7 +43,7 @@ def _total(context: Context, part: str) -> int:
     return {"asks": len(state.asks), "failed_checks": len(state.unproven), "review": state.held}[part]
 
 
-def _told(context: Context, part: str) -> str:
+def _text(context: Context, part: str) -> str:
     total = _total(context, part)
     if part == "review":
         return f"{total} filed by agents"

@@ -112,7 +112,7 @@ class LineDialog(Dialog, ModalScreen[str | None]):
                 self._value,
                 id="answer",
                 placeholder=self._hint,
-                keys={"enter": self.take, "escape": self.action_leave},
+                keys={"enter": self.submit, "escape": self.action_leave},
             )
             yield FootLine(self.context, id="foot")
 
@@ -120,7 +120,7 @@ class LineDialog(Dialog, ModalScreen[str | None]):
         """Show the keys."""
         self.query_one(FootLine).hint(("Enter", self._done, ""), ("Esc", "Back", ""))
 
-    def take(self) -> None:
+    def submit(self) -> None:
         """End with the typed text."""
         self.dismiss(self.query_one(AnswerLine).value)
 

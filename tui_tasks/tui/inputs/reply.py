@@ -94,7 +94,7 @@ class Reply(ResilientMessages, Vertical):
         self._title(ask)
         line.focus()
 
-    def told(self, ask: Ask | None) -> None:
+    def show_state(self, ask: Ask | None) -> None:
         """Show when the question has been closed meanwhile; the typed text stays."""
         if self._of is not None and ask is not None and ask.uid == self._of.uid:
             self._title(ask)

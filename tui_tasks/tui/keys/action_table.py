@@ -24,11 +24,6 @@ class Action(msgspec.Struct, frozen=True):
     writes: bool = False
     needs: str = ""
 
-    @property
-    def shown(self) -> str:
-        """Its first key in the form shown to people."""
-        return show_key(self.keys.split(",")[0])
-
 
 _SHOWN: Final = {
     "question_mark": "?",

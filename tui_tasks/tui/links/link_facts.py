@@ -47,8 +47,8 @@ def facts(folder: Path, link: Link) -> str:
     """
     commit = _commit(folder, link)
     if link["kind"] == COMMIT:
-        told = read(folder, "log", "-1", "--format=%s", "--shortstat", *_DIFF, "--end-of-options", commit)
-        subject, _, rest = told.partition("\n")
+        printed = read(folder, "log", "-1", "--format=%s", "--shortstat", *_DIFF, "--end-of-options", commit)
+        subject, _, rest = printed.partition("\n")
         return "  ".join(part for part in (_size(rest), subject.strip()) if part)
     base, name = _base(folder)
     if not base or base == commit:
@@ -105,7 +105,7 @@ def _base(folder: Path) -> tuple[str, str]:
     return "", ""
 
 
-def _size(told: str) -> str:
+def _size(printed: str) -> str:
     """Return `+120 -3 in 4 files`."""
-    found = _SIZE.search(told)
+    found = _SIZE.search(printed)
     return f"+{found[2] or 0} -{found[3] or 0} in {count(int(found[1]), 'file')}" if found else ""

@@ -53,10 +53,10 @@ class LinkLines:
     async def _ask(self, folder: Path, links: list[Link], at: tuple[str, int] | None) -> None:
         await asyncio.sleep(_PAUSE)
         for link in links:
-            told = await asyncio.to_thread(_asked, folder, link)
+            fact = await asyncio.to_thread(_asked, folder, link)
             if at != self._task:
                 return
-            self._facts[_key(link)] = told
+            self._facts[_key(link)] = fact
             self._again()
 
     def lines(self, task: Task, room: int) -> list[Drawn]:
@@ -68,8 +68,8 @@ class LinkLines:
         for link in task.links:
             kind = link["kind"].replace("_", " ")
             target = safe_line(link["target"], max(8, room - cell_len(kind) - 1))
-            told = safe_line(self._facts.get(_key(link), ""), max(0, room - cell_len(kind) - cell_len(target) - 3))
-            drawn.append([(f" {kind} ", "$muted"), (target, ""), (f"  {told}" if told else "", "$muted")])
+            fact = safe_line(self._facts.get(_key(link), ""), max(0, room - cell_len(kind) - cell_len(target) - 3))
+            drawn.append([(f" {kind} ", "$muted"), (target, ""), (f"  {fact}" if fact else "", "$muted")])
         return drawn
 
 

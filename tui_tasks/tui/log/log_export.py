@@ -51,10 +51,10 @@ class Export:
     zone: tzinfo
     only: Filter = ALL
 
-    def run(self, told: Callable[[int], None], stop: threading.Event) -> int:
+    def run(self, report: Callable[[int], None], stop: threading.Event) -> int:
         """Write the file, which must not exist yet; return the number of its entries.
 
-        `told` is called now and then with the number so far.
+        `report` is called now and then with the number so far.
 
         Raises:
             OSError: the file cannot be written, or exists already; nothing of it is left.
@@ -71,7 +71,7 @@ class Export:
                         out.write(line)
                         written += entries
                         if written % _AT_ONCE == 0:
-                            told(written)
+                            report(written)
                         if stop.is_set():
                             raise Stopped
                 out.flush()

@@ -180,7 +180,7 @@ class LogPane(Pane):
         ascii_only = self.context.ascii_only
         rule = sign("rule", ascii_only=ascii_only)
         what = "" if self.only or width < breakpoints.NARROW else " all agents · all kinds "
-        if alone := self.context.state.projects.told_alone():
+        if alone := self.context.state.projects.alone_parts():
             what = f" {alone[0][0].strip()} "
         what = what.replace(" · ", " - ") if ascii_only else what
         state, ink = self._rule_state(width)

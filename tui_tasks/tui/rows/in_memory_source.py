@@ -18,7 +18,7 @@ class InMemorySource(Generic[R]):
         self.rows: list[R] = []
         self._by_key: dict[str, R] = {}
 
-    def take(self, rows: Iterable[R]) -> set[str]:
+    def replace(self, rows: Iterable[R]) -> set[str]:
         """Replace all rows; return the keys of those that were added, changed or removed."""
         self.rows = sorted(rows, key=self._order)
         before, self._by_key = self._by_key, {self._key(row): row for row in self.rows}

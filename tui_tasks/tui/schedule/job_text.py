@@ -149,27 +149,27 @@ def place(job: Job) -> tzinfo:
 
 def date(instant: int, zone: tzinfo, now: int) -> str:
     """Return `Sun 22 Nov 08:00`, with the year when it is far off."""
-    told = moment(instant, zone)
+    text = moment(instant, zone)
     if abs(instant - now) < YEAR - 30 * DAY:
-        return told
+        return text
     from datetime import datetime
 
     try:
-        return f"{told[:-6]} {datetime.fromtimestamp(instant // 1_000_000, zone):%Y %H:%M}"
+        return f"{text[:-6]} {datetime.fromtimestamp(instant // 1_000_000, zone):%Y %H:%M}"
     except (OverflowError, ValueError, OSError):
-        return told
+        return text
 
 
 def dates(instants: Sequence[int], zone: tzinfo, now: int) -> str:
     """Return `Sun 22 Nov 08:00, 09:00, Mon 23 Nov 08:00`: each day once."""
-    told: list[str] = []
+    texts: list[str] = []
     day = ""
     for instant in instants:
         full = date(instant, zone, now)
         on, time = full[:-5], full[-5:]
-        told.append(time if on == day else full)
+        texts.append(time if on == day else full)
         day = on
-    return ", ".join(told)
+    return ", ".join(texts)
 
 
 def next_words(job: Job, now: int, most: int) -> str:

@@ -132,7 +132,7 @@ class SchedulePane(Pane):
         known = [] if touched is None else [line for line in self._all if line.job.uid not in touched]
         self._all = job_rows.lines(self.context.db, known)
         renumbered = self._drawing.renumber(line.job.uid for line in self._all)
-        changed = self.listed.take(line for line in self._all if self._matches(line))
+        changed = self.listed.replace(line for line in self._all if self._matches(line))
         if renumbered - changed:
             self.row_list.again()
         return changed
@@ -187,7 +187,7 @@ class SchedulePane(Pane):
     def _show_matching(self, parsed: Parsed) -> None:
         self._filter = parsed
         cursor = self.row_list.cursor
-        self.listed.take(line for line in self._all if self._matches(line))
+        self.listed.replace(line for line in self._all if self._matches(line))
         self.row_list.refilter(self.listed, cursor if self.listed.get(cursor) is not None else None)
         self.filter_bar.say(f"{len(self.listed.rows)} of {count(len(self._all), 'job')}")
         self._show()

@@ -167,14 +167,14 @@ class DigestScreen(Overlay):
         self._list()
 
     def _list(self) -> None:
-        self.window.change(self.listed.take(self._rows()))
+        self.window.change(self.listed.replace(self._rows()))
 
     def _rows(self) -> Iterator[DigestRow]:
         assert self._digest is not None
-        told: set[str] = set()
+        begun: set[str] = set()
         for number, line in enumerate(self._digest.lines):
-            yield DigestRow((number, 0), line, line.part not in told)
-            told.add(line.part)
+            yield DigestRow((number, 0), line, line.part not in begun)
+            begun.add(line.part)
             if line.key == self._open:
                 found = log_pages.find(self.context.db, line.entries[-_MOST_ENTRIES:])
                 yield from (DigestRow((number, seq), line, entry=found[seq]) for seq in sorted(found))

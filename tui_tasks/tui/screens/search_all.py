@@ -106,7 +106,7 @@ class SearchAll(Picker):
         context = self.context
         state = look(context.state.status_of(task)).mark(ascii_only=context.ascii_only)
         # The number of a task in a long list is left out: all tasks before it would have to be counted.
-        ahead = context.numbers.known(task.list_id, task.rank)
+        ahead = context.numbers.ahead_if_quick(task.list_id, task.rank)
         number = "#…" if ahead is None else f"#{ahead + 1}"
         home = context.state.lists.get(task.list_id)
         where = safe_line(home.name, 24, ascii_only=context.ascii_only) if home is not None else ""

@@ -57,8 +57,8 @@ class StatsText(TextDrawing):
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return all lines, as what is around them scrolls."""
         if self.figures is None:
-            told = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
-            return [[], [(" reading the journal  ", "$muted"), (told, "$primary")]] if self.progress else []
+            progress = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
+            return [[], [(" reading the journal  ", "$muted"), (progress, "$primary")]] if self.progress else []
         return drawn(self.figures, width, ascii_only=self.context.ascii_only)
 
 

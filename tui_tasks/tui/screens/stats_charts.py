@@ -106,12 +106,12 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     return [*_beside([sparks[0]], [sparks[1]], half), *_beside(left, right, half)]
 
 
-def _spark(name: str, values: Sequence[int], told: str, style: str, ascii_only: bool) -> Drawn:
-    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {told}", "bold")]
+def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
+    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
 
 
-def _number(name: str, told: str, label: int = 21, style: str = "") -> Drawn:
-    return [(f" {name:<{label}} ", "$muted"), (f"{told:>4}", style or "bold")]
+def _number(name: str, text: str, label: int = 21, style: str = "") -> Drawn:
+    return [(f" {name:<{label}} ", "$muted"), (f"{text:>4}", style or "bold")]
 
 
 def _span(time: int | None) -> str:
@@ -167,9 +167,9 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
     room = max(4, width - 16)
     lines = _titled(title)
     for name, count in zip(_SPANS, counts, strict=True):
-        told = charts.bar(count, max(counts), room, ascii_only=ascii_only)
+        bars = charts.bar(count, max(counts), room, ascii_only=ascii_only)
         name = name.replace("–", "-") if ascii_only else name
-        lines.append([(f" {name:<8}", "$muted"), (told, "$primary"), (f" {count}" if count else "", "")])
+        lines.append([(f" {name:<8}", "$muted"), (bars, "$primary"), (f" {count}" if count else "", "")])
     return lines
 
 

@@ -79,16 +79,16 @@ class AppState:
         self._read_all()
         self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
 
-    def take(self, changes: StateChanges) -> None:
+    def apply(self, changes: StateChanges) -> None:
         """Update the state with a batch of changes."""
-        self.projects.take(changes)
+        self.projects.apply(changes)
         if changes.all:
             self.numbers.forget()
             self._read_all()
             self._note_new(overview.changes(self._db, changes.since, MOST_NEW))
             return
         entries = changes.entries
-        self.numbers.take(entries)
+        self.numbers.apply(entries)
         if changes.touches(*_OF_TASKS):
             self._read_lists(entries)
             self._read_active()

@@ -26,8 +26,8 @@ class LocalClock:
         """Return an instant as `19:58`, with the day when that is not today."""
         # Uses the system's offset, since looking the zone up by its name would take time.
         today = moment(self.now(), self._zone)[:-5]
-        told = moment(instant, self._zone)
-        return clock(instant, self._zone) if told.startswith(today) else told
+        full = moment(instant, self._zone)
+        return clock(instant, self._zone) if full.startswith(today) else full
 
     def midnight(self) -> int:
         """Return the instant at which today began."""

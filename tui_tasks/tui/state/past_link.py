@@ -75,12 +75,12 @@ class PastLink(DatabaseLink):
         self._past.build(self._moment.seq, self._unless_left(report))
 
     def _unless_left(self, report: Report) -> Report:
-        def told(done: int, total: int) -> None:
+        def checked(done: int, total: int) -> None:
             if self._leaving.is_set():
                 raise _Left
             report(done, total)
 
-        return told
+        return checked
 
     def _wait_for(self, work: Callable[[], T]) -> T:
         """Run work in the thread, and block until it has ended."""
@@ -94,10 +94,10 @@ class PastLink(DatabaseLink):
     def watch(self) -> None:
         """Do nothing: the past changes only by `move`, which announces it."""
 
-    async def move(self, step: Step, told: Report) -> bool:
+    async def move(self, step: Step, report: Report) -> bool:
         """Move to the moment that a step leads to; return False when there is none.
 
-        `told` is called with the progress of a replay that takes long enough to be noticed.
+        `report` is called with the progress of a replay that takes long enough to be noticed.
 
         Raises:
             StorageFailed: the journal cannot be read, or there is no room.
@@ -105,7 +105,7 @@ class PastLink(DatabaseLink):
         """
         moving = asyncio.get_running_loop().run_in_executor(self._worker, self._move, step)
         while not (await asyncio.wait({moving}, timeout=TOLD_EVERY))[0]:
-            told(*self._progress)
+            report(*self._progress)
         has_moved = await moving
         if has_moved:
             self.seq = self._moment.seq

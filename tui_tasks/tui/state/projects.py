@@ -28,7 +28,7 @@ class Projects:
         self.chosen = chosen
         self.is_alone = chosen is not None
 
-    def take(self, changes: StateChanges) -> None:
+    def apply(self, changes: StateChanges) -> None:
         """Drop the cached answers that a batch of changes may have changed."""
         if changes.touches("session"):
             self._of_agents.clear()
@@ -44,7 +44,7 @@ class Projects:
         """Return whether agents, inbox and log show what belongs to a project."""
         return not self.is_alone or self.has(project)
 
-    def told_alone(self) -> list[tuple[str, str]]:
+    def alone_parts(self) -> list[tuple[str, str]]:
         """Return the text and style by which a screen says that it shows one project alone; empty when it shows all."""
         name = safe_line(self.chosen or "no project", 20)
         return [(f"   {name} alone", "$changed bold")] if self.is_alone else []

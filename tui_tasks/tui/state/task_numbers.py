@@ -66,7 +66,7 @@ class TaskNumbers:
 
     def ahead(self, list_id: int, rank: str) -> int:
         """Return how many tasks of the list come before a rank."""
-        known = self.known(list_id, rank)
+        known = self.ahead_if_quick(list_id, rank)
         if known is not None:
             return known
         marks = self._of(list_id)
@@ -82,7 +82,7 @@ class TaskNumbers:
         there = task is not None and not task.deleted and list_id in (None, task.list_id)
         return self.number(task) if task is not None and there else 0
 
-    def known(self, list_id: int, rank: str) -> int | None:
+    def ahead_if_quick(self, list_id: int, rank: str) -> int | None:
         """As `ahead`, but None when a long list would have to be counted first."""
         marks = self._marks.get(list_id)
         if marks is not None:
@@ -109,7 +109,7 @@ class TaskNumbers:
         """Return whether numbers of the list are quick to get: it is short, or was counted."""
         return list_id in self._marks or list_id in self._short or not self._is_long(list_id)
 
-    def take(self, changes: Iterable[Change]) -> None:
+    def apply(self, changes: Iterable[Change]) -> None:
         """Apply changes that moved tasks."""
         for list_id, rank in [place for change in changes for place in change.places()]:
             self._short.discard(list_id)

@@ -45,7 +45,7 @@ def read(file: Path, problems: list[ThemeProblem]) -> Theme | None:
     except OSError as error:
         problems.append(ThemeProblem(str(file), 1, f"cannot be read: {error.strerror}"))
     except tomllib.TOMLDecodeError as error:
-        problems.append(ThemeProblem(str(file), _line_told(str(error), text), str(error)))
+        problems.append(ThemeProblem(str(file), _line_in(str(error), text), str(error)))
     except UnicodeDecodeError as error:
         problems.append(ThemeProblem(str(file), data.count(b"\n", 0, error.start) + 1, "not UTF-8"))
     except (ValueError, RecursionError) as error:
@@ -56,10 +56,10 @@ def read(file: Path, problems: list[ThemeProblem]) -> Theme | None:
     return None
 
 
-def _line_told(message: str, text: str) -> int:
+def _line_in(message: str, text: str) -> int:
     """Return the line that tomllib's message names; it names none at the end of the document."""
-    told = re.search(r"at line (\d+)", message)
-    return int(told[1]) if told else max(1, len(text.splitlines()))
+    found = re.search(r"at line (\d+)", message)
+    return int(found[1]) if found else max(1, len(text.splitlines()))
 
 
 class _Reader:

@@ -164,7 +164,7 @@ class NowLine(FrameLine):
             return [("idle" if step == _LEAST else words, "$muted")]
         now = context.clock.now()
         self.lasts(age_lasts(task.updated_at, now))
-        ahead = context.numbers.known(task.list_id, task.rank)
+        ahead = context.numbers.ahead_if_quick(task.list_id, task.rank)
         if ahead is None:
             # A long list is counted after the first screen is painted.
             self.app.call_after_refresh(self._number_it)
@@ -202,13 +202,13 @@ class NowLine(FrameLine):
         self.lasts(age_lasts(when, now))
         late = when < now
         mark = self._mark("overdue") if late else sign("scheduled", ascii_only=context.ascii_only)
-        told = due(when, now)
+        until = due(when, now)
         if step == _LEAST:
-            words = told.removeprefix("in ").removeprefix("overdue ")
+            words = until.removeprefix("in ").removeprefix("overdue ")
         elif step <= 1:
-            words = f"{safe_line(name, 16)} {context.clock.time_of(when)}, {told}"
+            words = f"{safe_line(name, 16)} {context.clock.time_of(when)}, {until}"
         else:
-            words = f"{safe_line(name, 16)} {told}"
+            words = f"{safe_line(name, 16)} {until}"
         return [("pane_schedule", [(f"{mark} {words}", "$state-overdue" if late else "")])]
 
     def on_click(self, event: events.Click) -> None:
@@ -244,7 +244,7 @@ class FootLine(FrameLine):
             self.say("")
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The message that is shown now; while the database cannot be read, that."""
         unread = self.context.link.unread
         return self._said or (f"The database cannot be read: {safe_line(unread)}" if unread else "")
@@ -258,8 +258,8 @@ class FootLine(FrameLine):
 
     def _keys(self, width: int) -> Sequence[Part]:
         """` ? Help  / Filter ...`, as many hints as fit."""
-        if said := self.said:
-            return [(" ", ""), (safe_line(said, width - 2), "$changed")]
+        if message := self.message:
+            return [(" ", ""), (safe_line(message, width - 2), "$changed")]
         hints = self._shown_hints(width)
         parts: list[Part] = [(" ", "")]
         used = 1 + sum(cell_len(text) for text, _ in self._moment(width))
@@ -274,7 +274,7 @@ class FootLine(FrameLine):
     def _moment(self, width: int) -> Sequence[Part]:
         """The moment of the past that is shown, on screens without the line of the panes."""
         as_of = self.context.link.as_of
-        if as_of is None or self.said or self.screen is self.app.screen_stack[0]:
+        if as_of is None or self.message or self.screen is self.app.screen_stack[0]:
             return ()
         return [(f" {as_of_words(self.context, as_of, width // 2)} ", "$state-overdue")]
 
@@ -302,6 +302,6 @@ class FootLine(FrameLine):
         for key, word, action in hints:
             x -= cell_len(key) + 1 + cell_len(word) + 2
             if x < 0:
-                if action and not self.said:
+                if action and not self.message:
                     self.context.do(action)
                 return

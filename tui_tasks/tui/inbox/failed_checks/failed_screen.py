@@ -116,7 +116,7 @@ class FailedChecks(PartScreen[FailedTask]):
 
     def read(self) -> set[str]:
         """As `PartScreen.read`."""
-        return self.listed.take(failed_checks.everything(self.context.db))
+        return self.listed.replace(failed_checks.everything(self.context.db))
 
     def changed(self, changes: StateChanges) -> None:
         """Update after checks were run or tasks changed."""

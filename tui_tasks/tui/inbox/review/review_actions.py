@@ -53,8 +53,8 @@ class ReviewActions(Controller):
     def _declining(row: HeldTask, reason: str) -> Sequence[Operation]:
         if not row.is_job:
             return [DeclineTask(row.uid, reason)]
-        told = f"The human has declined the job {row.name[:200]}{f': {reason}' if reason else ''}"
-        return [DeleteJob(row.uid), SendMessage(row.maker, told)]
+        message = f"The human has declined the job {row.name[:200]}{f': {reason}' if reason else ''}"
+        return [DeleteJob(row.uid), SendMessage(row.maker, message)]
 
     async def do_review_edit(self) -> None:
         """Edit the task here, and accept it as it is then."""

@@ -122,7 +122,7 @@ class Review(PartScreen[HeldTask]):
         rows = [*held.everything(self.context.db), *held.jobs(self.context.db)]
         self._total = len(rows)
         words = self.filter.casefold().split()
-        return self.listed.take(row for row in rows if all(word in _says(row) for word in words))
+        return self.listed.replace(row for row in rows if all(word in _says(row) for word in words))
 
     def changed(self, changes: StateChanges) -> None:
         """Update after tasks were filed, changed, or accepted elsewhere."""
