@@ -2,7 +2,7 @@
 
 import sys
 
-# Every hook of an agent imports this, and `typing` takes longer than all that a hook does.
+# Every hook of an agent imports this module, and importing `typing` takes longer than the hook itself.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tui_tasks.state.state import DatabaseRefused, State, ToolError, open_state

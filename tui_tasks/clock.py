@@ -1,4 +1,4 @@
-"""The time of day, and for how long the machine is up, for the front ends; everything below is given them."""
+"""The time of day and the machine's uptime, for the front ends, which pass them to everything below."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ from typing import NamedTuple
 
 
 class Uptime(NamedTuple):
-    """For how long (microseconds) a machine has been up; `machine` is another word after each start of it."""
+    """How long a machine has been up.
+
+    Attributes:
+        machine: an id that is new after each boot.
+        up: microseconds since the boot.
+    """
 
     machine: str
     up: int
 
 
 def now() -> int:
-    """Microseconds since the epoch, UTC."""
+    """Return the time of day, in microseconds since the epoch."""
     return time.time_ns() // 1000
 
 
 def uptime() -> Uptime:
-    """For how long this machine has been up, asleep or not: setting its clock changes nothing of it.
+    """Return how long this machine has been up, including time asleep; setting the wall clock does not change it.
 
-    Linux tells by a file, so that what makes a clock up for one process makes up nothing here.
+    On Linux it is read from a file, so that a test that fakes the clock of a process does not fake the uptime.
     """
     file = _file()
     if file is None:
@@ -34,7 +39,7 @@ def uptime() -> Uptime:
 
 
 def uptime_beside(clock: Callable[[], int]) -> Callable[[], Uptime]:
-    """What goes with a clock: a clock of a test's own tells what time passes, too."""
+    """Return the uptime that goes with a clock: for a test's own clock, the clock itself."""
     return uptime if clock is now else lambda: Uptime("", clock())
 
 
@@ -48,7 +53,7 @@ def _file() -> int | None:
 
 @cache
 def _machine() -> str:
-    """This start of this machine, as processes of one container see it; its name where nothing else is told."""
+    """Return an id of this boot, the same in all processes of a container; without one, the machine's name."""
     with contextlib.suppress(OSError):
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()

@@ -1,4 +1,4 @@
-"""Where the user's files are unless they are named; imports next to nothing, since every hook of an agent asks it."""
+"""The default paths of the user's files. It imports almost nothing, as every hook of an agent uses it."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ NAME = "tui-tasks"
 
 
 def default_database() -> str:
-    """The database: a file in the user's data directory of the platform."""
+    """Return the path of the database: a file in the platform's folder for user data."""
     folder = _xdg_folder("XDG_DATA_HOME", ".local/share")
     if folder is None:
         import platformdirs
@@ -17,7 +17,7 @@ def default_database() -> str:
 
 
 def default_configuration() -> str:
-    """The configuration file, in the user's configuration directory of the platform."""
+    """Return the path of the configuration file, in the platform's folder for user configuration."""
     folder = _xdg_folder("XDG_CONFIG_HOME", ".config")
     if folder is None:
         import platformdirs
@@ -27,7 +27,7 @@ def default_configuration() -> str:
 
 
 def _xdg_folder(variable: str, below_home: str) -> str | None:
-    """Return what platformdirs says on Linux, without the time that importing it takes (a test compares them)."""
+    """Return what platformdirs returns on Linux, without the time of importing it (a test compares them)."""
     if sys.platform != "linux" or "ANDROID_DATA" in os.environ:
         return None
     named, home = os.environ.get(variable, ""), os.environ.get("HOME", "")

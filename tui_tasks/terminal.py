@@ -1,8 +1,8 @@
-"""Shares one process between a screen and a pipe: who has which file descriptor, and how the terminal is given back.
+"""Shares one process between a screen and a pipe: moves file descriptors, and restores the terminal.
 
-Textual reads keys from descriptor 0, paints on 2 and asks 1 for the size of the screen. Where standard input is the
-control channel, `claim` moves the pipe out of the way before the app runs and puts the terminal in its place; `run`
-then runs the app so that no signal and no lost terminal leaves a mess or a process behind.
+Textual reads keys from descriptor 0, paints on 2, and asks 1 for the size of the screen. If standard input is the
+control channel, `claim` moves the pipe away before the app runs, and puts the terminal there. `run` then runs the app
+so that neither a signal nor a lost terminal leaves the terminal in a bad state, or a process behind.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ import msgspec
 STANDARD: Final = (0, 1, 2)
 SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 EXIT_SECONDS: Final = 3.0
-"""Seconds that an app told to leave may take before it is ended."""
+"""Seconds within which an app must leave before it is ended."""
 EXIT_SECONDS_GONE: Final = 0.8
-"""The same where there is no terminal left to be tidied."""
+"""The same, if there is no terminal left to restore."""
 
-# The other half of what Textual's driver writes at the start: paste, wrap, resize reports, mouse, keyboard protocol,
+# Reverts what Textual's driver writes at the start: paste, wrap, resize reports, mouse, keyboard protocol,
 # focus, alternate screen, cursor, colours.
 _LEAVE: Final = (
     b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1016l\x1b[?1006l"
@@ -41,26 +41,29 @@ class NoTerminal(Exception):
 
 
 class Claimed(msgspec.Struct, frozen=True):
-    """Descriptors that were moved out of the screen's way, closed on exec; None where there is nothing to use."""
+    """Descriptors that were moved away from the screen, closed on exec; None: there is nothing to use.
+
+    Attributes:
+        input_fd: where requests come from; None: standard input is the keyboard.
+        output_fd: where replies go; None: standard output is the screen.
+        log_fd: where logs go; None: standard error is the screen.
+    """
 
     input_fd: int | None
-    """Where requests come in; None where standard input is the keyboard."""
     output_fd: int | None
-    """Where replies go; None where standard output is the screen."""
     log_fd: int | None
-    """Where logs go; None where standard error is the screen."""
 
 
 def claim() -> Claimed:
-    """Put the controlling terminal on descriptors 0 to 2 and return what was there, before a screen is run.
+    """Put the controlling terminal on descriptors 0 to 2 before a screen is run; return what was there.
 
-    Terminals stay: with all three on one there is nothing to do. Under another driver (textual-serve sets
-    TEXTUAL_DRIVER, and speaks to the app on these descriptors) nothing is touched. COLUMNS and LINES are dropped from
-    the environment, as they would hold the screen at one size.
+    If all three are terminals already, nothing is done. Under another driver (textual-serve sets TEXTUAL_DRIVER, and
+    uses these descriptors) nothing is changed. COLUMNS and LINES are removed from the environment, as they would fix
+    the size of the screen.
 
     Raises:
-        NoTerminal: Something must be moved, but the process has no controlling terminal; or the terminal can only print
-            lines. Nothing has been touched.
+        NoTerminal: something must be moved, but the process has no controlling terminal, or it can only print lines.
+            Nothing was changed.
     """
     if os.environ.get("TEXTUAL_DRIVER"):
         return Claimed(None, None, 2)
@@ -78,9 +81,9 @@ def claim() -> Claimed:
 
 
 def claim_without_screen() -> Claimed:
-    """Take descriptors 0 and 1 for the channel of a process with no screen, and return where they are now.
+    """Move descriptors 0 and 1 away for the channel of a process without a screen; return where they are now.
 
-    Descriptor 1 then leads where 2 does, so that a stray print never reaches the protocol, and 0 reads nothing.
+    Descriptor 1 then is a copy of 2, so that a stray print does not reach the channel, and 0 reads nothing.
     """
     _flush()
     claimed = Claimed(_copy(0), _copy(1), 2)
@@ -116,7 +119,7 @@ def _move_standard(tty: int) -> Claimed:
 
 
 def _copy(fd: int) -> int | None:
-    """Return another descriptor for `fd`, above the standard ones, closed on exec; None where it is closed."""
+    """Return a copy of `fd` above the standard descriptors, closed on exec; None if `fd` is closed."""
     try:
         return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
     except OSError:
@@ -124,7 +127,7 @@ def _copy(fd: int) -> int | None:
 
 
 def _put(fd: int, place: int) -> None:
-    """Make `place` a copy of `fd` that children get, even where the two are one."""
+    """Make `place` a copy of `fd` that child processes inherit, even if both are the same."""
     if fd != place:
         os.dup2(fd, place)
     os.set_inheritable(place, True)
@@ -139,14 +142,14 @@ def _is_open(fd: int) -> bool:
 
 
 def _flush() -> None:
-    """Write out what was printed before, to where it was meant to go."""
+    """Flush what was printed before, to its original destination."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()
 
 
 def _reopen_streams() -> None:
-    """Give Python the standard streams that it did not make, because their descriptors were closed at the start."""
+    """Create the standard streams that Python did not, because their descriptors were closed at the start."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         if getattr(sys, f"__{name}__") is None:
             stream = open(fd, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115 - never closed
@@ -155,25 +158,25 @@ def _reopen_streams() -> None:
 
 
 class Screen(Protocol):
-    """What is needed of a Textual app."""
+    """The part of a Textual app that is needed."""
 
     @property
     def return_code(self) -> int | None:
-        """The exit status that the app was left with."""
+        """The exit status with which the app was left."""
 
     def run(self) -> object:
         """Run the app to its end."""
 
     def exit(self, result: Any = None, return_code: int = 0, message: Any = None) -> None:
-        """Ask the app to end."""
+        """Ask the app to leave."""
 
 
 def run(app: Screen, patience: float = EXIT_SECONDS) -> int:
-    """Run `app` to its end, give the terminal back as it was, and return the exit status for the process.
+    """Run `app` to its end, restore the terminal, and return the exit status for the process. For the main thread.
 
-    SIGTERM, SIGHUP and SIGINT make the app leave by `app.exit`, with 128 and the signal's number. So does the end of
-    the terminal, as SIGHUP would, for that signal may be ignored or go elsewhere. An app that has not left `patience`
-    seconds later is ended: its loop is stuck, most often on a terminal that takes no more. For the main thread.
+    SIGTERM, SIGHUP and SIGINT make the app leave by `app.exit`, with 128 plus the signal's number. So does the end of
+    the terminal, like SIGHUP, as that signal may be ignored or go elsewhere. An app that has not left `patience`
+    seconds later is ended: its loop is stuck, usually on a terminal that accepts no more output.
     """
     with _Guard(app, patience) as guard:
         app.run()
@@ -181,13 +184,13 @@ def run(app: Screen, patience: float = EXIT_SECONDS) -> int:
 
 
 class _Guard:
-    """Watches over the terminal while an app runs on it.
+    """Watches the terminal while an app runs on it.
 
-    Signal handlers only take note: the rest is done by the app's loop or, where that is stuck, by a thread.
+    Signal handlers only record the signal; the app's loop acts on it, or a thread if the loop is stuck.
     """
 
     def __init__(self, app: Screen, patience: float) -> None:
-        # Here, where there is a screen, which has it already: a channel without one saves 2 MB.
+        # Imported here, where a screen has imported it already: a channel without a screen saves 2 MB.
         from asyncio import get_running_loop
 
         self.app = app
@@ -197,7 +200,7 @@ class _Guard:
         self.gone = False
         self.done = False
         self.before = _attributes(0)
-        # Under another driver the screen is a pipe, whose end is that of the terminal.
+        # Under another driver the screen is a pipe, whose end counts as that of the terminal.
         self.is_piped = bool(os.environ.get("TEXTUAL_DRIVER"))
         self.screens = [1] if self.is_piped else [fd for fd in STANDARD if os.isatty(fd)]
         self.handlers: dict[signal.Signals, Any] = {}
@@ -222,11 +225,11 @@ class _Guard:
         if not self.gone and self.before is not None and _attributes(0) != self.before:
             with contextlib.suppress(OSError), open(_open_again(0), "wb") as screen:
                 _give_back(screen.fileno(), self.before)
-        # What fails because the terminal is gone is no news.
+        # Errors caused by the lost terminal are not reported.
         return self.gone and isinstance(error, OSError)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        # A terminal that closes sends more than one.
+        # A closing terminal sends several signals.
         self.status = self.status or 128 + number
         self._rouse()
         try:
@@ -243,7 +246,7 @@ class _Guard:
             os.write(self.wake, b"!")
 
     def _watch(self) -> None:
-        """Wait for the end of the terminal, and for that of an app that was told to leave."""
+        """Wait for the end of the terminal, and for an app that was asked to leave."""
         poller = select.poll()
         poller.register(self.woken, select.POLLIN)
         if self.before is not None or self.is_piped:
@@ -262,21 +265,21 @@ class _Guard:
                 poller.unregister(0)
                 if self.is_piped:
                     self._lose_terminal()
-            # Not every system can poll a terminal: there a look each second must do.
+            # Not every system can poll a terminal; there it is checked every second.
             if self.before is not None and not self.gone and _attributes(0) is None:
                 self._lose_terminal()
             if told is None and self.status is not None:
                 told = time.monotonic()
 
     def _lose_terminal(self) -> None:
-        """Leave as on SIGHUP; what is still painted or printed goes to nothing, and so fails nobody."""
+        """Leave as on SIGHUP; further output is discarded, so that writing it does not fail."""
         self.gone = True
         _silence(self.screens)
         self.status = self.status or 128 + signal.SIGHUP
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGHUP)
 
     def _end(self) -> None:
-        """End the process at once, with the terminal as it was."""
+        """End the process at once, and restore the terminal."""
         if not self.gone and self.before is not None:
             with contextlib.suppress(OSError):
                 screen = _open_again(0)
@@ -286,7 +289,7 @@ class _Guard:
 
 
 def _silence(fds: list[int]) -> None:
-    """Let what is written to `fds` from now on go nowhere."""
+    """Discard what is written to `fds` from now on."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for fd in fds:
         os.dup2(nothing, fd)
@@ -294,7 +297,7 @@ def _silence(fds: list[int]) -> None:
 
 
 def _attributes(fd: int) -> list[Any] | None:
-    """Return the settings of a terminal; None where `fd` is none, or not any more."""
+    """Return the settings of a terminal; None if `fd` is none, or no longer one."""
     try:
         return termios.tcgetattr(fd)
     except termios.error:
@@ -302,22 +305,24 @@ def _attributes(fd: int) -> list[Any] | None:
 
 
 def _open_again(fd: int) -> int:
-    """Open the terminal behind `fd` so that writes do not wait: O_NONBLOCK on `fd` would be for all who share it."""
+    """Open the terminal behind `fd` for writes that do not block: O_NONBLOCK on `fd` would apply to all that share
+    it.
+    """
     return os.open(os.ttyname(fd), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
 
 def _give_back(screen: int, before: list[Any]) -> None:
-    """Set a terminal as it was and leave the alternate screen, though it may not take what was sent before."""
+    """Restore the settings of a terminal and leave the alternate screen, even if it does not accept earlier output."""
     with contextlib.suppress(termios.error):
         termios.tcsetattr(screen, termios.TCSANOW, before)
     for _ in range(50):
         with contextlib.suppress(termios.error):
-            # A write that waits for room has the terminal to itself. Stopping and starting is what makes it look
-            # again, and find the room that there is.
+            # A blocked write holds the terminal exclusively. Stopping and restarting output makes it check again,
+            # and find that there is room.
             termios.tcflow(screen, termios.TCOOFF)
             termios.tcflush(screen, termios.TCOFLUSH)
             termios.tcflow(screen, termios.TCOON)
         with contextlib.suppress(OSError):
             os.write(screen, _LEAVE)
             return
-        time.sleep(0.01)  # the terminal may take it in a moment
+        time.sleep(0.01)  # the terminal may accept it soon

@@ -1,10 +1,10 @@
-"""`TodoTool` for programs in Python: it stands in for the class of seed 002 (docs: protocol, section 6, `todo`).
+"""`TodoTool` for Python programs: a replacement of the class of seed 002 (docs: protocol, section 6, `todo`).
 
     tool = TodoTool(checkpoint="./checkpoints")
     print(tool.execute(merge=False, todos=[{"id": "1", "content": "Write tests", "status": "pending"}, ...]))
 
-The todos are kept in `{checkpoint}/todos.json`, and live beside it in `{checkpoint}/tasks.db`, where
-`tui-tasks --db {checkpoint}/tasks.db` shows them to a human who can change them too.
+The todos are in `{checkpoint}/todos.json`, and live in `{checkpoint}/tasks.db`, where `tui-tasks --db
+{checkpoint}/tasks.db` shows them to a human, who can change them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tui_tasks.state.opening import opened_store
 AGENT: Final = "agent"
 _FILE: Final = "todos.json"
 _DATABASE: Final = "tasks.db"
-# Under this key the database keeps the hash of the file as it was written last.
+# The key in the database for the hash of the file as it was written last.
 _WRITTEN: Final = "todos.json"
 
 
 class _Intact:
-    """Asks for the response object itself."""
+    """Requests the response object itself."""
 
     def __repr__(self) -> str:
         return "INTACT"
@@ -67,13 +67,13 @@ class TodoStatusType:
 
     @classmethod
     def values(cls) -> list[str]:
-        """All of them."""
+        """Return all statuses."""
         return list(todo.STATUSES)
 
 
 @dataclass
 class TodoItem:
-    """One todo.
+    """A todo.
 
     Raises:
         ValueError: the status is none of `TodoStatusType`.
@@ -90,7 +90,12 @@ class TodoItem:
 
 @dataclass
 class TodoToolResponseMetadata:
-    """Where the todos are kept, and whether they were merged or replaced."""
+    """Metadata of a response.
+
+    Attributes:
+        checkpoint_path: the path of the file.
+        merge: whether the todos were merged; else they replaced the list.
+    """
 
     checkpoint_path: str | None = None
     merge: bool | None = None
@@ -98,7 +103,15 @@ class TodoToolResponseMetadata:
 
 @dataclass
 class TodoToolResponse:
-    """What came of a call. `todos` are all there are after it."""
+    """The result of a call.
+
+    Attributes:
+        success: whether the todos were written.
+        content: a text about them.
+        error: why they were not written.
+        todos: the whole list after the call.
+        metadata: where it is, and how it was written.
+    """
 
     success: bool
     content: str | None = None
@@ -112,7 +125,7 @@ class TodoToolResponse:
         filter_empty_fields: bool = True,
         filter_metadata_fields: bool = False,
     ) -> Any:
-        """The response in one of the forms of `ToolResponseType`.
+        """Return the response in one of the forms of `ToolResponseType`.
 
         Raises:
             ValueError: `as_type` is none of them.
@@ -133,11 +146,11 @@ def _form(as_type: str | _Intact) -> str | _Intact:
 
 
 class _CheckpointError(Exception):
-    """The file cannot be used; it was left alone."""
+    """The file cannot be used; it was not changed."""
 
 
 class TodoTool:
-    """A todo list in a folder. Any number of these, in any number of processes and threads, may share the folder."""
+    """A todo list in a folder, which any number of tools, processes and threads may share."""
 
     name: ClassVar = "todo"
 
@@ -148,10 +161,10 @@ class TodoTool:
         callback: Callable[[dict[str, Any]], Any] | None = None,
         **_: Any,
     ) -> None:
-        """Name the folder; it is made at the first `execute`.
+        """Set the folder, which the first `execute` creates.
 
         `callback` is called after every update with `{"event": "todos_updated", "merge", "count", "checkpoint_path"}`.
-        Other settings of the seed's base class are taken and ignored.
+        Other settings of the seed's base class are ignored.
 
         Raises:
             ValueError: there is no checkpoint.
@@ -173,9 +186,9 @@ class TodoTool:
         filter_metadata_fields: bool = False,
         **_: Any,
     ) -> Any:
-        """Merge todos by their ids into the list, or replace the list by them.
+        """Merge todos into the list by their ids, or replace the list.
 
-        What is wrong is told by the response (`success` false, `error`), and nothing is written then.
+        Errors are in the response (`success` false, `error`); nothing is then written.
 
         Raises:
             ValueError: `as_type` is unknown; nothing was written.
@@ -211,7 +224,7 @@ class TodoTool:
         event = {"event": "todos_updated", **asdict(response.metadata), "count": len(response.todos or ())}
         try:
             self.callback(event)
-        except Exception:  # the todos are written; what the callback makes of it is its own affair
+        except Exception:  # the todos are written, so a failing callback is only logged
             self.logger.exception("the callback failed")
 
     def _update(self, merge: bool, todos: Any) -> list[KeyedTask]:
@@ -225,16 +238,16 @@ class TodoTool:
             there = self._take_file(tx, home)
             todo.write(tx, home, items, "todos", merge=merge)
             tasks = list(task_summary.keyed(tx.db, home.id))
-            # The file goes first: should the commit fail, the next call takes what it holds.
+            # The file is written first: if the commit fails, the next call reads it.
             self._put_file(tx, tasks, there)
         return tasks
 
     def _take_file(self, tx: Transaction, home: TaskList) -> bytes | None:
-        """Let the list be what the file holds, where it is not as it was written last; return what it holds.
+        """Replace the list by the file's, if the file was changed since it was written; return its content.
 
         Raises:
-            _CheckpointError: it holds no JSON array.
-            InvalidArgument: one of its items is wrong.
+            _CheckpointError: it has no JSON array.
+            InvalidArgument: one of its items is invalid.
         """
         try:
             there = self.checkpoint_path.read_bytes()
@@ -263,10 +276,10 @@ class TodoTool:
 
 
 def _as_json(todos: Any) -> Any:
-    """The items as JSON would have them.
+    """Return the items as JSON values.
 
     Raises:
-        InvalidArgument: they are not what JSON can hold.
+        InvalidArgument: they cannot be written as JSON.
     """
     try:
         return strict_json.loads(json.dumps(todos))
@@ -277,7 +290,11 @@ def _as_json(todos: Any) -> Any:
 
 
 def _refuse_paused(tx: Transaction) -> None:
-    """The human may have paused this agent (docs: protocol, section 3)."""
+    """Refuse the call if the human paused this agent (docs: protocol, section 3).
+
+    Raises:
+        Paused: it is paused.
+    """
     known = messages.agent(tx.db, AGENT)
     if known is not None and known.paused:
         raise Paused(known.message, agent=AGENT)

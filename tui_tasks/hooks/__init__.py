@@ -4,5 +4,7 @@ import os
 
 
 def hooks_folder(database: str) -> str:
-    """The folder in which hooks and the other processes exchange files; for a link, beside the database itself."""
+    """Return the folder in which hooks and other processes exchange files: beside the database, for a link beside its
+    target.
+    """
     return f"{os.path.realpath(database)}-hooks"

@@ -49,12 +49,12 @@ _decode = msgspec.json.Decoder().decode
 
 
 def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> int:
-    """Take in the waiting payloads, in order, as the human's settings say; return their number.
+    """Process the waiting payloads in order, as the human's settings say; return their number.
 
-    If another process is doing so, wait a short time for it, then take in what it has left.
+    If another process is doing so, wait for it for a short time, then process what it left.
 
     Raises:
-        StorageFailed: the rest is taken in another time.
+        StorageFailed: the rest is processed another time.
     """
     try:
         spool = Spool(store.path, make=False)

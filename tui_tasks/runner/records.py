@@ -138,7 +138,11 @@ class JobRecord:
         return True
 
     def prepare(self, private: Path) -> CommandSpec:
-        """Write the system prompt to a file and determine the working directory."""
+        """Return the command, after writing the system prompt to a file and determining the working directory.
+
+        Raises:
+            CannotStart: the runner's `cwd` is no folder.
+        """
         assignment = self._assignment
         prompt_file = _prompt_file(private, self._system_prompt)
         if assignment.cwd is None:
@@ -216,7 +220,11 @@ class CheckRecord:
         return store.commit(begin, actor=SYSTEM, now=now) != [None]
 
     def prepare(self, private: Path) -> CommandSpec:
-        """Return the check's command. Its environment only adds that it is inside a run, where no jobs are started."""
+        """Return the check's command. Its environment only adds that it is inside a run, where no jobs are started.
+
+        Raises:
+            CannotStart: the check's `cwd` is no folder.
+        """
         assignment = self._assignment
         if not self._cwd.is_dir():
             raise CannotStart(f"the check's cwd is no folder: {assignment.cwd}")

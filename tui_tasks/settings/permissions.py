@@ -41,7 +41,9 @@ def of_settings(path: Path, what: str = "settings") -> Iterator[str]:
 
 
 def of_private_settings(path: Path) -> Iterator[str]:
-    """As `of_settings`, including why others can read them: the program creates them for the user only."""
+    """Return the findings of `of_settings`, and why others can read the files, which the program creates for the user
+    only.
+    """
     yield from of_settings(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077 and not mode & (_GROUP | _OTHERS):

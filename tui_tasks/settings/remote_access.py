@@ -26,7 +26,14 @@ _BYTES: Final = 32
 
 
 class Token(msgspec.Struct, frozen=True):
-    """The rights of a token: an agent's name, and whether it may write. `created_at` is in seconds."""
+    """The rights of a token.
+
+    Attributes:
+        agent: the agent's name.
+        hash: the SHA-256 of the token.
+        created_at: in seconds since the epoch.
+        read_only: whether requests that write are refused.
+    """
 
     agent: str
     hash: str
@@ -46,7 +53,7 @@ class Tokens:
         """Return all tokens, oldest first.
 
         Raises:
-            DatabaseRefused: the file cannot be read, or is none of ours.
+            DatabaseRefused: the file cannot be read, or is not a file of tokens.
         """
         try:
             found = self.path.stat()
@@ -70,15 +77,20 @@ class Tokens:
         return DatabaseRefused(f"cannot read the tokens in {self.path}: {why}")
 
     def find(self, given: str) -> Token | None:
-        """Return the record of a token that an agent has shown; None when there is none."""
+        """Return the record of a given token; None if there is none.
+
+        Raises:
+            DatabaseRefused: as `all`.
+        """
         hashed = _hashed(given)
         return next((token for token in self.all() if hmac.compare_digest(token.hash, hashed)), None)
 
     def add(self, agent: str, *, read_only: bool, now: int) -> str:
-        """Create a token for an agent, and return it; it cannot be read again.
+        """Create a token for an agent; return it. It cannot be read again.
 
         Raises:
-            Conflict: that agent has one.
+            Conflict: the agent has one.
+            DatabaseRefused: the file cannot be written.
         """
         if any(token.agent == agent for token in self.all()):
             raise Conflict(f"{agent} has a token: revoke it first")
@@ -91,6 +103,7 @@ class Tokens:
 
         Raises:
             NotFound: it has none.
+            DatabaseRefused: the file cannot be written.
         """
         left = [token for token in self.all() if token.agent != agent]
         if len(left) == len(self.all()):

@@ -43,21 +43,21 @@ def start_waiting(store: Store) -> None:
 
 
 def _phone(path: str) -> contextlib.AbstractContextManager[None]:
-    """Send what needs the human to the phone that is configured, as it was when this began."""
+    """Send what needs the human to the phone while the block runs, if one is configured at its start."""
     settings = config.load(paths.configuration())[0].ntfy
     if not settings.topic:
         return contextlib.nullcontext()
     from tui_tasks import clock
-    from tui_tasks.phone import service  # only now: few have configured one
+    from tui_tasks.phone import service  # imported here, as few configure a phone
 
     return service.following(path, settings, config.ntfy_token(), clock.now)
 
 
 @contextlib.contextmanager
 def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
-    """Host the scheduler of a database while the block runs, if `wanted`; started runs go on afterwards.
+    """Host the scheduler of a database while the block runs, if `wanted`; started runs outlive it.
 
-    `alone`: whether checks of other configuration files are removed, as `CheckKeeper` does for the human's file.
+    `alone`: whether the checks of other configuration files are removed, as `CheckKeeper` does for the human's file.
     """
     if not wanted:
         yield
@@ -68,7 +68,7 @@ def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
     def serve() -> None:
         try:
             service.run()
-        except Exception:  # the front end goes on without it
+        except Exception:  # the front end continues without it
             _log.exception("the scheduler has ended")
 
     thread = threading.Thread(target=serve, name="scheduler", daemon=True)

@@ -175,7 +175,9 @@ def fit(text: str, cells: int, align: Literal["left", "right"] = "left", *, asci
 
 
 def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
-    """As `safe_line`, but too long text is cut in the middle, as names often differ only at their ends."""
+    """Return a safe line as `safe_line` does, but cut a long one in the middle, as names often differ only at their
+    ends.
+    """
     line = safe_line(text, ascii_only=ascii_only)
     tail = line[-(limit_cells // 2 - 1) :] if limit_cells >= 6 else ""
     if not tail or cell_len(line) <= limit_cells:

@@ -114,7 +114,7 @@ def _agent() -> None:
                 while held:
                     _say(held.pop(0))
             elif (heard.get("error") or {}).get("code") == "paused":
-                # The human lets it go on when it is time; nothing is asked twice until then.
+                # Until the human resumes the agent, refused requests are kept.
                 held.append(sent[heard["id"]])
             elif heard.get("id") == number and "ok" in heard:
                 # The human may have changed the task meanwhile, so a refusal is fine.

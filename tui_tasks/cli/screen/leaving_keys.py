@@ -1,4 +1,4 @@
-"""The keys that leave, while the screen is not shown yet."""
+"""The keys that leave before the screen is shown."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class LeavingKeys:
         """
         if self._terminal is None or not select.select([self._terminal], [], [], 0)[0]:
             return
-        with contextlib.suppress(OSError):  # the terminal is gone, of which a signal tells
+        with contextlib.suppress(OSError):  # the terminal is gone, which a signal reports
             pressed = os.read(self._terminal, 100)
-            # Where more follows, Esc begins the sequence of another key.
+            # If more bytes follow, Esc begins the sequence of another key.
             if b"q" in pressed or pressed.endswith(b"\x1b"):
                 raise Left
 

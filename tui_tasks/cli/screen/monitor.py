@@ -20,7 +20,7 @@ from tui_tasks.text.safe import safe_line
 PAGE: Final = 200
 CELLS: Final = 200
 LOOK_AGAIN: Final = 1.0
-"""Seconds between two looks at a database that cannot be read."""
+"""Seconds between two attempts to read a database that cannot be read."""
 
 
 def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) -> Iterator[str]:

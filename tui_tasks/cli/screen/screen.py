@@ -40,17 +40,23 @@ def run(
     project: str | None = None,
     at: str | None = None,
 ) -> int:
-    """Show the screen until the human leaves; return the exit status. `scheduler`: jobs are started by this process.
+    """Show the screen until the human leaves; return the exit status.
 
-    `ascii_only` draws letters instead of glyphs, whatever the settings say. `project` is shown alone; `at` shows the
-    state at that moment.
+    Args:
+        db: the path of the database; None: the default.
+        pane: the pane to show first.
+        identity: who speaks on the control channel, if there is one.
+        scheduler: whether this process starts jobs.
+        ascii_only: draw letters for glyphs, whatever the settings say.
+        project: show only this project.
+        at: show the state at that moment.
 
     Raises:
         DatabaseRefused: the database cannot be used.
         StorageFailed: it cannot be read.
-        InvalidArgument, Conflict: the journal tells of no such moment.
+        InvalidArgument, Conflict: the journal has no such moment.
     """
-    # Until the first screen is painted next to nothing becomes garbage, and looking for it takes a tenth of the start.
+    # Until the first screen is painted, hardly anything becomes garbage, and collecting it takes a tenth of the start.
     gc.disable()
     path, file = paths.database(db), paths.configuration()
     settings, problems = _settings(file, ascii_only=ascii_only)
@@ -159,7 +165,7 @@ def _log_to(fd: int | None, start_of_day: Iterable[object]) -> None:
 def _once_painted(
     path: str, waits: Mapping[str, float], *, scheduler: bool, writes: bool
 ) -> Iterator[Callable[[], None]]:
-    """Give what is to be done once the screen stands, since it would hold that up."""
+    """Yield a function to call once the screen is painted: it starts what would delay that."""
     ended = threading.Event()
 
     def host() -> None:
@@ -177,7 +183,7 @@ def _once_painted(
     thread = threading.Thread(target=host, name="hosting", daemon=True)
 
     def painted() -> None:
-        # Garbage is collected from now on, without the objects made at the start.
+        # From now on garbage is collected, except the objects created at the start.
         gc.freeze()
         gc.enable()
         if scheduler or writes:

@@ -28,7 +28,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     options.read_only = options.read_only or not options.write
     if options.read_only:
         require_database(options)
-    # What is wrong with the database is told here, and not in each tab.
+    # A database that cannot be used is refused here, not in each tab.
     with open_store(options):
         print_permission_findings(options)
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")

@@ -1,6 +1,6 @@
-"""The settings of a job, beside what it does: each declared once, with its default, its bounds and its meaning.
+"""The settings of a job, each declared once with its default, bounds and meaning.
 
-Durations are seconds. 0 stands for "none" where there can be none.
+Durations are in seconds. 0 means "none" where that is allowed.
 """
 
 from __future__ import annotations

@@ -209,7 +209,11 @@ def decide(
 
 
 def retry_delay(attempt: int, base: float, cap: float) -> float:
-    """Return the seconds before retry number `attempt` (1 is the first): `base`, doubled each time, up to `cap`."""
+    """Return the seconds before retry number `attempt` (1 is the first): `base`, doubled each time, up to `cap`.
+
+    Raises:
+        ValueError: `attempt` is less than 1.
+    """
     if attempt < 1:
         raise ValueError("retries count from 1")
     return min(cap, base * 2.0 ** min(attempt - 1, 64))

@@ -1,8 +1,8 @@
-"""Finds the session of the agent program that has started this process, such as an MCP server of ours.
+"""Finds the session of the agent program that started this process, such as our MCP server.
 
-Nothing that an agent says counts: the operating system tells which process is the parent, hooks have recorded the
-process of each session, and which of several sessions of a process is meant is told by the program with its requests.
-Without `/proc` no session is found.
+Nothing that an agent says counts: the operating system says which process is the parent, hooks recorded the process of
+each session, and the program says with its requests which of several sessions of a process it is. Without `/proc` no
+session is found.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from tui_tasks.runner.process import processes
 
 
 class Starter(NamedTuple):
-    """A process that has started this one. `is_shared`: it has several sessions at once."""
+    """A process that may have started this one. `is_shared`: it has several sessions at once."""
 
     process: Process
     is_shared: bool
 
 
 def starters(program: str) -> tuple[Starter, ...]:
-    """Return the processes that may be the program's that has started this one: the parent, and who runs that shell.
+    """Return the processes that may be the program that started this one: the parent, and, if that is a shell, its
+    parent.
 
-    An ancestor further up may be another agent, from which the program was started.
+    An ancestor further up may be another agent, which started the program.
     """
     parent = os.getppid()
     pids = dict.fromkeys((parent, agent_process.above_shells(parent)))
@@ -41,11 +42,11 @@ def starters(program: str) -> tuple[Starter, ...]:
 def agent_of(
     db: Database, program: str, started_by: tuple[Starter, ...], known: str, client_sessions: Sequence[str] = ()
 ) -> str:
-    """Return the agent of the program's session in one of the processes; `known` where there is none.
+    """Return the agent of the program's session in one of the processes; `known` if there is none.
 
-    It is the only one that is live there. Of several it is the one that the program itself has named, by one of
-    `client_sessions`. Anybody may run a hook that tells of another's session: a session that has come to its process
-    while it had not ended in another one, which still runs, counts as the other's.
+    It is the only live session there, or, of several, the one that the program names in `client_sessions`. As anybody
+    may run a hook that reports another's session, a session that moved to its process while it was live in another
+    process that still runs belongs to that one.
     """
     named = {agent[0] for one in client_sessions if (agent := sessions.by_session(db, program, one)) is not None}
     for process, is_shared in started_by:

@@ -44,7 +44,7 @@ class CheckKeeper:
         return self._watch is not None and self._watch.polls
 
     def has_changed(self) -> bool:
-        """Whether the configuration differs from what was last written into the state."""
+        """Return whether the configuration differs from what was last written into the state."""
         return self._settings() is not self._last_defined
 
     def look(self, store: Store, now: int) -> None:

@@ -54,7 +54,7 @@ def identity(pid: int | None = None) -> ProcessIdentity:
 
 
 def is_alive(process: ProcessIdentity) -> bool | None:
-    """Whether a process is alive; None where this process cannot tell: another machine, boot or container."""
+    """Return whether a process is alive; None if this process cannot know: another machine, boot or container."""
     if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace()):
         return None
     stat = _stat(process.pid)
@@ -105,7 +105,7 @@ def with_mark(wanted: int) -> list[int]:
 
 
 def can_adopt() -> bool:
-    """Whether this system has subreapers, so that `adopt_orphans` has an effect."""
+    """Return whether this system has subreapers, so that `adopt_orphans` has an effect."""
     return _prctl is not None
 
 

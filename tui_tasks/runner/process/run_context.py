@@ -22,18 +22,18 @@ def hashed(token: str) -> str:
 
 
 def is_marked(environ: Mapping[str, str]) -> bool:
-    """Whether this process has a run's token in its environment, or a run's mark.
+    """Return whether this process has a run's token in its environment, or a run's mark.
 
-    The run may be one of any database: a run of one database must not make jobs in another.
+    The run may belong to any database: a run of one must not create jobs in another.
     """
     return bool(environ.get(RUN_TOKEN)) or mark.of_process() is not None
 
 
 def inside_run(environ: Mapping[str, str], db: Database) -> bool:
-    """Whether this process was started by a run: it has a run's token or mark, or descends from a supervisor.
+    """Return whether this process was started by a run: it has a run's token or mark, or descends from a supervisor.
 
-    Mark and descent remain when the environment was cleared. A supervisor inherits the orphans of its run, and the
-    mark remains even when the supervisor is dead.
+    Mark and descent remain if the environment was cleared. A supervisor inherits the orphans of its run, and the mark
+    remains even after the supervisor's death.
     """
     if is_marked(environ):
         return True
