@@ -31,7 +31,7 @@ def begun(play):
     return play
 
 
-def tells(play, method, **given):
+def notifies(play, method, **given):
     play.hear({"method": method, "params": {"threadId": "t-1", "turnId": "turn-1", **given}})
 
 
@@ -152,7 +152,7 @@ def test_what_it_proposes_to_allow_always_is_given_back_as_it_proposed_it(begun)
 
 def test_a_change_of_files_is_asked_for_with_the_whole_of_it(begun):
     changes = [{"path": "/a.py", "kind": {"type": "update"}, "diff": "@@ -1 +1 @@\n-one\n+two\n"}]
-    tells(begun, "item/started", item={"type": "fileChange", "id": "i-1", "changes": changes})
+    notifies(begun, "item/started", item={"type": "fileChange", "id": "i-1", "changes": changes})
     asks(begun, "item/fileChange/requestApproval", reason="to mend it")
     question = "Allow apply_patch?\nreason: to mend it\nupdate /a.py: @@ -1 +1 @@\n-one\n+two\n"
     assert begun.asks[0].question == question
@@ -168,7 +168,7 @@ def test_a_form_with_fields_and_requests_of_unknown_kinds_are_refused(begun):
 
 def test_a_request_that_it_has_resolved_itself_is_withdrawn(begun):
     asks(begun)
-    tells(begun, "serverRequest/resolved", requestId=0)
+    notifies(begun, "serverRequest/resolved", requestId=0)
     assert begun.asks == []
     assert begun.program.said == []
 
@@ -177,7 +177,7 @@ def test_what_it_still_asked_for_when_its_turn_was_ended_is_neither_answered_nor
     asks(begun)
     begun.write("enough", ends_turn=True)
     begun.look()
-    tells(begun, "turn/completed", turn={"id": "turn-1", "status": "interrupted"})
+    notifies(begun, "turn/completed", turn={"id": "turn-1", "status": "interrupted"})
     begun.look()
     assert [one and one["method"] for one in begun.program.said] == ["turn/interrupt", None]
     assert begun.asks == []
@@ -199,7 +199,7 @@ def test_a_pause_holds_what_was_allowed_and_the_end_of_the_turn(begun, store):
     pause(False)
     assert begun.program.said.pop() == {"id": 0, "result": {"decision": "accept"}}
     pause(True)
-    tells(begun, "turn/completed", turn={"id": "turn-1", "status": "completed"})
+    notifies(begun, "turn/completed", turn={"id": "turn-1", "status": "completed"})
     begun.write("more")
     begun.look()
     assert begun.program.said == []

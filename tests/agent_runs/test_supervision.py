@@ -78,7 +78,7 @@ class Human:
 
 def test_an_agent_is_started_asked_answered_steered_and_stopped(host, path, tmp_path):
     with hosted(str(path), runner(tmp_path, WHOLE)), Human(path):
-        run = host.did("agent")
+        run = host.run_to_end("agent")
     assert (run.outcome, run.reason) == ("interrupted", "its turn was ended by the human: enough")
     assert (run.agent, run.turns, run.tokens, run.cost_usd) == ("claude-1", 4, 4200, 0.02)
     lines = host.log(run).splitlines()
@@ -122,14 +122,14 @@ def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp
 
 def test_codex_is_started_and_ends_with_its_turn(host, path, tmp_path):
     with hosted(str(path), runner(tmp_path, "codex-0.169.0-plain", "codex", cwd=str(tmp_path))):
-        run = host.did("agent")
+        run = host.run_to_end("agent")
     assert (run.outcome, run.result, run.reason) == ("success", "All done.", None)
     assert (run.agent, run.turns, run.tokens) == ("codex-1", 4, 4200)
 
 
 def test_an_agent_program_that_is_not_there_is_the_reason(host, path):
     with hosted(str(path), runners(kind="claude", command=["/nowhere/claude"])):
-        run = host.did("agent")
+        run = host.run_to_end("agent")
     assert (run.outcome, run.reason) == ("error", "cannot start /nowhere/claude: No such file or directory")
     assert sessions.live(host.jobs.store.db) == []
     assert job_queries.run(host.jobs.store.db, run.uid).agent is None

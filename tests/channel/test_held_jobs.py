@@ -33,7 +33,7 @@ def reviewed(store: Store, other: Talk) -> Iterator[None]:
         assert again.db.sql(table).fetchall() == store.db.sql(table).fetchall()
 
 
-def made(talk: Talk, **fields: object) -> str:
+def make_job(talk: Talk, **fields: object) -> str:
     uid: str = talk.ok("scheduler:create_scheduled_task", **{**DAILY, **fields})["uuid"]
     return uid
 
@@ -47,7 +47,7 @@ def human(store: Store, clock: Clock, *operations: object) -> None:
 
 
 def test_a_job_of_an_agent_starts_only_once_the_human_has_switched_it_on(talk, other, store, clock):
-    uid = made(talk)
+    uid = make_job(talk)
     assert talk.ok("scheduler:show_task", uuid=uid)["state"] == "disabled"
     clock.forward(600)
     store.commit(DecideDue(uid), actor="system", now=clock())
@@ -64,7 +64,7 @@ def test_a_job_of_an_agent_starts_only_once_the_human_has_switched_it_on(talk, o
 def test_only_its_maker_changes_a_held_job_and_an_accepted_one_that_becomes_another_is_held_again(
     talk, other, store, clock
 ):
-    uid = made(talk)
+    uid = make_job(talk)
     assert other.refused("scheduler:update_task", uuid=uid, prompt="rm -rf /")["data"]["held"]
     assert other.refused("scheduler:delete_task", uuid=uid)["data"]["held"]
     talk.ok("scheduler:update_task", uuid=uid, prompt="Back up all")
@@ -78,7 +78,7 @@ def test_only_its_maker_changes_a_held_job_and_an_accepted_one_that_becomes_anot
 
 
 def test_what_made_it_another_is_taken_back_and_with_it_that_it_is_held(talk, store, clock):
-    uid = made(talk)
+    uid = make_job(talk)
     human(store, clock, EnableJob(uid))
     talk.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
     assert job(store, uid).held
@@ -87,7 +87,7 @@ def test_what_made_it_another_is_taken_back_and_with_it_that_it_is_held(talk, st
 
 
 def test_the_human_takes_back_that_it_was_accepted(talk, store, clock):
-    uid = made(talk)
+    uid = make_job(talk)
     human(store, clock, EnableJob(uid))
     human(store, clock, Undo())
     assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
@@ -99,14 +99,14 @@ def test_the_human_takes_back_that_it_was_accepted(talk, store, clock):
 
 def test_an_agent_has_as_many_held_jobs_as_the_human_lets_it_have(talk, other, store):
     for number in range(2):
-        made(talk, name=f"job {number}")
+        make_job(talk, name=f"job {number}")
     assert talk.refused("scheduler:create_scheduled_task", **{**DAILY, "name": "one more"})["data"] == {
         "held": True,
         "limit": 2,
     }
-    made(other, name="of another")
+    make_job(other, name="of another")
 
 
 def test_what_the_human_or_a_shell_makes_and_where_nothing_is_reviewed_is_on_at_once(talk, store):
     store.review = ReviewPolicy
-    assert job(store, made(talk)).enabled
+    assert job(store, make_job(talk)).enabled

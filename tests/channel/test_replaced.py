@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import SECOND, START, Talk
 from tests.core.engine.databases import put_in_place
-from tests.core.engine.test_watch import told_by_the_kernel
+from tests.core.engine.test_watch import finds_commit_by_notice
 from tui_tasks.cli.screen import monitor
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.engine.watch import Watch
@@ -66,7 +66,7 @@ def test_a_watch_tells_of_it_and_of_commits_there_even_in_another_folder(store, 
     assert not watch.is_lost
     with Store(str(path)) as other:
         _rename(other, filled[0], "changed there")
-        assert told_by_the_kernel(watch)
+        assert finds_commit_by_notice(watch)
     watch.close()
 
 

@@ -40,7 +40,7 @@ def names(path: Path):
     return names
 
 
-def told(done: subprocess.CompletedProcess[bytes]) -> str:
+def one_line_error(done: subprocess.CompletedProcess[bytes]) -> str:
     """What standard error has: one line, and no traceback."""
     text = done.stderr.decode()
     assert "Traceback" not in text
@@ -56,21 +56,21 @@ def test_output_that_cannot_be_written_is_told_in_a_line(run, command: str, redi
     assert run("add one").returncode == 0
     done = run(command, redirected, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 1
-    assert "standard output cannot be written" in told(done)
+    assert "standard output cannot be written" in one_line_error(done)
 
 
 @pytest.mark.parametrize("command", ["--help", "--version", "ls --help"])
 def test_help_that_cannot_be_written_is_told_in_a_line(run, command: str) -> None:
     done = run(command, ">/dev/full")
     assert done.returncode == 1
-    assert "standard output cannot be written" in told(done)
+    assert "standard output cannot be written" in one_line_error(done)
 
 
 @pytest.mark.parametrize("redirected", [">/dev/full", ">&-"])
 def test_a_task_that_cannot_be_told_of_has_been_added_once(run, names, redirected: str) -> None:
     done = run("add one", redirected)
     assert done.returncode == 1
-    assert "what was changed is kept" in told(done)
+    assert "what was changed is kept" in one_line_error(done)
     assert names() == ["one"]
 
 
@@ -85,7 +85,7 @@ def test_a_reader_that_has_gone_ends_a_command_without_a_word(run) -> None:
 def test_a_channel_without_one_of_its_ends_is_wrong_usage_and_makes_nothing(run, path, command, closed) -> None:
     done = run(f"{command}", closed, line("tasklist:add_task", name="never"))
     assert done.returncode == 2
-    assert "must be open" in told(done)
+    assert "must be open" in one_line_error(done)
     assert not path.exists()
 
 
@@ -93,7 +93,7 @@ def test_a_channel_whose_replies_cannot_be_written_serves_no_more_and_says_why(r
     two = line("tasklist:add_task", 1, name="one") + line("tasklist:add_task", 2, name="two")
     done = run("serve --no-scheduler", ">/dev/full", two)
     assert done.returncode == 1
-    assert "replies cannot be written (No space left on device)" in told(done)
+    assert "replies cannot be written (No space left on device)" in one_line_error(done)
     assert names() == ["one", "two"]
 
 
@@ -183,5 +183,5 @@ def test_a_failure_that_names_such_a_database_is_sent(run, strange, tmp_path: Pa
 def test_a_server_at_such_a_path_cannot_be_set_up_and_nothing_is_written(run, strange, tmp_path: Path) -> None:
     done = run("setup claude", **strange)
     assert done.returncode == 1
-    assert "not UTF-8" in told(done)
+    assert "not UTF-8" in one_line_error(done)
     assert not (tmp_path / ".mcp.json").exists()

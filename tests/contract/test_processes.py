@@ -309,10 +309,10 @@ def test_a_subscriber_who_does_not_read_holds_up_nobody_and_is_told_where_it_lag
         still.read()
         assert [still.reply()["id"] for _ in range(51)] == ["s", *range(50)]
         newest = writer.ok("control:hello")["seq"]
-        assert heard_to_the_end(still, newest) == 1
+        assert read_events_up_to(still, newest) == 1
 
 
-def heard_to_the_end(agent: Agent, newest: int) -> int:
+def read_events_up_to(agent: Agent, newest: int) -> int:
     """Hear every event up to the newest in order, subscribing again where it was lagged; how often it was."""
     heard, lagged = 0, 0
     while heard < newest:

@@ -35,7 +35,7 @@ def decide(talk: Talk, uuid: str) -> None:
     talk.store.commit(DecideDue(uuid), actor="system", now=talk.clock())
 
 
-def told(talk: Talk) -> list[dict]:
+def job_events(talk: Talk) -> list[dict]:
     return [event for event in talk.events() if event["event"].startswith(("job.", "run."))]
 
 

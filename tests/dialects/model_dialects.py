@@ -17,7 +17,7 @@ from tests.dialects.model_shapes import (
     as_todo,
     meant,
     priority_word,
-    told,
+    tool_result,
 )
 from tests.dialects.model_state import Home, Refused, Task
 
@@ -97,7 +97,7 @@ def _create(call: Call, title: str, status: str = "open", priority: str = "mediu
     lines = [f"Task created: {title} ({made.uid})", f"Priority: {priority}", f"Status: {status}"]
     if made.domain is not None:
         lines.append(f"Domain: {made.domain}")
-    return told("\n".join(lines), {"task": as_task(made)})
+    return tool_result("\n".join(lines), {"task": as_task(made)})
 
 
 def _update(call: Call, task_id: str, **given: Any) -> Any:
@@ -126,7 +126,7 @@ def _update(call: Call, task_id: str, **given: Any) -> Any:
     if memory:
         text += f"\nResult saved as memory {memory.uid}{f' in domain: {memory.domain}' if memory.domain else ''}."
         structured["memory_id"] = memory.uid
-    return told(text, structured)
+    return tool_result(text, structured)
 
 
 def _list(
@@ -148,14 +148,14 @@ def _list(
     words += [f'matching "{query}"'] if query is not None else []
     structured = {"tasks": shown[:limit], "total": len(shown)}
     if not shown:
-        return told(f"No {' '.join(words)}.", structured)
+        return tool_result(f"No {' '.join(words)}.", structured)
     parts = [f"{len(shown)} {' '.join(words)}:"]
     for number, task in enumerate(shown[:limit], 1):
         line = f"{number}. [{task['task_id']}] {task['title']} ({task['priority']})"
         parts.append(line + (f"\n Tags: {', '.join(task['tags'])}" if task["tags"] else ""))
     if limit is not None and limit < len(shown):
         parts.append(f"(showing {limit} of {len(shown)})")
-    return told("\n\n".join(parts), structured)
+    return tool_result("\n\n".join(parts), structured)
 
 
 def memory(call: Call, action: str, memory_id: str = "", query: str | None = None, limit: int | None = None) -> Any:

@@ -110,6 +110,6 @@ def as_memory(memory: Memory) -> dict[str, Any]:
     return {"memory_id": memory.uid, "task_id": memory.task, **same, "updated_at": iso(memory.updated_at)}
 
 
-def told(text: str, structured: dict[str, Any] | None = None) -> dict[str, Any]:
+def tool_result(text: str, structured: dict[str, Any] | None = None) -> dict[str, Any]:
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
     return result if structured is None else {**result, "structuredContent": structured}

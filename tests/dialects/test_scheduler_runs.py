@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from tests.conftest import SECOND, Talk
-from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, scheduled, settled, told
+from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, job_events, scheduled, settled
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes.job_shapes import local_iso
@@ -39,7 +39,7 @@ def test_a_job_in_the_conversation_is_requested_and_answered(talk):
     talk.ok("control:subscribe")
     started = talk.ok("scheduler:run_task", uuid=job["uuid"], context="the context")
     assert started == {"uuid": job["uuid"], "run_id": started["run_id"], "state": "running"}
-    requested = [event for event in told(talk) if event["event"] == "run.requested"]
+    requested = [event for event in job_events(talk) if event["event"] == "run.requested"]
     assert [event["run"] for event in requested] == [
         {
             "run_id": started["run_id"],
@@ -56,7 +56,7 @@ def test_a_job_in_the_conversation_is_requested_and_answered(talk):
     assert run.keys() == RUN_KEYS
     assert (run["outcome"], run["result"], run["trigger"], run["decision"]) == ("error", "no network", "manual", "ran")
     assert (run["started_at"], run["ended_at"]) == ("2026-01-02T12:22:14+01:00", "2026-01-02T12:22:19+01:00")
-    finished = told(talk)[0]
+    finished = job_events(talk)[0]
     assert (finished["event"], finished["run"]["outcome"]) == ("run.finished", "error")
     shown = talk.ok("scheduler:show_task", uuid=job["uuid"])
     assert (shown["state"], shown["last_result"], shown["last_run"]) == ("error", "no network", run["started_at"])
@@ -69,7 +69,7 @@ def test_a_request_is_for_the_agent_that_made_the_job(talk):
     )
     talk.ok("control:subscribe")
     talk.ok("scheduler:run_task", {"agent": "codex"}, uuid=job["uuid"])
-    (requested,) = [event for event in told(talk) if event["event"] == "run.requested"]
+    (requested,) = [event for event in job_events(talk) if event["event"] == "run.requested"]
     assert (requested["run"]["for"], requested["actor"]) == ("claude-1", "codex")
 
 
@@ -115,7 +115,7 @@ def test_times_that_were_not_run_are_told_by_one_event(talk):
     talk.ok("control:subscribe")
     talk.clock.forward(3600)
     decide(talk, job["uuid"])
-    events = told(talk)
+    events = job_events(talk)
     assert [event["event"] for event in events] == ["job.decided", "job.decided", "run.requested", "job.advanced"]
     coalesced = events[0]["job"]
     assert (coalesced["uuid"], coalesced["decision"], coalesced["count"]) == (job["uuid"], "coalesced", 59)
@@ -128,7 +128,7 @@ def test_no_event_and_no_history_tells_what_a_runs_token_is_known_by(talk):
     talk.ok("control:subscribe")
     run = talk.ok("scheduler:run_task", uuid=job["uuid"])
     begin(talk, run["run_id"])
-    events = told(talk)
+    events = job_events(talk)
     assert events[-1]["event"] == "run.started"
     entries = talk.ok("control:history", limit=len(events))["entries"]
     assert "hash of" not in json.dumps([events, entries])

@@ -58,7 +58,7 @@ class Host:
         until(lambda: self.run(run.uid).state == "final", f"the end of {run}", patience)
         return self.run(run.uid)
 
-    def did(self, name: str, context: str = "", **settings: object) -> Run:
+    def run_to_end(self, name: str, context: str = "", **settings: object) -> Run:
         """Start a job and wait for its run to end."""
         return self.ended(self.start(name, context, **settings))
 

@@ -62,7 +62,7 @@ def alive(pid: int) -> bool:
 def test_context_and_prompt_come_on_standard_input_byte_for_byte(host, store, path):
     prompt = "é\x1b[31m\r\n\n\U0001f600 'quoted' $HOME `id`\n"
     with hosted(str(path), runners(command=["cat"])):
-        first = host.did("cat")
+        first = host.run_to_end("cat")
         job = host.jobs.commit(EditJob(job_of(host, first).uid, {"prompt": prompt}), "agent")
         from tui_tasks.core.operations.jobs import RunJob
 
@@ -76,7 +76,7 @@ def test_context_and_prompt_come_on_standard_input_byte_for_byte(host, store, pa
 
 def test_a_prompt_larger_than_a_pipe_is_given_whole_even_to_one_that_does_not_read_it(host, store, path):
     with hosted(str(path), runners(command=["wc", "-c"], deaf=shell("true"))):
-        counted, deaf = host.did("count", "x" * 900_000), host.did("deaf", "x" * 900_000, runner="deaf")
+        counted, deaf = host.run_to_end("count", "x" * 900_000), host.run_to_end("deaf", "x" * 900_000, runner="deaf")
     assert counted.result.strip() == str(900_000 + 2 + len("do it"))
     assert deaf.outcome == "success"
 
@@ -87,7 +87,7 @@ def test_the_environment_is_scrubbed_the_folder_its_own_and_the_system_prompt_pr
     text = 'cat "$0"; echo; pwd; stat -c %a "$TUI_TASKS_SYSTEM_PROMPT_FILE"; env'
     table = {"command": ["sh", "-c", text, "{system_prompt_file}"], "environment": ["WANTED"]}
     with hosted(str(path), runners(**table)):
-        run = host.did("env")
+        run = host.run_to_end("env")
     prompt, cwd, mode, *environment = run.result.splitlines()
     told = dict(line.split("=", 1) for line in environment)
     assert prompt == "be brief"
@@ -123,8 +123,8 @@ def test_a_configured_folder_is_used_and_one_that_is_none_is_told(host, path, tm
     nowhere = {"absent": "/nowhere/at/all", "homeless": "~no-such-user/project"}
     table = runners(command=["pwd"], cwd=str(tmp_path), **{name: {"cwd": cwd} for name, cwd in nowhere.items()})
     with hosted(str(path), table):
-        assert host.did("here").result == f"{tmp_path}\n"
-        lost = {name: host.did(name, runner=name) for name in nowhere}
+        assert host.run_to_end("here").result == f"{tmp_path}\n"
+        lost = {name: host.run_to_end(name, runner=name) for name in nowhere}
     assert {name: (run.outcome, run.reason) for name, run in lost.items()} == {
         name: ("error", f"the runner's cwd is no folder: {cwd}") for name, cwd in nowhere.items()
     }
@@ -132,7 +132,7 @@ def test_a_configured_folder_is_used_and_one_that_is_none_is_told(host, path, tm
 
 def test_output_and_errors_are_the_log_and_the_last_error_is_the_reason(host, path):
     with hosted(str(path), runners(**shell("echo out; echo 'smtp: 535' >&2; exit 3"))):
-        run = host.did("fails")
+        run = host.run_to_end("fails")
     assert (run.outcome, run.exit_code, run.result, run.reason) == ("error", 3, "out\n", "exit 3: smtp: 535")
     assert sorted(host.log(run).splitlines()) == ["out", "smtp: 535"]
     assert job_of(host, run).state == "error"
@@ -151,7 +151,7 @@ def test_the_log_can_be_read_while_the_run_goes_on(host, path, tmp_path):
 
 def test_a_command_that_cannot_be_started_is_an_error_that_says_so(host, path):
     with hosted(str(path), runners(command=["/no/such/program"])):
-        run = host.did("nothing")
+        run = host.run_to_end("nothing")
     assert run.outcome == "error"
     assert "/no/such/program" in run.reason
 
@@ -162,13 +162,13 @@ def test_where_no_process_can_be_started_the_run_is_an_error_at_once(host, path,
 
     monkeypatch.setattr(launch.subprocess, "Popen", too_many)
     with hosted(str(path), runners(command=["true"])):
-        run = host.did("nothing")
+        run = host.run_to_end("nothing")
     assert (run.outcome, run.reason) == ("error", f"cannot start a supervisor: {os.strerror(errno.EAGAIN)}")
 
 
 def test_without_a_command_the_run_ends_at_once_and_names_the_file(host, path):
     with hosted(str(path), runners()):
-        plain, named = host.did("plain", retries=3), host.did("named", runner="codex")
+        plain, named = host.run_to_end("plain", retries=3), host.run_to_end("named", runner="codex")
     assert plain.outcome == named.outcome == "error"
     assert "the file" in plain.reason
     assert "[runner.codex]" in named.reason
@@ -192,7 +192,7 @@ def test_a_timeout_ends_even_what_ignores_it_and_what_has_escaped(host, path, tm
 def test_what_a_run_leaves_behind_is_ended_with_it(host, path, tmp_path):
     file = tmp_path / "pids"
     with hosted(str(path), runners(**shell(f"setsid sh -c 'echo $$ > {file}; sleep 1000' & sleep 0.3; echo done"))):
-        run = host.did("leaves")
+        run = host.run_to_end("leaves")
     assert (run.outcome, run.result) == ("success", "done\n")
     assert [pid for pid in pids(file) if alive(pid)] == []
 
@@ -304,7 +304,7 @@ def test_a_run_reads_in_the_environment_of_its_supervisor_what_it_is_given_itsel
     monkeypatch.setenv("SECRET", "hunter2")
     read = "tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' '\\n' < /proc/$(ps -o ppid= $PPID | tr -d ' ')/environ"
     with hosted(str(path), runners(**shell(read))):
-        run = host.did("reads")
+        run = host.run_to_end("reads")
     names = {line.partition("=")[0] for line in run.result.splitlines()}
     assert run.outcome == "success"
     assert "PATH" in names
@@ -329,7 +329,7 @@ def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(hos
     orphan = f"(setsid sh -c {shlex.quote(f'sleep 0.2; {ask} > {part}; mv {part} {told}')} &)"
     wait = f"while [ ! -e {told} ]; do sleep 0.05; done"
     with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {told}"))):
-        run = host.did("asks")
+        run = host.run_to_end("asks")
     assert run.result == "True\nTrue\n"
     from tui_tasks.runner.process.run_context import inside_run
 
@@ -340,6 +340,6 @@ def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(hos
 def test_an_agent_cannot_let_a_run_take_longer_than_the_human_allows(host, path):
     with hosted(str(path), runners(**shell("sleep 1000"), max_timeout=1)):
         began = time.monotonic()
-        run = host.did("long", timeout=10_000)
+        run = host.run_to_end("long", timeout=10_000)
     assert run.reason == "timed out after 1 s"
     assert time.monotonic() - began < 30

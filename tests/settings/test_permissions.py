@@ -56,33 +56,33 @@ def test_everything_that_is_made_is_private_under_any_umask(tmp_path: Path, umas
 
 
 @pytest.fixture
-def made(path: Path) -> Path:
+def made_database(path: Path) -> Path:
     with Store(str(path)):
         return path
 
 
-def test_what_only_the_user_can_reach_is_not_warned_of(made: Path) -> None:
-    assert list(permissions.of_database(made)) == []
+def test_what_only_the_user_can_reach_is_not_warned_of(made_database: Path) -> None:
+    assert list(permissions.of_database(made_database)) == []
 
 
-def test_a_link_and_what_others_can_reach_is_warned_of_with_what_to_do(made: Path, tmp_path: Path) -> None:
+def test_a_link_and_what_others_can_reach_is_warned_of_with_what_to_do(made_database: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.db"
-    link.symlink_to(made)
+    link.symlink_to(made_database)
     (said,) = permissions.of_database(link)
     assert "is a link" in said
-    made.chmod(0o660)
-    (said,) = permissions.of_database(made)
-    assert f"chmod 600 '{made}'" in said
-    made.chmod(0o600)
-    made.parent.chmod(0o770)
-    (said,) = permissions.of_database(made)
-    assert f"chmod go-w '{made.parent}'" in said
+    made_database.chmod(0o660)
+    (said,) = permissions.of_database(made_database)
+    assert f"chmod 600 '{made_database}'" in said
+    made_database.chmod(0o600)
+    made_database.parent.chmod(0o770)
+    (said,) = permissions.of_database(made_database)
+    assert f"chmod go-w '{made_database.parent}'" in said
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="to give a file away takes root")
-def test_a_file_of_another_user_is_warned_of_and_as_settings_not_believed(made: Path, tmp_path: Path) -> None:
-    os.chown(made, 12345, -1)
-    assert "another user's (id 12345)" in next(permissions.of_database(made))
+def test_a_file_of_another_user_is_warned_of_and_as_settings_not_believed(made_database: Path, tmp_path: Path) -> None:
+    os.chown(made_database, 12345, -1)
+    assert "another user's (id 12345)" in next(permissions.of_database(made_database))
     settings = tmp_path / "config.toml"
     settings.write_text('[runner]\ncommand = ["evil"]\n')
     os.chown(settings, 12345, -1)
@@ -122,9 +122,9 @@ def test_settings_and_themes_that_the_group_can_write_are_warned_of(tmp_path: Pa
     assert f"others can write the themes at {themes}" in said
 
 
-def test_the_commands_say_who_else_can_reach_the_database(made: Path, tmp_path: Path) -> None:
-    made.chmod(0o666)
-    command = [sys.executable, "-m", "tui_tasks", "serve", "--no-scheduler", "--db", str(made)]
+def test_the_commands_say_who_else_can_reach_the_database(made_database: Path, tmp_path: Path) -> None:
+    made_database.chmod(0o666)
+    command = [sys.executable, "-m", "tui_tasks", "serve", "--no-scheduler", "--db", str(made_database)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
-    assert f"chmod 600 '{made}'" in done.stderr
+    assert f"chmod 600 '{made_database}'" in done.stderr

@@ -24,7 +24,7 @@ def execute(tool: TodoTool, *todos: object, merge: bool = True) -> TodoToolRespo
     return response
 
 
-def done(tool: TodoTool, *todos: object, merge: bool = True) -> list[TodoItem]:
+def todos_after(tool: TodoTool, *todos: object, merge: bool = True) -> list[TodoItem]:
     response = execute(tool, *todos, merge=merge)
     assert response.success, response.error
     return response.todos or []

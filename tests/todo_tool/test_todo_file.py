@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.todo_tool.calls import SEED_CREATE, Live, done, execute, in_file, item
+from tests.todo_tool.calls import SEED_CREATE, Live, execute, in_file, item, todos_after
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.todo_tool import TodoItem, TodoTool
 
@@ -21,7 +21,7 @@ def put_file(folder: Path, text: str) -> Path:
 
 
 def test_the_file_is_an_indented_array_of_the_items_in_plain_text(tool: TodoTool, folder: Path):
-    done(tool, item("1", "完成 🎉"), item("2", "Line 1\nLine 2"), merge=False)
+    todos_after(tool, item("1", "完成 🎉"), item("2", "Line 1\nLine 2"), merge=False)
     text = (folder / "todos.json").read_text(encoding="utf-8")
     assert text.startswith('[\n    {\n        "id": "1",\n        "content": "完成 🎉",')
     assert in_file(folder) == [item("1", "完成 🎉"), item("2", "Line 1\nLine 2")]
@@ -29,13 +29,13 @@ def test_the_file_is_an_indented_array_of_the_items_in_plain_text(tool: TodoTool
 
 def test_a_file_put_there_by_hand_is_taken(tool: TodoTool, folder: Path):
     put_file(folder, json.dumps([{**item("a", "By hand", "completed"), "note": "of another program"}, item("b")]))
-    assert [(todo.id, todo.content) for todo in done(tool, {"id": "a"}, item("c"))] == [
+    assert [(todo.id, todo.content) for todo in todos_after(tool, {"id": "a"}, item("c"))] == [
         ("a", "By hand"),
         ("b", "Do it"),
         ("c", "Do it"),
     ]
     put_file(folder, json.dumps([item("c", "Edited"), item("a")]))
-    assert done(tool, {"id": "a", "status": "completed"}, {"id": "c"}) == [
+    assert todos_after(tool, {"id": "a", "status": "completed"}, {"id": "c"}) == [
         TodoItem("c", "Edited", "pending"),
         TodoItem("a", "Do it", "completed"),
     ]
@@ -45,19 +45,19 @@ def test_a_file_put_there_by_hand_is_taken(tool: TodoTool, folder: Path):
 
 def test_a_file_by_hand_may_hold_fewer_than_two(tool: TodoTool, folder: Path):
     put_file(folder, json.dumps([item("a")]))
-    assert [todo.id for todo in done(tool, item("b"), item("c"))] == ["a", "b", "c"]
+    assert [todo.id for todo in todos_after(tool, item("b"), item("c"))] == ["a", "b", "c"]
     put_file(folder, "[]")
-    assert [todo.id for todo in done(tool, item("b"), item("c"))] == ["b", "c"]
+    assert [todo.id for todo in todos_after(tool, item("b"), item("c"))] == ["b", "c"]
 
 
 def test_a_file_taken_by_hand_keeps_what_its_items_are_in_the_state(tool: TodoTool, folder: Path):
-    done(tool, item("a"), item("b", status="cancelled"), merge=False)
+    todos_after(tool, item("a"), item("b", status="cancelled"), merge=False)
     with Live(folder) as live:
         a, b = (task["uid"] for task in live.tasks())
         live.store.commit(EditTask(b, {"status": "failed"}), actor="human", now=live.talk.clock.now)
         live.talk.ok("tasklist:log_task_progress", uid=a, message="kept")
     put_file(folder, json.dumps([item("b", status="cancelled"), item("a", "Renamed")]))
-    done(tool, {"id": "a"}, {"id": "b"})
+    todos_after(tool, {"id": "a"}, {"id": "b"})
     with Live(folder) as live:
         assert [task["uid"] for task in live.tasks()] == [b, a]
         assert live.tasks()[0]["status"] == "failed"
@@ -65,9 +65,9 @@ def test_a_file_taken_by_hand_keeps_what_its_items_are_in_the_state(tool: TodoTo
 
 
 def test_a_file_that_was_removed_is_an_empty_list(tool: TodoTool, folder: Path):
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     (folder / "todos.json").unlink()
-    assert [todo.id for todo in done(tool, item("c"), item("d"))] == ["c", "d"]
+    assert [todo.id for todo in todos_after(tool, item("c"), item("d"))] == ["c", "d"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_file_that_was_removed_is_an_empty_list(tool: TodoTool, folder: Path):
 def test_a_file_that_holds_something_else_is_an_error_and_is_left_alone(
     tool: TodoTool, folder: Path, text: str, merge: bool
 ):
-    done(tool, item("z"), item("y"), merge=False)
+    todos_after(tool, item("z"), item("y"), merge=False)
     path = put_file(folder, text)
     response = execute(tool, item("a"), item("b"), merge=merge)
     assert response.success is False
@@ -112,7 +112,7 @@ def test_invalid_json_is_called_that(tool: TodoTool, folder: Path):
 def test_a_file_that_cannot_be_written_is_an_error_and_the_state_stays_in_step(
     tool: TodoTool, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     before = sorted(each.name for each in folder.iterdir())
 
     def fail(_: int) -> None:
@@ -126,17 +126,17 @@ def test_a_file_that_cannot_be_written_is_an_error_and_the_state_stays_in_step(
         assert live.contents() == ["Do it", "Do it"]
     assert sorted(each.name for each in folder.iterdir()) == before
     monkeypatch.undo()
-    assert done(tool, item("a", "Changed"), item("b"))[0].content == "Changed"
+    assert todos_after(tool, item("a", "Changed"), item("b"))[0].content == "Changed"
 
 
 def test_the_file_keeps_its_mode_and_is_not_touched_when_nothing_changes(tool: TodoTool, folder: Path):
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     path = folder / "todos.json"
     path.chmod(0o644)
     before = path.stat().st_ino
-    done(tool, item("a"), item("b"))
+    todos_after(tool, item("a"), item("b"))
     assert path.stat().st_ino == before
-    done(tool, item("a", "Changed"), item("b"))
+    todos_after(tool, item("a", "Changed"), item("b"))
     assert path.stat().st_ino != before
     assert oct(path.stat().st_mode)[-3:] == "644"
 
@@ -146,7 +146,7 @@ def test_what_a_link_beside_the_file_leads_to_is_left_alone(tool: TodoTool, fold
     victim.write_text("mine")
     folder.mkdir(exist_ok=True)
     (folder / ".todos.json.new").symlink_to(victim)
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     assert victim.read_text() == "mine"
     assert in_file(folder) == [item("a"), item("b")]
 
@@ -157,7 +157,7 @@ def test_a_link_in_the_place_of_the_file_is_replaced_and_gives_it_no_mode(tool: 
     victim.chmod(0o666)
     folder.mkdir(exist_ok=True)
     (folder / "todos.json").symlink_to(victim)
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     assert victim.read_text() == "[]"
     found = (folder / "todos.json").lstat().st_mode
     assert stat.S_ISREG(found)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.todo_tool.calls import SEED_CREATE, Live, done, execute, in_file, item
+from tests.todo_tool.calls import SEED_CREATE, Live, execute, in_file, item, todos_after
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.todo_tool import TodoItem, TodoStatusType, TodoTool, ToolResponseType
@@ -18,17 +18,17 @@ from tui_tasks.todo_tool import TodoItem, TodoStatusType, TodoTool, ToolResponse
 
 
 def test_the_seeds_examples_one_after_the_other(tool: TodoTool, folder: Path):
-    assert done(tool, *SEED_CREATE, merge=False) == [TodoItem(**todo) for todo in SEED_CREATE]
-    todos = done(
+    assert todos_after(tool, *SEED_CREATE, merge=False) == [TodoItem(**todo) for todo in SEED_CREATE]
+    todos = todos_after(
         tool,
         item("1", "Implement user authentication", "completed"),
         item("2", "Add password reset feature", "in_progress"),
     )
     assert [todo.status for todo in todos] == ["completed", "in_progress", "pending"]
-    todos = done(tool, item("4", "Update documentation"), item("5", "Deploy to staging"))
+    todos = todos_after(tool, item("4", "Update documentation"), item("5", "Deploy to staging"))
     assert [todo.id for todo in todos] == ["1", "2", "3", "4", "5"]
     new = [item("1", "New task 1"), item("2", "New task 2")]
-    assert done(tool, *new, merge=False) == [TodoItem(**todo) for todo in new]
+    assert todos_after(tool, *new, merge=False) == [TodoItem(**todo) for todo in new]
     assert in_file(folder) == new
 
 
@@ -47,7 +47,7 @@ def test_the_folder_may_be_a_string_and_both_files_are_private(tmp_path: Path):
     tool = TodoTool(checkpoint=str(folder))
     assert tool._initialized is True
     assert not folder.exists()
-    done(tool, *SEED_CREATE, merge=False)
+    todos_after(tool, *SEED_CREATE, merge=False)
     assert sorted(path.name for path in folder.iterdir() if not path.name.startswith("tasks.db-")) == [
         "tasks.db",
         "todos.json",
@@ -127,7 +127,7 @@ def test_what_is_wrong_is_told_and_nothing_is_written(
     tool: TodoTool, folder: Path, merge: bool, says: str, todos: list
 ):
     kept = [item("z"), item("y")]
-    done(tool, *kept, merge=False)
+    todos_after(tool, *kept, merge=False)
     response = tool.execute(merge=merge, todos=todos, as_type=ToolResponseType.INTACT)
     assert (response.success, response.content, response.todos) == (False, None, None)
     assert says in response.error
@@ -160,12 +160,12 @@ def test_the_callback_hears_of_updates_alone_and_cannot_undo_them(folder: Path):
 
 
 def test_what_the_human_changed_in_the_state_stays_and_reaches_the_file(tool: TodoTool, folder: Path):
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     with Live(folder) as live:
         uid = live.tasks()[0]["uid"]
         live.store.commit(EditTask(uid, {"status": "done"}), actor="human", now=live.talk.clock.now)
         added = live.talk.ok("tasklist:add_task", {"list": "todo"}, name="By the human")["uid"]
-    todos = done(tool, {"id": "b", "status": "in_progress"}, item("c", "New"))
+    todos = todos_after(tool, {"id": "b", "status": "in_progress"}, item("c", "New"))
     assert [(todo.id, todo.status) for todo in todos] == [
         ("a", "completed"),
         ("b", "in_progress"),
@@ -173,27 +173,27 @@ def test_what_the_human_changed_in_the_state_stays_and_reaches_the_file(tool: To
         ("c", "pending"),
     ]
     assert [todo["id"] for todo in in_file(folder)] == ["a", "b", added, "c"]
-    assert done(tool, {"id": added, "status": "completed"}, {"id": "a"})[2].status == "completed"
+    assert todos_after(tool, {"id": added, "status": "completed"}, {"id": "a"})[2].status == "completed"
 
 
 def test_a_state_without_a_file_is_taken_as_it_is(tool: TodoTool, folder: Path):
     with Live(folder) as live:
         live.talk.ok("todo", merge=False, todos=[item("a"), item("b")])
-    assert [todo.id for todo in done(tool, {"id": "a"}, item("c"))] == ["a", "b", "c"]
+    assert [todo.id for todo in todos_after(tool, {"id": "a"}, item("c"))] == ["a", "b", "c"]
 
 
 def test_each_call_is_one_change_that_the_human_can_take_back(tool: TodoTool, folder: Path):
-    done(tool, item("a"), item("b"), merge=False)
-    done(tool, item("c"), item("d"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("c"), item("d"), merge=False)
     with Live(folder) as live:
         live.talk.ok("control:undo")
         assert len(live.contents()) == 2
         assert {entry["actor"] for entry in live.talk.ok("control:history")["entries"]} == {"agent"}
-    assert [todo.id for todo in done(tool, {"id": "a"}, {"id": "b"})] == ["a", "b"]
+    assert [todo.id for todo in todos_after(tool, {"id": "a"}, {"id": "b"})] == ["a", "b"]
 
 
 def test_a_paused_agent_is_refused_with_what_the_human_wrote(tool: TodoTool, folder: Path):
-    done(tool, item("a"), item("b"), merge=False)
+    todos_after(tool, item("a"), item("b"), merge=False)
     with Live(folder) as live:
         live.store.commit(PauseAgent("agent", "Wait for me"), actor="human", now=live.talk.clock.now)
     assert execute(tool, item("a"), item("c")).error == "Wait for me"
@@ -215,7 +215,7 @@ def test_no_merge_of_several_threads_is_lost(folder: Path):
     def work(name: str) -> None:
         tool = TodoTool(checkpoint=folder)
         for number in range(5):
-            done(tool, item(f"{name}{number}"), item(f"{name}-last", str(number)))
+            todos_after(tool, item(f"{name}{number}"), item(f"{name}-last", str(number)))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
     for thread in threads:
@@ -253,7 +253,7 @@ def test_a_kill_leaves_the_file_whole_and_loses_nothing_that_was_told(tool: Todo
     assert len(todos) == 20
     assert len(numbers) == 1
     assert min(numbers) >= told
-    after = done(tool, {"id": "0"}, {"id": "1"})
+    after = todos_after(tool, {"id": "0"}, {"id": "1"})
     assert [todo.content for todo in after] == [todo["content"] for todo in todos]
 
 

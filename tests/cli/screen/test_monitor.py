@@ -23,7 +23,7 @@ from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
 
-def told(store: Store, since: int = 0) -> list[str]:
+def sentences(store: Store, since: int = 0) -> list[str]:
     """What is said of what has happened, without the time of day."""
     entries = journal.since(store.db, since, 1000)
     return [monitor.sentence(store.db, entry).partition(" ")[2] for entry in entries]
@@ -38,7 +38,7 @@ def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clo
     talk.refused("control:pause")
     store.commit(PauseAgent("agent", "wait"), actor="human", now=clock())
     store.commit(ResumeAgent("agent"), SendMessage("agent", "go on"), actor="human", now=clock())
-    assert told(store) == [
+    assert sentences(store) == [
         'agent added "Ship it".',
         'agent set "Ship it" from pending to in progress.',
         'agent logged to "Ship it": "tests 14/22".',
@@ -55,7 +55,7 @@ def test_a_question_and_its_answer_are_told(store: Store, talk: Talk, clock: Clo
     talk.lines({"id": 1, "tool": "ask", "args": {"question": "jose or pyjwt?"}})
     (asked,) = store.db.sql("SELECT uid FROM ask").fetchone()
     store.commit(AnswerAsk(asked, "jose"), actor="human", now=clock())
-    assert told(store) == ['agent asks: "jose or pyjwt?".', 'You answered: "jose".']
+    assert sentences(store) == ['agent asks: "jose or pyjwt?".', 'You answered: "jose".']
 
 
 def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Store, talk: Talk, clock: Clock) -> None:
@@ -64,7 +64,7 @@ def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Sto
     store.commit(AcceptTask(uids[0]), DeclineTask(uids[1], "not now"), actor="human", now=clock())
     for cause in ("silent", None):
         store.commit(NoteStuck("agent", cause, "gives no sign of life", 1), actor="system", now=clock())
-    assert told(store, 2) == [
+    assert sentences(store, 2) == [
         'You accepted "one".',
         'You declined "two": "not now".',
         'system noticed that "agent" is stuck: "gives no sign of life".',
@@ -74,7 +74,7 @@ def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Sto
 
 def test_what_an_agent_wrote_stays_in_its_sentence_as_text_alone(store: Store, talk: Talk) -> None:
     talk.ok("tasklist:add_task", {"agent": "x\x1b[2J"}, name="a\nb\x1b]52;c;aGk=\x07\u202e")
-    (said,) = told(store)
+    (said,) = sentences(store)
     assert "\n" not in said
     assert not set(said) & set("\x1b\x07\u202e")
 

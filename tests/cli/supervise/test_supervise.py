@@ -64,7 +64,7 @@ def run(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def told(run: Run, line: str) -> Any:
+def printed_json(run: Run, line: str) -> Any:
     """The object that a command prints."""
     status, text = run(f"{line} --json")
     assert status == 0, text
@@ -84,18 +84,18 @@ def newest(database: Path) -> tuple[str, str]:
 
 def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> None:
     assert run("lists")[1].endswith("\nwork  [1 open of 1]\n")
-    assert told(run, "lists new sprint")["handle"] == "sprint"
+    assert printed_json(run, "lists new sprint")["handle"] == "sprint"
     assert run("lists rename sprint 'sprint 2'") == (0, "renamed: sprint 2  [0 open of 0]\n")
     assert newest(database) == ("list.updated", "human")
-    assert told(run, "lists one-in-progress 'sprint 2' on")["one_in_progress"] is True
-    assert told(run, "lists review 'sprint 2' on")["review"] is True
-    assert told(run, "lists review 'sprint 2' off")["review"] is False
-    assert told(run, "lists archive 'sprint 2'")["archived"] is True
-    assert [home["name"] for home in told(run, "lists")["lists"]][3:] == ["work"]
-    assert [home["name"] for home in told(run, "lists --all")["lists"]][3:] == ["work", "sprint 2"]
-    assert told(run, "lists unarchive 'sprint 2'")["archived"] is False
+    assert printed_json(run, "lists one-in-progress 'sprint 2' on")["one_in_progress"] is True
+    assert printed_json(run, "lists review 'sprint 2' on")["review"] is True
+    assert printed_json(run, "lists review 'sprint 2' off")["review"] is False
+    assert printed_json(run, "lists archive 'sprint 2'")["archived"] is True
+    assert [home["name"] for home in printed_json(run, "lists")["lists"]][3:] == ["work"]
+    assert [home["name"] for home in printed_json(run, "lists --all")["lists"]][3:] == ["work", "sprint 2"]
+    assert printed_json(run, "lists unarchive 'sprint 2'")["archived"] is False
     assert run("lists rm 'sprint 2'")[0] == 0
-    assert [home["counts"]["pending"] for home in told(run, "lists --all")["lists"]] == [0, 0, 0, 1]
+    assert [home["counts"]["pending"] for home in printed_json(run, "lists --all")["lists"]] == [0, 0, 0, 1]
     assert run("lists rm nowhere") == (1, "tui-tasks: no list nowhere\n")
 
 
@@ -104,9 +104,9 @@ def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> No
 
 def test_a_question_is_told_whole_and_answered_by_an_options_number_or_in_words(run: Run, database: Path) -> None:
     assert run("asks")[1].splitlines()[1:] == ["  Which one?␛[2J", "  1  jose", "  2  pyjwt"]
-    (ask,) = told(run, "asks")["asks"]
+    (ask,) = printed_json(run, "asks")["asks"]
     assert (ask["agent"], ask["options"], ask["kind"]) == ("bob", ["jose", "pyjwt"], "question")
-    assert told(run, f"asks answer {ask['ask'][:8]} 2")["answer"] == "pyjwt"
+    assert printed_json(run, f"asks answer {ask['ask'][:8]} 2")["answer"] == "pyjwt"
     assert newest(database) == ("ask.answered", "human")
     assert run("asks") == (0, "Nobody asks anything.\n")
     assert "no open question" in run(f"asks answer {ask['ask']} 1")[1]
@@ -148,7 +148,7 @@ def test_a_tool_is_allowed_with_an_input_that_was_edited(run: Run, database: Pat
 def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) -> None:
     assert run("agents message bob 'Use pyjwt'") == (0, "sent: bob\n")
     assert run("agents stop bob 'Enough'")[0] == 0
-    assert told(run, "agents pause bob lunch") == {"agent": "bob", "action": "pause"}
+    assert printed_json(run, "agents pause bob lunch") == {"agent": "bob", "action": "pause"}
     with Store(str(database), read_only=True) as store:
         paused = messages.agent(store.db, "bob")
         assert paused is not None
@@ -185,7 +185,7 @@ def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_
         statuses = {task.name: task.status for task in queries.tasks(store.db, home.id)}
     assert statuses["Two, anew"] == "pending", "of what robin did, only its making is left, which bob has built on"
     assert set(statuses) >= set(before)
-    again = told(run, "agents undo robin --since 2020-01-01")
+    again = printed_json(run, "agents undo robin --since 2020-01-01")
     assert again["taken_back"] == 0
     assert again["left"][0].keys() == {"change", "why"}
 
@@ -204,8 +204,8 @@ def test_a_held_task_is_accepted_or_declined_with_a_reason(run: Run, database: P
         assert home is not None
         for name in ("Filed", "Also filed"):
             store.commit(AddTask(name, home.uid), actor="bob", now=START)
-    assert told(run, "accept 2")["held"] is False
-    declined = told(run, "decline 3 'not now'")
+    assert printed_json(run, "accept 2")["held"] is False
+    declined = printed_json(run, "decline 3 'not now'")
     assert (declined["held"], declined["status"]) == (False, "cancelled")
     assert newest(database) == ("task.declined", "human")
     assert run("accept 2")[0] == 1
@@ -215,7 +215,7 @@ def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path
     with Store(str(database)) as store:
         store.commit(ClaimNext("bob", 10**15), actor="bob", now=START)
     assert "bob has claimed" in run("done 1")[1]
-    back = told(run, "release 1")
+    back = printed_json(run, "release 1")
     assert (back["status"], back["agent"]) == ("pending", None)
     assert run("done 1")[0] == 0
 
@@ -225,20 +225,20 @@ def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path
 
 def test_jobs_are_made_changed_run_and_switched(run: Run, database: Path) -> None:
     assert run("jobs") == (0, "There are no jobs.\n")
-    made = told(run, "jobs new Audit 'Read the log' --when '9:00 mon-fri' --timezone UTC --process")
+    made = printed_json(run, "jobs new Audit 'Read the log' --when '9:00 mon-fri' --timezone UTC --process")
     assert (made["schedule"]["hour"], made["dedicated_context"]) == ("9", True)
-    assert told(run, "jobs new Once 'Do it'")["type"] == "adhoc"
+    assert printed_json(run, "jobs new Once 'Do it'")["type"] == "adhoc"
     assert [line.split("  [")[0].split() for line in run("jobs")[1].splitlines()] == [["1", "Audit"], ["2", "Once"]]
-    assert told(run, "jobs edit audit --prompt 'Read it all' --when '@daily'")["schedule"]["hour"] == "0"
-    assert told(run, "jobs disable S1")["state"] == "disabled"
-    assert told(run, f"jobs enable {made['uuid'][:8]}")["state"] == "idle"
-    assert told(run, "jobs run Once 'for today'")["state"] == "running"
+    assert printed_json(run, "jobs edit audit --prompt 'Read it all' --when '@daily'")["schedule"]["hour"] == "0"
+    assert printed_json(run, "jobs disable S1")["state"] == "disabled"
+    assert printed_json(run, f"jobs enable {made['uuid'][:8]}")["state"] == "idle"
+    assert printed_json(run, "jobs run Once 'for today'")["state"] == "running"
     assert "running" in run("jobs runs Once")[1]
-    assert told(run, "jobs stop Once")["outcome"] == "interrupted"
-    assert [each["outcome"] for each in told(run, "jobs runs Once")["runs"]] == ["interrupted"]
+    assert printed_json(run, "jobs stop Once")["outcome"] == "interrupted"
+    assert [each["outcome"] for each in printed_json(run, "jobs runs Once")["runs"]] == ["interrupted"]
     assert "Read it all" in run("jobs show Audit")[1]
     assert run("jobs rm Once")[0] == 0
-    assert [job["name"] for job in told(run, "jobs")["jobs"]] == ["Audit"]
+    assert [job["name"] for job in printed_json(run, "jobs")["jobs"]] == ["Audit"]
     with Store(str(database), read_only=True) as store:
         found = job_queries.job_named(store.db, "Audit")
         assert found is not None
@@ -252,10 +252,10 @@ def test_a_jobs_runner_is_named_where_it_is_made_or_changed_and_a_missing_one_is
     file.write_text('[runner.review]\ncommand = ["true"]\n')
     file.chmod(0o600)
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
-    assert told(run, "jobs new Review 'Look at it' --when @daily --runner review")["dedicated_context"] is True
+    assert printed_json(run, "jobs new Review 'Look at it' --when @daily --runner review")["dedicated_context"] is True
     assert "by the runner review\n" in run("jobs show Review")[1]
-    assert told(run, "jobs edit Review --conversation")["dedicated_context"] is False
-    assert told(run, "jobs edit Review --runner ''")["dedicated_context"] is True
+    assert printed_json(run, "jobs edit Review --conversation")["dedicated_context"] is False
+    assert printed_json(run, "jobs edit Review --runner ''")["dedicated_context"] is True
     assert "by the runner\n" in run("jobs show Review")[1]
     with Store(str(database), read_only=True) as store:
         job = job_queries.job_named(store.db, "Review")
@@ -271,13 +271,13 @@ def test_a_jobs_runner_is_named_where_it_is_made_or_changed_and_a_missing_one_is
 
 
 def test_the_runs_of_a_job_tell_what_their_agents_have_used(run: Run, database: Path) -> None:
-    job = told(run, "jobs new Review 'Look at it' --process")
+    job = printed_json(run, "jobs new Review 'Look at it' --process")
     with Store(str(database)) as store:
         (made,) = store.commit(RunJob(job["uuid"]), actor="human", now=START)
         end = EndRun(made.uid, "success", turns=12, tokens=34_000, cost_usd=0.42)
         store.commit(NoteRunAgent(made.uid, "claude-1", "s-1"), end, actor="system", now=START)
     assert run("jobs runs Review")[1].endswith("12 turns  34k $0.42\n")
-    assert told(run, "jobs runs Review")["runs"][0]["cost_usd"] == 0.42
+    assert printed_json(run, "jobs runs Review")["runs"][0]["cost_usd"] == 0.42
 
 
 @pytest.mark.parametrize(
@@ -300,11 +300,11 @@ def test_a_job_that_cannot_be_is_refused_with_a_reason(run: Run, line: str, why:
 
 def test_a_tasks_fields_are_taken_away_as_they_are_given(run: Run, database: Path) -> None:
     assert run("add 'Two #a #b @bob after #1' --list work")[0] == 0
-    assert told(run, "edit 2 --untag a --not-after 1")["tags"] == ["b"]
-    changed = told(run, "edit 2 'Two, anew #c' --clear tags --clear agent --clear description")
+    assert printed_json(run, "edit 2 --untag a --not-after 1")["tags"] == ["b"]
+    changed = printed_json(run, "edit 2 'Two, anew #c' --clear tags --clear agent --clear description")
     assert (changed["name"], changed["tags"], changed["agent"], changed["depends_on"]) == ("Two, anew", ["c"], None, [])
-    assert told(run, "status 2 cancelled 'not needed'")["status"] == "cancelled"
-    assert told(run, "status 2 pending")["status"] == "pending"
+    assert printed_json(run, "status 2 cancelled 'not needed'")["status"] == "cancelled"
+    assert printed_json(run, "status 2 pending")["status"] == "pending"
 
 
 # Who may

@@ -40,13 +40,13 @@ def in_list(shell: Session, name: str) -> Session:
 
 
 @pytest.fixture
-def told(capsys: pytest.CaptureFixture[str]):
+def printed_json(capsys: pytest.CaptureFixture[str]):
     """What was printed as JSON since it was asked last."""
 
-    def told() -> Any:
+    def printed_json() -> Any:
         return json.loads(capsys.readouterr().out)
 
-    return told
+    return printed_json
 
 
 def names(store: Store, list_name: str = "tasklist") -> list[str]:
@@ -69,7 +69,7 @@ def add(shell: Session, *each: str) -> None:
 # What they take
 
 
-def test_what_is_added_is_read_as_quick_add_reads_it(shell: Session, told) -> None:
+def test_what_is_added_is_read_as_quick_add_reads_it(shell: Session, printed_json) -> None:
     add(shell, "one", "two")
     told_of = task(shell.store, "one").uid
     changes.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
@@ -155,7 +155,7 @@ def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: s
     assert records.logs(shell.store.db, made.uid) == []
 
 
-def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, told) -> None:
+def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, printed_json) -> None:
     add(shell, *"abc")
     changes.set_status(shell, ["1", "#3", "1"], "done", "", as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["done", "pending", "done"]
@@ -288,9 +288,9 @@ def test_in_a_project_ls_and_ls_json_list_the_same_tasks(tmp_path: Path, capsys)
         assert len(capsys.readouterr().out.splitlines()) == 1
 
 
-def test_each_prints_the_task_as_json(shell: Session, told) -> None:
+def test_each_prints_the_task_as_json(shell: Session, printed_json) -> None:
     changes.add(shell, "one #a", "", as_json=True)
-    uid = told()["uid"]
+    uid = printed_json()["uid"]
     for verb in (
         lambda: changes.set_status(shell, ["1"], "in_progress", "", as_json=True),
         lambda: changes.edit(shell, "1", "!high", changes.Edit(), as_json=True),
@@ -298,7 +298,7 @@ def test_each_prints_the_task_as_json(shell: Session, told) -> None:
         lambda: changes.delete(shell, ["1"], as_json=True),
     ):
         verb()
-        held = told()
+        held = printed_json()
         assert (held["uid"], held["tags"], held["list"]) == (uid, ["a"], "tasklist")
 
 
@@ -363,7 +363,7 @@ def test_no_agent_speaks_as_the_shell(talk: Talk, name: str) -> None:
     assert "reserved" in error["message"]
 
 
-def test_a_task_is_linked_to_its_work_and_unlinked_again(shell: Session, store: Store, told) -> None:
+def test_a_task_is_linked_to_its_work_and_unlinked_again(shell: Session, store: Store, printed_json) -> None:
     changes.add(shell, "Phone links:branch:phone", "", as_json=False)
     branch = {"kind": "branch", "target": "phone"}
     assert task(store, "Phone").links == (branch,)

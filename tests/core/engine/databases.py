@@ -28,7 +28,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def made(path: Path, count: int = 0) -> Path:
+def made_database(path: Path, count: int = 0) -> Path:
     """A database of ours, closed."""
     with Store(str(path)) as store:
         for number in range(count):
@@ -53,7 +53,7 @@ def foreign(path: Path, *, wal: bool = False) -> Path:
 
 
 def newer(path: Path) -> Path:
-    made(path, 3)
+    made_database(path, 3)
     db = connect(path)
     db.execute("PRAGMA user_version = 999")
     db.execute("PRAGMA journal_mode = delete")
@@ -86,12 +86,14 @@ UNFIT = {
         db.close(),
     ],
     "a newer version": newer,
-    "ours without its schema": lambda path: damaged(made(path, 3), 100, bytes(3996)),
+    "ours without its schema": lambda path: damaged(made_database(path, 3), 100, bytes(3996)),
     "ours with a word of its schema that is no UTF-8": lambda path: path.write_bytes(
-        made(path, 3).read_bytes().replace(b" NOT NULL", b" NOT \xceULL")
+        made_database(path, 3).read_bytes().replace(b" NOT NULL", b" NOT \xceULL")
     ),
-    "ours with its head overwritten": lambda path: damaged(made(path, 3), 0, b"garbage!" * 12),
-    "ours cut to its first page": lambda path: os.truncate(made(path, 50), 4096),
-    "ours cut in the middle": lambda path: os.truncate(made(path, 200), path.stat().st_size // 2 // 4096 * 4096),
-    "ours cut within a page": lambda path: os.truncate(made(path, 50), path.stat().st_size - 1000),
+    "ours with its head overwritten": lambda path: damaged(made_database(path, 3), 0, b"garbage!" * 12),
+    "ours cut to its first page": lambda path: os.truncate(made_database(path, 50), 4096),
+    "ours cut in the middle": lambda path: os.truncate(
+        made_database(path, 200), path.stat().st_size // 2 // 4096 * 4096
+    ),
+    "ours cut within a page": lambda path: os.truncate(made_database(path, 50), path.stat().st_size - 1000),
 }

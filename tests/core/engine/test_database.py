@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from tests.core.engine.databases import NOW, add, begun, contents, foreign, made
+from tests.core.engine.databases import NOW, add, begun, contents, foreign, made_database
 from tests.entries import all_entries
 from tui_tasks.core.engine import database, open_checks
 from tui_tasks.core.engine.driver import connect, sqlite3
@@ -35,7 +35,7 @@ def mode(path: Path) -> int:
 
 
 def test_a_database_behind_a_link_is_used_where_it_is(path, tmp_path):
-    made(path)
+    made_database(path)
     link = tmp_path / "link.db"
     link.symlink_to(path)
     with Store(str(link)) as store, Store(str(path)) as other:
@@ -54,7 +54,7 @@ def test_a_database_behind_a_link_is_used_where_it_is(path, tmp_path):
 
 @pytest.mark.parametrize("name", ["a b.db", "50%.db", "what?mode=memory.db", "#1.db", "täsks \U0001f600.db"])
 def test_any_name_of_a_file_will_do(tmp_path, name):
-    made(tmp_path / name, 1)
+    made_database(tmp_path / name, 1)
     assert (tmp_path / name).exists()
     with Store(str(tmp_path / name), read_only=True) as store:
         assert queries.lists(store.db)[0].total == 1
@@ -92,13 +92,13 @@ def test_a_file_that_is_named_from_where_one_stands_is_made_there(tmp_path, monk
 
 def test_a_folder_that_is_there_keeps_its_mode(tmp_path):
     tmp_path.chmod(0o755)
-    made(tmp_path / "tasks.db")
+    made_database(tmp_path / "tasks.db")
     assert mode(tmp_path) == 0o755
     assert mode(tmp_path / "tasks.db") == 0o600
 
 
 def test_it_is_signed_and_numbered(path):
-    made(path)
+    made_database(path)
     db = connect(path)
     assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert db.execute("PRAGMA user_version").fetchone()[0] >= 1
@@ -119,7 +119,7 @@ def test_a_faulty_library_is_refused_before_the_file_is_touched(path, monkeypatc
 
 
 def test_read_only_is_refused_by_sqlite_itself(path):
-    made(path, 2)
+    made_database(path, 2)
     with Store(str(path), read_only=True) as store:
         for statement in (
             "DELETE FROM task",
@@ -138,7 +138,7 @@ def test_read_only_is_refused_by_sqlite_itself(path):
 
 
 def test_reading_alone_leaves_every_byte_as_it_was(path):
-    made(path, 2)
+    made_database(path, 2)
     before = path.read_bytes()
     with Store(str(path), read_only=True) as store:
         assert queries.lists(store.db)[0].total == 2
@@ -214,7 +214,7 @@ def test_one_that_is_made_while_it_is_looked_at_is_not_taken_for_another_program
         def execute(self, text):
             done = self._connection.execute(text)
             rows = iter(done.fetchall())
-            made(path)
+            made_database(path)
             return mock.Mock(fetchone=lambda: next(rows))
 
     for _ in range(2):
@@ -332,8 +332,8 @@ def test_what_becomes_another_programs_just_before_it_is_opened_is_refused(tmp_p
 
 
 def test_what_is_replaced_while_it_is_opened_is_refused(path, tmp_path, monkeypatch):
-    made(path, 1)
-    made(tmp_path / "other.db", 2)
+    made_database(path, 1)
+    made_database(tmp_path / "other.db", 2)
     whole = open_checks.head_of
 
     def replaced(connection):

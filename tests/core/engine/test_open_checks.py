@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from tests.core.engine.databases import UNFIT, add, contents, damaged, foreign, made, newer
+from tests.core.engine.databases import UNFIT, add, contents, damaged, foreign, made_database, newer
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
@@ -189,7 +189,7 @@ def test_it_is_refused_for_reading_too(tmp_path, what):
 @pytest.mark.parametrize("start", range(0, 100, 8))
 def test_damage_to_any_part_of_the_head_is_refused_or_does_not_matter(tmp_path, start):
     path = tmp_path / "tasks.db"
-    made(path, 3)
+    made_database(path, 3)
     with Store(str(path)) as store:
         names = [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)]
     damaged(path, start, b"\xa5" * 8)

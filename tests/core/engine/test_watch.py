@@ -24,7 +24,7 @@ def kernel(request, monkeypatch):
     return request.param
 
 
-def told_by_the_kernel(watch: Watch, seconds: float = 20.0) -> bool:
+def finds_commit_by_notice(watch: Watch, seconds: float = 20.0) -> bool:
     """Whether the watch finds a commit at one of the looks that the kernel's word brings about."""
     poll = select.poll()
     poll.register(watch.fd, select.POLLIN)
@@ -50,7 +50,7 @@ def test_the_kernel_is_asked_to_tell_once_somebody_wants_to_know_and_nothing_fal
         assert len(asked) == 1
         # Committed after the look that began it, and before anybody waits for `fd`.
         other.commit(EnsureList("two", "task"), actor="agent", now=0)
-        assert told_by_the_kernel(watch)
+        assert finds_commit_by_notice(watch)
         watch.close()
 
 
@@ -65,7 +65,7 @@ def test_a_commit_is_noticed_through_a_link_to_the_database(tmp_path, monkeypatc
             watch = Watch(watched.db)
             assert not watch.changed(time.monotonic())
             other.commit(EnsureList(name.name, "task"), actor="agent", now=0)
-            assert told_by_the_kernel(watch), name
+            assert finds_commit_by_notice(watch), name
             watch.close()
 
 

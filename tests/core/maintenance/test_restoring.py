@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
-from tests.core.engine.databases import NOW, UNFIT, add, contents, foreign, made
+from tests.core.engine.databases import NOW, UNFIT, add, contents, foreign, made_database
 from tests.soak.speaking import Speaker, program, serve
 from tui_tasks.core.engine import lock_file
 from tui_tasks.core.engine.driver import connect
@@ -28,7 +28,7 @@ def names(path: Path) -> list[str]:
         return [task.name for found in queries.lists(store.db) for task in queries.tasks(store.db, found.id)]
 
 
-def told(speaker: Speaker, *texts: str) -> list[str]:
+def replies_to_adds(speaker: Speaker, *texts: str) -> list[str]:
     """Which of these tasks are acknowledged, and what the others are told."""
     replies = [(text, speaker.ask("tasklist:add_task", name=text)) for text in texts]
     return [text if reply["ok"] else reply["error"]["message"] for text, reply in replies]
@@ -38,10 +38,10 @@ def told(speaker: Speaker, *texts: str) -> list[str]:
 def used(path: Path, tmp_path: Path):
     """Two processes that have a database open, and a backup from before they wrote the last."""
     with serve(path) as one, serve(path) as other:
-        told(one, *(f"early {number} " + "x" * 300 for number in range(40)))
+        replies_to_adds(one, *(f"early {number} " + "x" * 300 for number in range(40)))
         subprocess.run(program("backup", "--db", path, tmp_path / "copy.db"), check=True, capture_output=True)
         for speaker in (one, other):
-            told(speaker, *(f"late {number} " + "x" * 300 for number in range(60)))
+            replies_to_adds(speaker, *(f"late {number} " + "x" * 300 for number in range(60)))
         yield one, other
 
 
@@ -55,7 +55,7 @@ def test_the_command_puts_a_backup_in_place_while_others_write_and_keeps_the_old
     one, other = used
     said = run_restore(path, tmp_path / "copy.db")
     assert "up to entry 40" in said
-    assert told(one, "one") + told(other, "other") == ["one", "other"]
+    assert replies_to_adds(one, "one") + replies_to_adds(other, "other") == ["one", "other"]
     there = names(path)
     assert len(there) == 42
     assert there[-2:] == ["one", "other"]
@@ -63,7 +63,7 @@ def test_the_command_puts_a_backup_in_place_while_others_write_and_keeps_the_old
     aside = Path(said.rpartition("kept as ")[2].strip())
     assert len(names(aside)) == 160
     run_restore(path, aside)
-    assert told(one, "again") == ["again"]
+    assert replies_to_adds(one, "again") == ["again"]
     assert len(names(path)) == 161
 
 
@@ -74,7 +74,7 @@ def test_a_backup_that_is_put_over_it_by_hand_gets_no_write_of_the_old_and_nothi
     subprocess.run([how, tmp_path / "copy.db", path], check=True)
     before = path.read_bytes()
     for speaker in used:
-        (said,) = told(speaker, "nowhere")
+        (said,) = replies_to_adds(speaker, "nowhere")
         assert "tui-tasks restore" in said
         speaker.end()
     assert path.read_bytes() == before, "the last to close it has written the old log into it"
@@ -97,10 +97,10 @@ def test_the_log_that_killed_processes_have_left_is_not_written_into_a_backup(pa
 
 def test_what_is_acknowledged_after_the_log_of_the_old_was_removed_is_there(path, tmp_path, used):
     (tmp_path / "copy.db").rename(path)
-    assert "tui-tasks restore" in told(used[0], "too early")[0]
+    assert "tui-tasks restore" in replies_to_adds(used[0], "too early")[0]
     for end in ("-wal", "-shm"):
         Path(f"{path}{end}").unlink()
-    assert told(used[0], "one") + told(used[1], "other") == ["one", "other"]
+    assert replies_to_adds(used[0], "one") + replies_to_adds(used[1], "other") == ["one", "other"]
     assert names(path)[-2:] == ["one", "other"]
 
 
@@ -108,7 +108,7 @@ def test_a_log_that_is_removed_while_it_is_in_use_is_noticed_and_its_end_writes_
     for end in ("-wal", "-shm"):
         Path(f"{path}{end}").unlink()
     for speaker in used:
-        assert "has lost its log" in told(speaker, "nowhere")[0]
+        assert "has lost its log" in replies_to_adds(speaker, "nowhere")[0]
     for speaker in used:
         speaker.end()
     assert len(names(path)) == 160
@@ -116,7 +116,7 @@ def test_a_log_that_is_removed_while_it_is_in_use_is_noticed_and_its_end_writes_
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_database_with_a_second_name_is_refused_by_both(path, tmp_path, read_only):
-    made(path, 3)
+    made_database(path, 3)
     os.link(path, tmp_path / "link.db")
     for name in (path, tmp_path / "link.db"):
         with pytest.raises(DatabaseRefused, match="has 2 names"):
@@ -184,7 +184,7 @@ def test_it_waits_for_a_writer_and_gives_up_on_one_that_stands_still(path, tmp_p
 
 
 def test_nobody_opens_it_while_it_is_put_in_place(path, monkeypatch):
-    made(path, 1)
+    made_database(path, 1)
     monkeypatch.setattr(lock_file, "BUSY_SECONDS", 0.05)
     with lock_file.replacing(str(path)):
         with pytest.raises(DatabaseRefused, match="is being restored"):
@@ -196,7 +196,7 @@ def test_nobody_opens_it_while_it_is_put_in_place(path, monkeypatch):
 
 @pytest.mark.parametrize("what", UNFIT)
 def test_a_file_that_is_not_fit_is_not_restored(path, tmp_path, what):
-    made(path, 2)
+    made_database(path, 2)
     UNFIT[what](tmp_path / "unfit.db")
     before = contents(path.parent)
     with pytest.raises((DatabaseRefused, StorageFailed)) as refused:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.core.engine.databases import add, made
+from tests.core.engine.databases import add, made_database
 from tests.soak import disk
 from tests.soak.disk import Record
 from tests.soak.native import NotHere, preloaded
@@ -57,7 +57,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_a_backup_is_synced_before_it_has_its_name_and_its_name_before_it_is_told(tmp_path, place):
-    made(place / "tasks.db", 3)
+    made_database(place / "tasks.db", 3)
     target = place / "copy.db"
     records = recorded(tmp_path, "backup", "--db", place / "tasks.db", target)
     told = steps(records, target, copy_of(records, target))

@@ -58,9 +58,9 @@ WORDS = {
 BOUNDS = {"minute": (0, 59), "hour": (0, 23), "day": (1, 31), "month": (1, 12), "weekday": (0, 7)}
 
 
-def says(field: str, text: str, value: int) -> bool:
+def names_value(field: str, text: str, value: int) -> bool:
     """Whether a cron field names a value."""
-    if field == "weekday" and value == 0 and says(field, text, 7):
+    if field == "weekday" and value == 0 and names_value(field, text, 7):
         return True
     for part in text.lower().split(","):
         span, _, step = part.partition("/")
@@ -77,10 +77,12 @@ def _number(field: str, text: str) -> int:
 
 def falls_on(cron: Cron, day: date) -> bool:
     """Whether a date is one of a cron's."""
-    by_day = says("day", cron.day, day.day)
-    by_weekday = says("weekday", cron.weekday, day.isoweekday() % 7)
+    by_day = names_value("day", cron.day, day.day)
+    by_weekday = names_value("weekday", cron.weekday, day.isoweekday() % 7)
     starred = cron.day[0] == "*" or cron.weekday[0] == "*"
-    return says("month", cron.month, day.month) and ((by_day and by_weekday) if starred else (by_day or by_weekday))
+    return names_value("month", cron.month, day.month) and (
+        (by_day and by_weekday) if starred else (by_day or by_weekday)
+    )
 
 
 class Oracle:
@@ -94,7 +96,7 @@ class Oracle:
         for bit, cron in enumerate(crons):
             table = self.interval if "*" in (cron.minute[0], cron.hour[0]) else self.fixed
             for minute in range(1440):
-                if says("hour", cron.hour, minute // 60) and says("minute", cron.minute, minute % 60):
+                if names_value("hour", cron.hour, minute // 60) and names_value("minute", cron.minute, minute % 60):
                     table[minute] |= 1 << bit
 
     def on(self, ordinal: int) -> int:

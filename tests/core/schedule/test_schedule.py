@@ -38,13 +38,13 @@ def at(text):
     return int(datetime.fromisoformat(text).timestamp() * SECOND)
 
 
-def shown(instants, zone):
+def local_times(instants, zone):
     """Instants as a clock in the zone shows them, with its offset."""
     return [datetime.fromtimestamp(i / SECOND, ZoneInfo(zone)).isoformat(timespec="minutes") for i in instants]
 
 
 def fires(text, zone, start, stop):
-    return shown(fires_between(cron(text), zone, at(start) - 1, at(stop) - 1, 1000), zone)
+    return local_times(fires_between(cron(text), zone, at(start) - 1, at(stop) - 1, 1000), zone)
 
 
 # Changes of clocks: Berlin skips 02:00-03:00 on 29 March 2026 and repeats it on 25 October

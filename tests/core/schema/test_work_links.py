@@ -21,7 +21,7 @@ NOW = datetime(2026, 1, 28, tzinfo=UTC)
 LINKS = task_fields.FIELDS["links"]
 
 
-def made(kind: str, target: str):
+def checked_or_none(kind: str, target: str):
     try:
         return work_links.checked(kind, target)
     except ValueError:
@@ -29,9 +29,9 @@ def made(kind: str, target: str):
 
 
 ANY_LINKS = st.lists(
-    st.builds(made, st.sampled_from(work_links.KINDS), st.text(max_size=30) | st.from_regex(r"[a-f0-9]{7}")).filter(
-        bool
-    ),
+    st.builds(
+        checked_or_none, st.sampled_from(work_links.KINDS), st.text(max_size=30) | st.from_regex(r"[a-f0-9]{7}")
+    ).filter(bool),
     max_size=4,
 ).map(work_links.joined)
 

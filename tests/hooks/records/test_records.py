@@ -36,7 +36,7 @@ class Program(Player):
         with path.open("a") as file:
             file.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
 
-    def tells(self, event: str, session: str = "s", **fields: object) -> None:
+    def fires(self, event: str, session: str = "s", **fields: object) -> None:
         self.play({"session_id": session, "hook_event_name": event, "transcript_path": str(self.path), **fields})
 
     def is_status(self, status: str, session: str = "s") -> None:
@@ -89,13 +89,13 @@ def api_error(words: str) -> dict[str, Any]:
 
 
 def test_each_message_of_claude_is_counted_once_however_many_lines_it_has(claude: Program) -> None:
-    claude.tells("SessionStart")
+    claude.fires("SessionStart")
     assert claude.spent() == (None, None)
     claude.writes(reply("a", 10), reply("a", 12), reply("b", 5))
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (17, None)
     claude.writes(reply("b", 6))
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (18, None)
     assert claude.seen().session.model == "m-1"
 
@@ -103,42 +103,42 @@ def test_each_message_of_claude_is_counted_once_however_many_lines_it_has(claude
 def test_subagents_spend_for_their_session(claude: Program) -> None:
     claude.writes(reply("a", 10))
     claude.writes(reply("x", 100), reply("y", 100), beside="agent-1.jsonl")
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (210, None)
 
 
 def test_claude_says_at_its_end_what_it_has_cost(claude: Program) -> None:
     claude.writes(reply("a", 10))
-    claude.tells("Stop")
+    claude.fires("Stop")
     claude.writes(cost(50, 0.25))
-    claude.tells("SessionEnd")
+    claude.fires("SessionEnd")
     assert claude.spent() == (50, 0.25)
 
 
 def test_a_cost_of_which_a_part_is_unknown_is_unknown(claude: Program) -> None:
     claude.writes(cost(50, 0.25, unknown=True), {**cost(0, 0), "modelUsage": {}})
-    claude.tells("SessionEnd")
+    claude.fires("SessionEnd")
     assert claude.spent() == (50, None)
 
 
 def test_what_was_spent_before_a_session_was_cleared_is_not_forgotten(claude: Program) -> None:
     claude.writes(reply("a", 10))
-    claude.tells("Stop")
-    claude.tells("SessionEnd", reason="clear")
+    claude.fires("Stop")
+    claude.fires("SessionEnd", reason="clear")
     claude.path = claude.path.with_name("t.jsonl")
     claude.writes(reply("b", 5))
-    claude.tells("SessionStart", session="t", source="clear")
-    claude.tells("Stop", session="t")
+    claude.fires("SessionStart", session="t", source="clear")
+    claude.fires("Stop", session="t")
     assert claude.seen().session.session == "t"
     assert claude.spent() == (15, None)
 
 
 def test_codex_keeps_a_running_sum(codex: Program) -> None:
-    codex.tells("SessionStart")
+    codex.fires("SessionStart")
     for total in (1_000, 2_500):
         usage = {"total_token_usage": {"total_tokens": total}, "last_token_usage": {"total_tokens": 7}}
         codex.writes({"type": "event_msg", "payload": {"type": "token_count", "info": usage}})
-        codex.tells("Stop")
+        codex.fires("Stop")
         assert codex.spent() == (total, None)
 
 
@@ -146,13 +146,13 @@ def test_gemini_tells_the_tokens_of_each_message(gemini: Program) -> None:
     gemini.writes({"id": "a", "type": "gemini", "tokens": {"total": 10}, "model": "g-1"})
     gemini.writes({"id": "b", "type": "gemini", "tokens": {"total": 20}, "model": "g-1"})
     gemini.writes({"$set": {"messages": [{"id": "a", "type": "gemini", "tokens": {"total": 10}}]}})
-    gemini.tells("AfterAgent", prompt_response="ok")
+    gemini.fires("AfterAgent", prompt_response="ok")
     assert gemini.spent() == (30, None)
     assert gemini.seen().session.model == "g-1"
 
 
 def test_spending_is_seen_while_a_turn_goes_on_and_leaves_no_entry_of_its_own(claude: Program, store: Store) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     newest, seen_last = journal.newest(store.db), claude.seen().activity.last_seen
     claude.writes(reply("a", 10))
     claude.looks()
@@ -167,10 +167,10 @@ def test_spending_is_seen_while_a_turn_goes_on_and_leaves_no_entry_of_its_own(cl
 def test_a_line_that_is_not_whole_is_read_when_it_is(claude: Program) -> None:
     line = json.dumps(reply("a", 10))
     claude.path.write_text(line[:20])
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (None, None)
     claude.path.write_text(line + "\n")
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (10, None)
 
 
@@ -182,7 +182,7 @@ def test_a_line_that_is_not_whole_is_read_when_it_is(claude: Program) -> None:
 def test_lines_that_nobody_knows_tell_nothing(claude: Program, line: bytes) -> None:
     claude.path.write_bytes(line + b"\n")
     claude.writes(reply("a", 10))
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (10, None)
 
 
@@ -190,21 +190,21 @@ def test_a_payload_cannot_have_read_what_is_no_record(claude: Program, tmp_path:
     claude.writes(reply("a", 10))
     real, claude.path = claude.path, tmp_path / "link.jsonl"
     claude.path.symlink_to(real)
-    claude.tells("Stop")
+    claude.fires("Stop")
     claude.path = tmp_path / "pipe.jsonl"
     os.mkfifo(claude.path)
-    claude.tells("Stop")
+    claude.fires("Stop")
     claude.path = tmp_path
-    claude.tells("Stop")
+    claude.fires("Stop")
     claude.path = Path("relative.jsonl")
-    claude.tells("Stop")
+    claude.fires("Stop")
     assert claude.spent() == (None, None)
     assert claude.state()[0] == "idle"
 
 
 def test_a_record_that_is_long_is_read_in_parts(claude: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST", 1_000)
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.writes({"usage": "x" * 5_000}, *(reply(str(number), 10) for number in range(20)))
     claude.looks(20)
     assert claude.spent() == (200, None)
@@ -214,76 +214,76 @@ def test_a_record_that_is_long_is_read_in_parts(claude: Program, monkeypatch: py
 
 
 def test_a_headless_session_that_its_service_fails_ends_failed_with_the_reason(claude: Program) -> None:
-    claude.tells("SessionStart")
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("SessionStart")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.writes(api_error("API Error: 529 overloaded"))
-    claude.tells("SessionEnd", reason="other")
+    claude.fires("SessionEnd", reason="other")
     seen = claude.seen()
     assert (seen.state, seen.session.last_message) == ("failed", "API Error: 529 overloaded")
     assert seen.session.ended_at is not None
 
 
 def test_an_error_that_is_shown_as_a_message_is_the_end_of_a_headless_session(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
-    claude.tells("MessageDisplay", index=0, final=True, delta="Failed to authenticate. API Error: 401 no")
+    claude.fires("UserPromptSubmit", prompt="go")
+    claude.fires("MessageDisplay", index=0, final=True, delta="Failed to authenticate. API Error: 401 no")
     assert claude.state()[0] == "working"
-    claude.tells("SessionEnd", reason="other")
+    claude.fires("SessionEnd", reason="other")
     assert claude.state()[0] == "failed"
 
 
 def test_a_headless_session_fails_where_nothing_that_is_said_is_kept(claude: Program) -> None:
     claude.settings = SessionSettings(tasks=False, keep="none")
-    claude.tells("UserPromptSubmit", prompt="go")
-    claude.tells("MessageDisplay", index=0, final=True, delta="API Error: 401 no")
-    claude.tells("SessionEnd", reason="other")
+    claude.fires("UserPromptSubmit", prompt="go")
+    claude.fires("MessageDisplay", index=0, final=True, delta="API Error: 401 no")
+    claude.fires("SessionEnd", reason="other")
     assert claude.state()[0] == "failed"
     assert claude.seen().session.last_message is None
 
 
 def test_a_headless_session_whose_failure_a_hook_has_told_ends_failed_too(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.writes({**api_error("API Error: 400 bad"), "entrypoint": "sdk-cli"})
-    claude.tells("StopFailure", error="unknown", last_assistant_message="API Error: 400 bad")
-    claude.tells("SessionEnd", reason="other")
+    claude.fires("StopFailure", error="unknown", last_assistant_message="API Error: 400 bad")
+    claude.fires("SessionEnd", reason="other")
     assert claude.state()[0] == "failed"
 
 
 @pytest.mark.parametrize("after", ["PreToolUse", "UserPromptSubmit", "Stop"])
 def test_an_error_after_which_it_went_on_is_not_how_a_session_ended(claude: Program, after: str) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.writes(api_error("API Error: 529 overloaded"))
     claude.looks()
-    claude.tells(after, tool_name="Bash", prompt="go on")
-    claude.tells("SessionEnd", reason="other")
+    claude.fires(after, tool_name="Bash", prompt="go on")
+    claude.fires("SessionEnd", reason="other")
     assert claude.state()[0] == "gone"
 
 
 def test_a_turn_that_failed_before_the_person_left_leaves_a_session_that_is_gone(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.writes(api_error("API Error: 400 bad"))
-    claude.tells("StopFailure", error="unknown", last_assistant_message="API Error: 400 bad")
+    claude.fires("StopFailure", error="unknown", last_assistant_message="API Error: 400 bad")
     assert claude.state()[0] == "failed"
     claude.clock.forward(60)
-    claude.tells("SessionEnd", reason="prompt_input_exit")
+    claude.fires("SessionEnd", reason="prompt_input_exit")
     assert claude.state()[0] == "gone"
 
 
 def test_codex_of_whose_failure_no_hook_tells_is_failed_soon(codex: Program) -> None:
-    codex.tells("UserPromptSubmit", prompt="go")
+    codex.fires("UserPromptSubmit", prompt="go")
     said = json.dumps({"type": "error", "error": {"message": "no such model"}})
     codex.writes({"type": "event_msg", "payload": {"type": "task_started"}})
     codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": said}}})
     codex.looks()
     assert codex.state()[0] == "failed"
     assert codex.seen().session.last_message == "no such model"
-    codex.tells("UserPromptSubmit", prompt="again")
+    codex.fires("UserPromptSubmit", prompt="again")
     codex.writes({"type": "event_msg", "payload": {"type": "task_started"}})
     codex.looks()
     assert codex.state()[0] == "working"
 
 
 def test_a_single_look_sees_all_that_is_there(codex: Program) -> None:
-    codex.tells("UserPromptSubmit", prompt="go")
+    codex.fires("UserPromptSubmit", prompt="go")
     codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})
     codex.watch.look(codex.clock.now, at_once=True)
     assert codex.state()[0] == "failed"
@@ -291,7 +291,7 @@ def test_a_single_look_sees_all_that_is_there(codex: Program) -> None:
 
 def test_two_turns_that_fail_alike_have_both_failed(codex: Program) -> None:
     for _ in range(2):
-        codex.tells("UserPromptSubmit", prompt="go")
+        codex.fires("UserPromptSubmit", prompt="go")
         codex.writes({"type": "event_msg", "payload": {"type": "task_started"}})
         codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})
         assert codex.state()[0] == "working"
@@ -309,13 +309,13 @@ def test_codex_that_ends_by_a_failure_has_failed(codex: Program) -> None:
 
 
 def test_gemini_whose_turn_the_person_has_ended_is_interrupted(gemini: Program) -> None:
-    gemini.tells("BeforeAgent", prompt="go")
+    gemini.fires("BeforeAgent", prompt="go")
     gemini.writes({"id": "u", "type": "user"}, {"id": "i", "type": "info", "content": "Request cancelled."})
-    gemini.tells("AfterAgent", prompt_response="[no response text]")
+    gemini.fires("AfterAgent", prompt_response="[no response text]")
     assert gemini.state()[0] == "interrupted"
-    gemini.tells("BeforeAgent", prompt="again")
+    gemini.fires("BeforeAgent", prompt="again")
     gemini.writes({"id": "v", "type": "user"}, {"id": "w", "type": "gemini", "tokens": {"total": 3}})
-    gemini.tells("AfterAgent", prompt_response="done")
+    gemini.fires("AfterAgent", prompt_response="done")
     assert gemini.state()[0] == "idle"
 
 
@@ -323,7 +323,7 @@ def test_gemini_whose_turn_the_person_has_ended_is_interrupted(gemini: Program) 
 
 
 def test_claude_that_waits_for_its_person_in_the_middle_of_a_turn_was_interrupted(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.is_status("busy")
     claude.looks(1)
     assert claude.state()[0] == "working"
@@ -334,8 +334,8 @@ def test_claude_that_waits_for_its_person_in_the_middle_of_a_turn_was_interrupte
 
 
 def test_a_permission_that_the_person_has_escaped_from_is_no_longer_asked(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
-    claude.tells("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"})
+    claude.fires("UserPromptSubmit", prompt="go")
+    claude.fires("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"})
     claude.is_status("waiting")
     claude.looks(1)
     assert claude.state()[0] == "waiting"
@@ -347,22 +347,22 @@ def test_a_permission_that_the_person_has_escaped_from_is_no_longer_asked(claude
 
 def test_it_waited_for_its_person_before_the_turn_began(claude: Program) -> None:
     claude.is_status("idle")
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.looks(1)
     assert claude.state()[0] == "working"
 
 
 def test_it_waited_for_its_person_before_the_turn_went_on_by_itself(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.clock.forward(1)
     claude.is_status("idle")
-    claude.tells("UserPromptSubmit", prompt="<task-notification>x is done</task-notification>")
+    claude.fires("UserPromptSubmit", prompt="<task-notification>x is done</task-notification>")
     claude.looks(1)
     assert claude.state()[0] == "working"
 
 
 def test_another_session_of_the_process_says_nothing_of_this_one(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.clock.forward(1)
     claude.is_status("idle", session="other")
     claude.looks(1)
@@ -370,7 +370,7 @@ def test_another_session_of_the_process_says_nothing_of_this_one(claude: Program
 
 
 def test_a_turn_of_which_a_hook_says_that_it_is_over_was_not_interrupted(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
+    claude.fires("UserPromptSubmit", prompt="go")
     claude.clock.forward(1)
     body = {"session_id": "s", "hook_event_name": "Stop", "transcript_path": str(claude.path)}
     claude.leave({**body, "last_assistant_message": "done"})
@@ -380,8 +380,8 @@ def test_a_turn_of_which_a_hook_says_that_it_is_over_was_not_interrupted(claude:
 
 
 def test_subagents_in_the_background_work_on_while_it_waits_for_its_person(claude: Program) -> None:
-    claude.tells("UserPromptSubmit", prompt="go")
-    claude.tells("Stop", background_tasks=[{"id": "b", "status": "running"}])
+    claude.fires("UserPromptSubmit", prompt="go")
+    claude.fires("Stop", background_tasks=[{"id": "b", "status": "running"}])
     claude.clock.forward(1)
     claude.is_status("idle")
     claude.looks(1)

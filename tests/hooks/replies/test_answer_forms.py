@@ -12,7 +12,7 @@ OPENCODE = {"type": "permission.asked", "properties": {"id": "per_1"}}
 BASH = {"hook_event_name": "PermissionRequest", "tool_name": "Bash", "permission_suggestions": ["a", "b"]}
 
 
-def said(decision: dict[str, Any]) -> dict[str, Any]:
+def permission_decision(decision: dict[str, Any]) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
 
 
@@ -32,15 +32,17 @@ def test_opencode_is_told_of_a_permission_by_its_id(decision: dict[str, Any], re
 def test_only_claude_takes_an_edited_input_and_what_it_has_suggested() -> None:
     decision = {"allow": True, "always": 1, "updated_input": INPUT}
     changed = {"behavior": "allow", "updatedInput": INPUT, "updatedPermissions": ["b"]}
-    assert formed("claude", BASH, decision) == said(changed)
-    assert formed("codex", BASH, decision) == said({"behavior": "allow"})
+    assert formed("claude", BASH, decision) == permission_decision(changed)
+    assert formed("codex", BASH, decision) == permission_decision({"behavior": "allow"})
 
 
 @pytest.mark.parametrize("program", ["claude", "codex"])
 def test_a_denial_has_the_humans_words_and_nothing_that_allows(program: str) -> None:
     decision = {"allow": False, "words": "use ninja", "always": 1, "updated_input": INPUT}
-    assert formed(program, BASH, decision) == said({"behavior": "deny", "message": "use ninja"})
-    assert formed(program, BASH, decision | {"words": ""}) == said({"behavior": "deny", "message": DENIED})
+    assert formed(program, BASH, decision) == permission_decision({"behavior": "deny", "message": "use ninja"})
+    assert formed(program, BASH, decision | {"words": ""}) == permission_decision(
+        {"behavior": "deny", "message": DENIED}
+    )
 
 
 def test_gemini_takes_no_answer_to_a_permission() -> None:
@@ -66,7 +68,7 @@ def test_each_question_has_its_line_or_the_whole_answer(questions: list[str], an
     told = {"id": "que_1", "answers": [[text] for text in given]}
     assert formed("opencode", asked, decision) == {"question": told}
     changed = {"behavior": "allow", "updatedInput": {**place, "answers": by_question}}
-    assert formed("claude", asked, decision) == said(changed)
+    assert formed("claude", asked, decision) == permission_decision(changed)
     told_to_gemini = formed("gemini", asked, decision)
     assert told_to_gemini is not None
     assert told_to_gemini["decision"] == "deny"

@@ -38,7 +38,7 @@ class Codex:
         file.write_text(WRITES_DOWN.format(status=status))
         file.chmod(0o700)
 
-    def tells(self, event: str, session: str = THREAD, home: Path | None = None) -> None:
+    def fires(self, event: str, session: str = THREAD, home: Path | None = None) -> None:
         told = {"session_id": session, "hook_event_name": event, "prompt": "go"}
         told["transcript_path"] = str((home or self.home) / "sessions" / "r.jsonl")
         with Spool(self.human.store.path, make=True) as spool:
@@ -70,8 +70,8 @@ def codex(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Code
     found = Codex(Screen(store), tmp_path)
     monkeypatch.setenv("CODEX_HOME", str(found.home))
     monkeypatch.setenv("PATH", f"{found.bin}{os.pathsep}{os.environ['PATH']}")
-    found.tells("UserPromptSubmit")
-    found.tells("Stop")
+    found.fires("UserPromptSubmit")
+    found.fires("Stop")
     return found
 
 
@@ -87,7 +87,7 @@ def test_messages_reach_a_codex_that_is_idle_once_in_the_order_sent(codex: Codex
 
 
 def test_one_that_works_hears_of_them_by_its_next_hook(codex: Codex) -> None:
-    codex.tells("UserPromptSubmit")
+    codex.fires("UserPromptSubmit")
     codex.writes("wait")
     assert codex.looks() == ""
     assert codex.waiting() == 1
@@ -112,8 +112,8 @@ def test_a_message_with_a_nul_or_longer_than_a_command_line_waits_too(codex: Cod
 @pytest.mark.parametrize("which", ["thread", "home"])
 def test_no_command_is_run_for_what_a_payload_makes_up(codex: Codex, tmp_path: Path, which: str) -> None:
     session, home = ("-x", codex.home) if which == "thread" else (THREAD.replace("0", "1"), tmp_path / "other")
-    codex.tells("UserPromptSubmit", session, home)
-    codex.tells("Stop", session, home)
+    codex.fires("UserPromptSubmit", session, home)
+    codex.fires("Stop", session, home)
     codex.human.does(SendMessage("codex-2", "hello"))
     codex.human.look()
     assert codex.looks() == ""

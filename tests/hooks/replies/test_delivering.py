@@ -25,13 +25,13 @@ from tui_tasks.hooks.replies import forms, mailbox
 NOBODY_WAITS: dict[str, float] = {}
 
 
-def told(done: Done) -> Any:
+def printed_json(done: Done) -> Any:
     assert (done.returncode, done.stderr) == (0, b"")
     return json.loads(done.stdout)
 
 
 def context(event: str, done: Done) -> str:
-    output = told(done)["hookSpecificOutput"]
+    output = printed_json(done)["hookSpecificOutput"]
     assert output.pop("hookEventName") == event
     text = output.pop("additionalContext")
     assert output == {}
@@ -221,7 +221,7 @@ def test_a_paused_agent_runs_no_tool_and_hears_why(tmp_path: Path, program: str,
         at = At(human, db, program)
         human.does(PauseAgent(f"{program}-1", "wait for the deploy"))
         human.look()
-        output = told(at.event(event, tool_name="Bash"))
+        output = printed_json(at.event(event, tool_name="Bash"))
         if form == "permission":
             output = output["hookSpecificOutput"]
             assert output.pop("hookEventName") == event
@@ -258,7 +258,7 @@ def test_the_human_ends_a_turn(tmp_path: Path) -> None:
         at = At(human, db)
         at.event("UserPromptSubmit", prompt="go")
         at.writes("Wrong branch.", ends_turn=True)
-        output = told(at.event("PostToolUse", tool_name="Bash"))
+        output = printed_json(at.event("PostToolUse", tool_name="Bash"))
         assert output["continue"] is False
         assert output["stopReason"].endswith(":\nWrong branch.")
         seen = sessions.seen(human.store.db, "claude-1")

@@ -48,7 +48,7 @@ def test_what_begins_a_sequence_is_a_key_where_nothing_follows(monkeypatch):
     assert [message.key for message in parser.tick()] == ["escape", "left_square_bracket"]
 
 
-def told(*texts, quiet=True):
+def parsed_keys(*texts, quiet=True):
     """What is made of texts that come one right behind another: keys by name, pastes as `Paste:` and text."""
     parser = KeyParser()
     found = [message for text in texts for message in (*parser.feed(text), *parser.tick())]
@@ -68,28 +68,28 @@ def told(*texts, quiet=True):
 )
 def test_a_paste_is_text_whatever_stands_in_it(number, behind):
     pasted = text(number, "x", 2_000) + behind
-    assert told(f"a{BEGIN}{pasted}{END}b") == ["a", "Paste:" + pasted.replace("\0", ""), "b"]
+    assert parsed_keys(f"a{BEGIN}{pasted}{END}b") == ["a", "Paste:" + pasted.replace("\0", ""), "b"]
 
 
 @given(pasted=st.text(st.sampled_from("\x1b[]201~Pd\x07\0a;")), size=st.integers(1, 9))
 def test_a_paste_that_comes_in_parts_is_one_text(pasted, size):
     whole = f"a{BEGIN}{pasted}{END}b"
     parts = [whole[at : at + size] for at in range(0, len(whole), size)]
-    assert told(*parts) == ["a", "Paste:" + pasted.replace("\0", ""), "b"]
+    assert parsed_keys(*parts) == ["a", "Paste:" + pasted.replace("\0", ""), "b"]
 
 
 @pytest.mark.parametrize(
     "pasted", [f"x{END}dddd", f"x{END}{END}dd", f"x{END}dd{BEGIN}y", END, f"{END}\x1b]0;t\x07dd{END}y\rq"]
 )
 def test_a_paste_that_holds_the_end_of_pastes_is_text_all_the_same(pasted):
-    assert told(f"{BEGIN}{pasted}{END}", "j") == [f"Paste:{pasted}", "j"]
-    assert told(*f"{BEGIN}{pasted}{END}", "j") == [f"Paste:{pasted}", "j"]
+    assert parsed_keys(f"{BEGIN}{pasted}{END}", "j") == [f"Paste:{pasted}", "j"]
+    assert parsed_keys(*f"{BEGIN}{pasted}{END}", "j") == [f"Paste:{pasted}", "j"]
 
 
 def test_what_is_typed_behind_a_paste_waits_for_a_moment_and_no_longer(monkeypatch):
-    assert told(f"{BEGIN}x{END}", "j", quiet=False) == []
+    assert parsed_keys(f"{BEGIN}x{END}", "j", quiet=False) == []
     monkeypatch.setattr(keyboard, "_HELD", 0.0)
-    assert told(f"{BEGIN}x{END}j", quiet=False) == ["Paste:x", "j"]
+    assert parsed_keys(f"{BEGIN}x{END}j", quiet=False) == ["Paste:x", "j"]
 
 
 def test_keys_behind_a_paste_are_keys_as_before():

@@ -63,7 +63,7 @@ def numbered(count: int) -> list[Row]:
     return [(float(number), str(number), 0) for number in range(count)]
 
 
-def shown(count: int, height: int, cursor: str | None = None) -> tuple[RowCursor[Row], Truth]:
+def rows_on_screen(count: int, height: int, cursor: str | None = None) -> tuple[RowCursor[Row], Truth]:
     truth = Truth(numbered(count))
     rows: RowCursor[Row] = RowCursor(RowCache())
     rows.resize(height)
@@ -76,7 +76,7 @@ def lines(rows: RowCursor[Row]) -> list[str]:
 
 
 def test_moving_down_scrolls_by_one_row_at_the_edge():
-    rows, _ = shown(100, 5)
+    rows, _ = rows_on_screen(100, 5)
     for _ in range(5):
         rows.move(1)
     assert rows.key == "5"
@@ -84,7 +84,7 @@ def test_moving_down_scrolls_by_one_row_at_the_edge():
 
 
 def test_the_end_of_a_long_list_is_reached_without_reading_what_is_between():
-    rows, truth = shown(100_000, 40)
+    rows, truth = rows_on_screen(100_000, 40)
     rows.move_last()
     assert rows.key == "99999"
     assert truth.read < 1_000
@@ -93,7 +93,7 @@ def test_the_end_of_a_long_list_is_reached_without_reading_what_is_between():
 
 
 def test_a_new_row_above_moves_nothing_on_a_screen_that_is_full():
-    rows, truth = shown(100, 5, cursor="50")
+    rows, truth = rows_on_screen(100, 5, cursor="50")
     before = lines(rows)
     truth.rows.insert(49, (48.5, "new", 0))
     rows.change(["new"])
@@ -102,7 +102,7 @@ def test_a_new_row_above_moves_nothing_on_a_screen_that_is_full():
 
 
 def test_a_new_row_in_a_list_that_fits_is_shown_in_its_place():
-    rows, truth = shown(3, 10)
+    rows, truth = rows_on_screen(3, 10)
     truth.rows.insert(1, (0.5, "new", 0))
     rows.change(["new"])
     assert lines(rows) == ["0", "new", "1", "2"]
@@ -110,7 +110,7 @@ def test_a_new_row_in_a_list_that_fits_is_shown_in_its_place():
 
 
 def test_when_the_cursors_row_goes_the_one_that_took_its_place_has_the_cursor():
-    rows, truth = shown(5, 10, cursor="2")
+    rows, truth = rows_on_screen(5, 10, cursor="2")
     del truth.rows[2]
     rows.change(["2"])
     assert rows.key == "3"
@@ -120,7 +120,7 @@ def test_when_the_cursors_row_goes_the_one_that_took_its_place_has_the_cursor():
 
 
 def test_the_humans_own_move_leaves_the_others_where_they_are():
-    rows, truth = shown(100, 5, cursor="50")
+    rows, truth = rows_on_screen(100, 5, cursor="50")
     rows.scroll(2 - (rows.line or 0))
     before = lines(rows)
     row = truth.rows.pop(50)
@@ -131,7 +131,7 @@ def test_the_humans_own_move_leaves_the_others_where_they_are():
 
 
 def test_a_row_that_changed_is_not_read_with_its_neighbours():
-    rows, truth = shown(100, 5)
+    rows, truth = rows_on_screen(100, 5)
     truth.rows[2] = (2.0, "2", 7)
     read = truth.read
     rows.change(["2"])
@@ -273,7 +273,7 @@ TestAgainstTheTruth.settings = settings(max_examples=150, stateful_step_count=30
 @given(count=st.integers(1, 300), height=st.integers(1, 20), at=st.integers(0, 299))
 @settings(max_examples=50, deadline=None)
 def test_a_list_is_opened_around_any_of_its_rows(count, height, at):
-    rows, truth = shown(count, height, cursor=str(at % count))
+    rows, truth = rows_on_screen(count, height, cursor=str(at % count))
     assert rows.key == str(at % count)
     assert rows.key in lines(rows)
     assert truth.read <= 3 * 3 * height
@@ -281,7 +281,7 @@ def test_a_list_is_opened_around_any_of_its_rows(count, height, at):
 
 @pytest.mark.parametrize("count", [1_000, 1_000_000])
 def test_a_key_reads_the_same_in_a_list_of_any_length(count):
-    rows, truth = shown(count, 40, cursor=str(count // 2))
+    rows, truth = rows_on_screen(count, 40, cursor=str(count // 2))
     truth.read = 0
     for _ in range(200):
         rows.move(1)

@@ -1,0 +1,141 @@
+"""Which checks a task has, who says so, and what they keep from being done (docs: protocol, section 11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.checks import Checks
+from tests.core.rules.proof import GATE, LINT, TESTS, begin_check, names_of, report_done, verified_of
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
+from tui_tasks.core.job_snapshots import Heartbeat
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.checks import (
+    ClaimCheck,
+    GiveChecks,
+    NamedCheck,
+    RequestChecks,
+)
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
+from tui_tasks.core.read.tasks import queries
+
+
+def test_the_human_gives_and_takes_a_tasks_checks_and_nobody_else_does(store, clock, add, do):
+    Checks(store, clock, TESTS, LINT)
+    uid = add()
+    for actor in ("agent", "shell", "system"):
+        for names in (("lint",), (), None):
+            with pytest.raises(Forbidden):
+                do(GiveChecks(uid, names), actor=actor)
+        with pytest.raises(Forbidden):
+            do(EditTask(uid, {"checks": ()}), actor=actor)
+    names = lambda: names_of(store, uid)  # noqa: E731
+    assert names() == ["tests"]
+    do(GiveChecks(uid, ("lint", "tests")), actor="human")
+    assert names() == ["lint", "tests"]
+    do(GiveChecks(uid, ()), actor="human")
+    assert names() == []
+    do(Undo(), actor="human")
+    assert names() == ["lint", "tests"]
+    do(Redo(), actor="human")
+    do(GiveChecks(uid, None), actor="human")
+    assert names() == ["tests"]
+    with pytest.raises(InvalidArgument):
+        do(GiveChecks(uid, ("no such",)), actor="human")
+
+
+def test_a_check_that_was_given_by_name_stays_unproven_once_no_file_has_it(store, clock, add, do):
+    checks = Checks(store, clock, LINT)
+    uid = add()
+    do(GiveChecks(uid, ("lint",)), actor="human")
+    checks.define()
+    assert verified_of(store, uid) == "unproven"
+    do(report_done(uid))
+    assert (verified_of(store, uid), checks.waiting()) == ("unproven", [])
+
+
+def test_another_configuration_file_can_add_checks_and_neither_change_nor_take_one(store, clock, add, do):
+    checks = Checks(store, clock, TESTS)
+    uid = add()
+    foreign = Checks(store, clock, NamedCheck("tests", "true", lists=("tasklist",)), source="/tmp/mine.toml")
+    do(report_done(uid))
+    ours, theirs = sorted(checks.waiting(), key=lambda run: run.digest)
+    do(ClaimCheck(theirs.uid, Heartbeat(theirs.uid, False, "b", "n", 1, "x", clock()), 4))
+    checks.commit(begin_check(theirs.uid, clock()))
+    checks.end(theirs)
+    assert verified_of(store, uid) == "unproven"
+    foreign.define()
+    assert verified_of(store, uid) == "unproven"
+    assert ours.uid == checks.run().uid
+    assert verified_of(store, uid) == "passed"
+    foreign.define(NamedCheck("tests", "another", lists=("tasklist",)))
+    assert verified_of(store, uid) == "stale"
+    checks.define(TESTS, alone=True)
+    assert verified_of(store, uid) == "passed"
+
+
+def test_what_a_file_says_badly_of_a_check_takes_nothing_away(store, clock, add):
+    checks = Checks(store, clock, TESTS)
+    checks.define(kept=frozenset({"tests"}))
+    assert verified_of(store, add()) == "unproven"
+
+
+def test_a_gate_refuses_agents_until_it_has_passed_and_never_the_human(store, clock, add, do):
+    checks = Checks(store, clock, GATE)
+    uid, other = add(), add()
+    for actor in ("agent", "shell"):
+        with pytest.raises(NotProven) as refused:
+            do(report_done(uid), actor=actor)
+        assert refused.value.data == {"id": uid, "verified": "unproven", "output": ""}
+    do(RequestChecks(uid))
+    checks.run("failed", exit_code=1, output="1 failed")
+    with pytest.raises(NotProven) as refused:
+        do(report_done(uid))
+    assert (refused.value.data["verified"], refused.value.data["output"]) == ("failed", "1 failed")
+    do(RequestChecks(uid))
+    checks.run()
+    do(report_done(uid))
+    assert verified_of(store, uid) == "passed"
+    do(report_done(other), actor="human")
+    assert (queries.task(store.db, other).status, verified_of(store, other)) == ("done", "unproven")
+    kinds = [kind for (kind,) in store.db.sql("SELECT kind FROM journal WHERE task = ?", (other,))]
+    assert kinds[-3:] == ["task.updated", "check.requested", "check.waived"]
+
+
+def test_no_other_way_leads_through_a_gate(store, clock, add, do):
+    checks = Checks(store, clock, GATE)
+    uid = add()
+    with pytest.raises(NotProven):
+        add(status="done")
+    elsewhere = add(home="elsewhere", status="done")
+    home = queries.find_list(store.db, "tasklist")
+    for where in ({"before": uid}, {"after": uid}, {"list_uid": home.uid}):
+        with pytest.raises(NotProven):
+            do(MoveTask(elsewhere, **where))
+    do(report_done(uid), actor="human")
+    do(EditTask(uid, {"status": "failed"}))
+    with pytest.raises(NotProven):
+        do(Undo())
+    do(RequestChecks(uid))
+    checks.run()
+    checks.edit("another")
+    with pytest.raises(NotProven):
+        do(report_done(uid))
+
+
+def test_a_done_task_that_was_deleted_comes_back_through_a_gate(store, clock, add, do):
+    Checks(store, clock, GATE)
+    uid = add()
+    do(report_done(uid), actor="human")
+    do(DeleteTask(uid))
+    do(Undo())
+    assert queries.task(store.db, uid).status == "done"
+
+
+def test_what_cannot_be_run_is_refused(store, clock, add, do):
+    Checks(store, clock, TESTS)
+    with pytest.raises(Conflict):
+        do(RequestChecks(add(home="elsewhere")))
+    with pytest.raises(NotFound):
+        do(RequestChecks(add(), "lint"))
+    with pytest.raises(NotFound):
+        do(RequestChecks("no-such-task"))
