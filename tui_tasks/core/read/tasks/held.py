@@ -17,7 +17,7 @@ from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 class HeldTask(msgspec.Struct, frozen=True, gc=False):
     """A task, or a job, that waits for the human to accept it.
 
-    `waiting` is how many tasks depend on it, `blocked_by` is on how many open tasks it depends.
+    `waiting` is how many tasks depend on it.
     """
 
     id: int
@@ -29,7 +29,6 @@ class HeldTask(msgspec.Struct, frozen=True, gc=False):
     at: int
     version: int
     waiting: int
-    blocked_by: int
     is_job: bool = False
 
 
@@ -45,7 +44,6 @@ _ALL = Statement(
         TaskRow.created_at,
         TaskRow.version,
         _WAITING,
-        TaskRow.waiting_on - SQL("1"),
     )
     .join(ListRow, on=(ListRow.id == TaskRow.list_id))
     .where(HELD)
@@ -78,7 +76,7 @@ def jobs(db: Database) -> list[HeldTask]:
     from tui_tasks.core.read.jobs import job_queries
 
     return [
-        HeldTask(job.id, job.uid, job.name, 0, "a job", job.created_by, job.created_at, 0, 0, 0, is_job=True)
+        HeldTask(job.id, job.uid, job.name, 0, "a job", job.created_by, job.created_at, 0, 0, is_job=True)
         for job in job_queries.held(db)
     ]
 
