@@ -27,10 +27,14 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.sessions import Process, SessionReport, SessionStarted
 from tui_tasks.core.read.asks import open_asks
 from tui_tasks.core.store import Store
+from tui_tasks.hooks import intake
+from tui_tasks.hooks.presence import own_session
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
+from tui_tasks.runner.process import processes
 from tui_tasks.settings.remote_access import Tokens
 
 
@@ -109,6 +113,23 @@ def test_an_agent_elsewhere_works_under_the_name_of_its_token(elsewhere: Elsewhe
         with Store(str(elsewhere.db), read_only=True) as store:
             actors = [entry.actor for entry in journal.latest(store.db, 10) if entry.task == uid]
         assert actors == ["robin", "sam"]
+
+    run(script)
+
+
+@pytest.mark.linux
+def test_a_token_with_the_name_of_a_program_is_nobodys_session(elsewhere: Elsewhere) -> None:
+    elsewhere.tokens["claude"] = Tokens(str(elsewhere.db)).add("claude", read_only=False, now=1)
+    starter = Process(*processes.identity())
+    with Store(str(elsewhere.db)) as store, store.transaction(1) as transaction:
+        report = SessionReport("claude", "s", (SessionStarted(),), process=starter)
+        assert intake.take_one(transaction, "", report, tasks=False)
+        started_by = (own_session.Starter(starter, is_shared=False),)
+        assert own_session.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
+
+    async def script() -> None:
+        async with elsewhere.client("claude") as client:
+            assert held(await client.call_tool("control_hello", {}))["agent"] == "claude"
 
     run(script)
 
