@@ -35,7 +35,7 @@ class Player:
         """A hook runs, and somebody has the database open."""
         self.clock.forward(1)
         self.leave(payload, **head)
-        intake.take_in(self.store, self.clock.now, self.settings)
+        intake.process_payloads(self.store, self.clock.now, self.settings)
 
     def seen(self, number: int = 1) -> sessions.Seen:
         """The session of that number, as it is now."""

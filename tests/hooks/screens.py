@@ -39,7 +39,7 @@ class Screen:
         self.outbox = Outbox(store)
 
     def look(self) -> None:
-        intake.take_in(self.store, clock.now())
+        intake.process_payloads(self.store, clock.now())
         self.outbox.look(clock.now())
 
     def does(self, operation: Operation, actor: str = "human") -> Any:

@@ -222,11 +222,11 @@ def test_a_payload_is_taken_in_once_though_its_file_stays(claude: Player, store:
     name = claude.leave(of("UserPromptSubmit", prompt="once"))
     with Spool(store.path, make=True) as spool:
         kept = spool.read(name)
-        intake.take_in(store, clock.now, claude.settings)
+        intake.process_payloads(store, clock.now, claude.settings)
         seq = journal.newest(store.db)
         # As if the process had been killed between the commit and the removal.
         spool._payloads.write(name, json.dumps(kept.head).encode() + b"\n" + kept.body)
-        intake.take_in(store, clock.now, claude.settings)
+        intake.process_payloads(store, clock.now, claude.settings)
         assert spool.pending() == []
     assert journal.newest(store.db) == seq
 
@@ -236,7 +236,7 @@ def test_payloads_are_taken_in_in_the_order_in_which_they_were_left(claude: Play
     for number in range(250):
         claude.leave(of("UserPromptSubmit", prompt=f"prompt {number}"))
     claude.leave(of("Stop", last_assistant_message="done"))
-    assert intake.take_in(store, clock.now, claude.settings) == 252
+    assert intake.process_payloads(store, clock.now, claude.settings) == 252
     assert claude.seen().session.last_prompt == "prompt 249"
     assert claude.state()[0] == "idle"
 
@@ -404,7 +404,7 @@ def test_any_payloads_in_any_order_are_taken_in_and_replay_to_the_same(played) -
             if report is None:
                 continue
             with store.transaction(clock.now) as transaction:
-                assert intake.take_one(transaction, f"{next(NUMBERS)}", report, tasks=True)
+                assert intake.record_report(transaction, f"{next(NUMBERS)}", report, tasks=True)
         with Store(":memory:") as other:
             replay(store.db, other.db)
             for table in ("session", "ask", "task", "list"):

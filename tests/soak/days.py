@@ -28,7 +28,7 @@ from tests.soak.quiet_terminal import ESCAPE, QuietTerminal
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, program, serve
 from tui_tasks.core.store import Store
-from tui_tasks.text.times import DAY, MOST_WAIT, SECOND, age
+from tui_tasks.text.times import DAY, MAX_WAIT, SECOND, age
 
 MINUTES: Final = 15.0
 """Textual keeps what was painted, some thousands of lines: it takes some minutes until they are all there."""
@@ -238,7 +238,7 @@ class Times:
         self.checks += 1
 
     def _soon(self, what: str, right: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + MOST_WAIT / SECOND + 20
+        deadline = time.monotonic() + MAX_WAIT / SECOND + 20
         while not right():
             shown = "\n".join(self._screen.screen.display)
             assert time.monotonic() < deadline, f"{what} at {self._clock.time_of_day()}:\n{shown}"

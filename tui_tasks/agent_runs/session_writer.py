@@ -67,7 +67,7 @@ class SessionWriter:
             return
         with self._store.transaction(clock.now()) as transaction:
             for report in self._waiting:
-                intake.take_one(transaction, "", report, tasks=self._settings.tasks)
+                intake.record_report(transaction, "", report, tasks=self._settings.tasks)
             named = sessions.by_session(transaction.db, report.program, report.session)
             if self.agent is None and named is not None:
                 with transaction.change():

@@ -9,7 +9,7 @@ place are replaced (`spread`, used by `core.commit.rebalancing`).
 
 from __future__ import annotations
 
-MOST_CHARS = 64
+MAX_CHARS = 64
 """A key that is longer is replaced, with those around it."""
 
 _BIAS = 0x80

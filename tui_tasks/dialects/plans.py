@@ -23,7 +23,7 @@ from tui_tasks.dialects.requests.task_references import full_uid
 PLANS = Table()
 TASKS = Actions()
 HIGHEST = 1_000_000_000
-MOST_NOTES = 100
+MAX_NOTES = 100
 
 WORDS = Words(
     {
@@ -305,7 +305,7 @@ class _Notes(Arguments):
 @TASKS.action("notes", _Notes)
 def notes(call: Call, given: _Notes) -> dict[str, Any]:
     """Read what anybody noted on a task."""
-    entries = records.each_latest_log(call.db, queries.task(call.db, given.id).uid, MOST_NOTES)
+    entries = records.each_latest_log(call.db, queries.task(call.db, given.id).uid, MAX_NOTES)
     return {"task_id": given.id, "notes": page_array(call.db, entries, None, _note_json)}
 
 

@@ -1,10 +1,10 @@
-"""What the human can do to an agent through its program's hooks, and the reasons for what is impossible."""
+"""What the human can do to an agent through its program's hooks, and why some actions are impossible."""
 
 from __future__ import annotations
 
 from typing import Final
 
-# By program, then by action: the reason for which it is impossible.
+# The reason why an action is impossible, by program and action.
 _CANNOT: Final[dict[str, dict[str, str]]] = {
     "claude": {},
     "codex": {
@@ -25,5 +25,5 @@ _CANNOT: Final[dict[str, dict[str, str]]] = {
 
 
 def why_not(program: str, ability: str) -> str | None:
-    """Return why an action on an agent of a program is impossible; None when it is possible."""
+    """Return why an action on an agent of a program is impossible; None if it is possible."""
     return _CANNOT.get(program, {}).get(ability)

@@ -1,4 +1,6 @@
-"""Reduces what is kept of agents' words and tool inputs: less if the human wants so, and never keys or tokens."""
+"""Reduces what is stored of agents' texts and tool inputs: less if the human configured that, and never keys or
+tokens.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 REDACTED: Final = "[redacted]"
 MAX_TITLE: Final = 80
-# Keys and tokens by their prefix, values assigned to a word that names a secret, and whole private keys.
+# Keys and tokens by their prefix, values assigned to names of secrets, and whole private keys.
 PATTERNS: Final = (
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|AIza|ya29\.)[A-Za-z0-9_.-]{16,}",

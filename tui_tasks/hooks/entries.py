@@ -1,6 +1,6 @@
-"""What is written to each program's settings so that it runs our hook: events, command, time limits.
+"""The entries in each program's settings that run our hook: events, command, time limits.
 
-`setup` decides where these go beside the existing settings.
+`cli.setup` decides where they go beside existing settings.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str
     """Return the object for our hook in the settings of `claude`, `codex` or `gemini`.
 
     Args:
-        program: whose settings they are.
-        command: what is run, an argv.
-        wait: the seconds for which a hook of the program may wait for the human.
+        program: the name of the program.
+        command: the argv to run.
+        wait: the seconds that a hook of the program may wait for the human.
     """
     hooks = {event: [{"hooks": [_hook(program, event, command, wait)]}] for event in events(program)}
     return {"hooks": hooks} | ({"hooksConfig": {"enabled": True}} if program == "gemini" else {})
@@ -80,8 +80,8 @@ def opencode_plugin(command: Sequence[str], outbox: str) -> str:
     """Return the text of the plugin for opencode.
 
     Args:
-        command: what it runs for each event, an argv.
-        outbox: the folder in which messages for its sessions appear.
+        command: the argv to run for each event.
+        outbox: the folder of messages for its sessions.
     """
     text = resources.files("tui_tasks.hooks").joinpath("opencode_plugin.js").read_text("utf-8")
     return text.replace('["tui-tasks", "hook", "opencode"]', json.dumps(list(command))).replace(

@@ -1,6 +1,6 @@
-"""Follows a database: takes in what hooks leave beside it, and finds processes that have ended.
+"""Follows a database: processes what hooks leave beside it, and finds processes that have ended.
 
-For long-running processes, in a thread and with a connection of its own.
+For long-running processes; it has a thread and a connection of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LOOK: Final = 0.15
 LOOKS_A_CHECK: Final = 6
 """Looks between checks of processes: an agent whose process has ended is gone within two seconds."""
 _PATIENCE: Final = 5.0
-"""Seconds until it is tried again where it has failed."""
+"""Seconds until a failed step is retried."""
 _STOP: Final = 2.0
 
 
@@ -54,7 +54,7 @@ class Follower:
                 except (Refusal, DatabaseRefused) as refusal:
                     _log.warning("what hooks told is taken in later: %s", refusal)
                     self._stopped.wait(_PATIENCE)
-                except Exception:  # the front end goes on
+                except Exception:  # the front end continues
                     _log.exception("what hooks told could not be taken in")
                     self._stopped.wait(_PATIENCE)
         finally:
@@ -68,10 +68,10 @@ class Follower:
     def _look(self) -> None:
         self._looks += 1
         if _has_some(self._payloads):
-            self._take_in()
+            self._process_payloads()
         if self._looks % LOOKS_A_CHECK == 0:
             departures.end_departed(self._opened(), self._clock())
-            self._records = self._records or RecordWatch(self._opened(), self._take_in, intake.human_settings)
+            self._records = self._records or RecordWatch(self._opened(), self._process_payloads, intake.human_settings)
             self._records.look(self._clock())
             self._codex = self._codex or CodexQueue(self._opened())
             self._codex.look()
@@ -79,8 +79,8 @@ class Follower:
             self._outbox = self._outbox or Outbox(self._opened())
             self._outbox.look(self._clock())
 
-    def _take_in(self) -> None:
-        intake.take_in(self._opened(), self._clock())
+    def _process_payloads(self) -> None:
+        intake.process_payloads(self._opened(), self._clock())
 
     def _opened(self) -> Store:
         self._store = self._store or Store(self._path)

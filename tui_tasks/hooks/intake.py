@@ -1,7 +1,7 @@
-"""Takes in the payloads that hooks have left beside a database (docs: protocol, section 10).
+"""Processes the payloads that hooks left beside a database (docs: protocol, section 10).
 
-Each payload becomes an operation of its session's agent. Its name is stored in the same transaction, so that a payload
-whose file could not be removed is not taken in twice.
+Each report becomes an operation of its session's agent. The payload's name is stored in the same transaction, so that a
+payload whose file could not be removed is not processed twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnInterrupted
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
-from tui_tasks.core.schema.tables.sessions import TakenInRow
+from tui_tasks.core.schema.tables.sessions import ProcessedPayloadRow
 from tui_tasks.core.store import Store, Transaction
 from tui_tasks.hooks import discretion, programs, storable
 from tui_tasks.hooks.records import reading
@@ -39,16 +39,16 @@ from tui_tasks.settings.project import ProjectRefused
 _log = logging.getLogger(__name__)
 
 AT_ONCE: Final = 100
-"""Payloads that are taken in in one transaction: others wait for it."""
-_PATIENCE: Final = 0.3
-"""Seconds to wait for another process that takes payloads in."""
-_KEPT_FOR: Final = 24 * 3600 * 1_000_000
+"""How many payloads are processed in one transaction, during which other writers wait."""
+_LOCK_WAIT_S: Final = 0.3
+"""Seconds to wait for another process that is processing payloads."""
+_NAME_RETENTION: Final = 24 * 3600 * 1_000_000
 
-_FORGET = Statement(TakenInRow.delete().where(TakenInRow.at < slot("before")))
+_FORGET = Statement(ProcessedPayloadRow.delete().where(ProcessedPayloadRow.at < slot("before")))
 _decode = msgspec.json.Decoder().decode
 
 
-def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> int:
+def process_payloads(store: Store, now: int, settings: SessionSettings | None = None) -> int:
     """Process the waiting payloads in order, as the human's settings say; return their number.
 
     If another process is doing so, wait for it for a short time, then process what it left.
@@ -59,13 +59,13 @@ def take_in(store: Store, now: int, settings: SessionSettings | None = None) -> 
     try:
         spool = Spool(store.path, make=False)
     except OSError:
-        # Nothing was left, or not by this user.
+        # There are no payloads, or none of this user.
         return 0
     with spool:
         if not spool.pending():
             return 0
         with _turn(spool):
-            return _take_in(store, spool, now, settings or human_settings())
+            return _process_payloads(store, spool, now, settings or human_settings())
 
 
 def human_settings() -> SessionSettings:
@@ -75,7 +75,7 @@ def human_settings() -> SessionSettings:
 
 @contextlib.contextmanager
 def _turn(spool: Spool) -> Iterator[None]:
-    until = time.monotonic() + _PATIENCE
+    until = time.monotonic() + _LOCK_WAIT_S
     lock = None
     with contextlib.suppress(OSError):
         while (lock := spool.lock_intake()) is None and time.monotonic() < until:
@@ -87,22 +87,22 @@ def _turn(spool: Spool) -> Iterator[None]:
             os.close(lock)
 
 
-def _take_in(store: Store, spool: Spool, now: int, settings: SessionSettings) -> int:
+def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSettings) -> int:
     count = 0
     records = _Records(store.db)
     while names := spool.pending()[:AT_ONCE]:
         found = [(name, report) for name in names if (report := _report(spool, name, records, settings)) is not None]
         with store.transaction(now) as transaction:
-            transaction.db.run(_FORGET, {"before": now - _KEPT_FOR})
+            transaction.db.run(_FORGET, {"before": now - _NAME_RETENTION})
             for name, report in found:
-                count += take_one(transaction, name, report, tasks=settings.tasks)
+                count += record_report(transaction, name, report, tasks=settings.tasks)
         for name in names:
             spool.drop(name)
     return count
 
 
 class _Records:
-    """The records of the sessions whose payloads are taken in; each is read on when needed."""
+    """The programs' records of the sessions whose payloads are processed; each is read further when needed."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -128,14 +128,18 @@ def _report(spool: Spool, name: str, records: _Records, settings: SessionSetting
         report = read(spool.read(name))
         return discretion.discreet(records.add_to(report), settings) if report is not None else None
     except FileNotFoundError:
-        return None  # another process has taken it in
+        return None  # another process has processed it
     except (OSError, ValueError) as error:
         _log.warning("payload %s of a hook was left out: %s", name, error)
         return None
 
 
-def take_one(transaction: Transaction, name: str, report: SessionReport, *, tasks: bool) -> bool:
-    """Take in one payload. One that fails is logged and dropped, as it would fail the next time, too."""
+def record_report(transaction: Transaction, name: str, report: SessionReport, *, tasks: bool) -> bool:
+    """Write one report; return whether it was written. One that fails is logged and dropped, as it would fail again.
+
+    Raises:
+        StorageFailed: the database cannot be written; the payload stays.
+    """
     try:
         with transaction.change():
             transaction.speak(agent_of(transaction, report))

@@ -1,8 +1,8 @@
-"""The spool of hook payloads: each in its own file, until a process that has the database open takes it in.
+"""The spool of hook payloads: each in its own file, until a process that has the database open processes it.
 
 A file is named by the time at which its hook ended and by its process, so sorted names give the order in which the
-hooks of all agents ended, even when the clock was changed. It holds one line of JSON (see `Payload`), then the
-payload's bytes as received.
+hooks of all agents ended, even if the clock was changed. It has one line of JSON (see `Payload`), then the payload's
+bytes as received.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Spool:
         """Open the spool of a database, which itself need not exist.
 
         Raises:
-            OSError: there is none (and it is not to be made), it cannot be made, or is not this user's alone.
+            OSError: it does not exist (and is not to be created), cannot be created, or others can access it.
         """
         self.folder = Folder(hooks_folder(database), make=make)
         try:
@@ -76,7 +76,7 @@ class Spool:
         return payload_file.put(self.folder, head, body)
 
     def pending(self) -> list[str]:
-        """Return the names of the payloads that have not been taken in, in order."""
+        """Return the names of the unprocessed payloads, in order."""
         return self._payloads.names()
 
     def read(self, name: str) -> Payload:
@@ -84,7 +84,7 @@ class Spool:
 
         Raises:
             OSError: it is gone, or cannot be read.
-            ValueError: it is none: its first line is no JSON object.
+            ValueError: its first line is no JSON object.
         """
         line, _, body = self._payloads.read(name).partition(b"\n")
         head = json.loads(line)
@@ -93,7 +93,7 @@ class Spool:
         return Payload(name, head, body)
 
     def drop(self, name: str) -> None:
-        """Remove a payload that was taken in."""
+        """Remove a processed payload."""
         self._payloads.remove(name)
 
     def lock_intake(self) -> int | None:

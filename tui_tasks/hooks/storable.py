@@ -1,4 +1,4 @@
-"""Makes what programs report fit for storing and sending, whatever it contains."""
+"""Makes reports of programs fit for storing and sending, whatever they contain."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tui_tasks.core.operations.sessions import InputRequested, SessionEvent
 # The most bytes of a program's request, and how many of its beginning are kept of a longer one.
 MAX_REQUEST: Final = 1_000_000
 MAX_BEGINNING: Final = 50_000
-_MOST_DEEP: Final = 64
+_MAX_NESTING: Final = 64
 
 Told = TypeVar("Told", bound=msgspec.Struct)
 
 _encode = msgspec.json.Encoder().encode
 
 
-def json_value(value: Any, depth: int = _MOST_DEEP) -> Any:
+def json_value(value: Any, depth: int = _MAX_NESTING) -> Any:
     """Return a JSON value without lone surrogates, without numbers beyond 64 bits, and of limited depth."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode(errors="replace").decode()

@@ -24,8 +24,8 @@ Program = Literal["claude", "codex", "gemini", "opencode"]
 DEFAULT_WAITS: Final[dict[Program, int]] = {"claude": 50, "codex": 0, "gemini": 0, "opencode": 50}
 Topic = Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")]
 TOKENS: Final = ("TUI_TASKS_NTFY_TOKEN", "NTFY_TOKEN")
-"""The variables of the environment that hold the token; the first that is set is used."""
-# Messages and token can be read by anybody on the way; on this machine there is nobody.
+"""The environment variables for the token; the first one that is set is used."""
+# Without TLS, anybody on the way can read messages and token; within this machine nobody is on the way.
 _SERVER: Final = re.compile(r"https://[^/\s@]+(/\S*)?|http://(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?/?")
 
 
@@ -33,10 +33,10 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """The table `[sessions]`.
 
     Attributes:
-        wait: for how many seconds a hook waits for the human's answer: one number, or one for each program.
-        tasks: whether each prompt becomes a task, and a program's own list of tasks stands below it.
-        keep: what is kept of what is said and given to tools: all of it, its first lines, or nothing.
-        redact: regular expressions; what they match is not kept. They come beside those for common keys and tokens.
+        wait: the seconds that a hook waits for the human's answer: one number, or one for each program.
+        tasks: whether each prompt becomes a task, with the program's own task list below it.
+        keep: what is stored of texts and tool inputs: all, first lines, or nothing.
+        redact: regular expressions whose matches are not stored, in addition to those for common keys and tokens.
     """
 
     wait: WaitSeconds | dict[Program, WaitSeconds] = msgspec.field(default_factory=DEFAULT_WAITS.copy)
@@ -56,11 +56,12 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     Attributes:
         server: the address of the server.
-        topic: where messages are sent to; empty: none are.
-        reply_topic: where answers come from, None: the topic with `-reply` behind it; empty: none are taken.
+        topic: the topic for messages; empty: none are sent.
+        reply_topic: the topic of answers; None: the topic with `-reply` appended; empty: none are accepted.
         titles: whether questions, titles and names of lists are sent, or only who waits.
-        delay: for how many seconds a question stands before it is sent: who sits at the screen has answered by then.
-        expires: for how many seconds an answer is taken.
+        delay: the seconds that a question must be open before it is sent, so that somebody at the screen can answer
+            first.
+        expires: the seconds for which an answer is accepted.
     """
 
     server: str = "https://ntfy.sh"
@@ -74,7 +75,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         """Refuse a server to which others could listen.
 
         Raises:
-            ValueError: it is none, or is not reached by https.
+            ValueError: the address is invalid, or not https.
         """
         if not _SERVER.fullmatch(self.server):
             raise ValueError("server is an address that begins with https:// (http:// on this machine alone)")
@@ -126,7 +127,13 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class SettingsProblem(msgspec.Struct, frozen=True):
-    """A mistake in the file: its place, and what to do."""
+    """A mistake in the file.
+
+    Attributes:
+        path: the file.
+        line: counted from 1; None: unknown.
+        message: what is wrong, and what to do.
+    """
 
     path: Path
     line: int | None
@@ -195,7 +202,7 @@ def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> 
 
 
 def line_of(text: str, name: str, table: str | None = None) -> int | None:
-    """Return the line, counted from 1, of a key or table in a TOML text; None when it is unknown."""
+    """Return the line, counted from 1, of a key or table in a TOML text; None if it is unknown."""
     here: str | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line):
@@ -208,7 +215,7 @@ def line_of(text: str, name: str, table: str | None = None) -> int | None:
 
 
 def ntfy_token(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the token of the notification server, None where none is set."""
+    """Return the token of the notification server; None if none is set."""
     return next((environment[name] for name in TOKENS if environment.get(name)), None)
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def database(given: str | None) -> str:
-    """Return the database's path: the given one, else `TUI_TASKS_DB`, else a file in the user's data directory.
+    """Return the path of the database: the given one, else `TUI_TASKS_DB`, else a file in the user's data folder.
 
     Raises:
-        DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of somebody unknown.
+        DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of an unknown user.
     """
     named = given or os.environ.get("TUI_TASKS_DB")
     if not named:
@@ -32,11 +32,11 @@ def database(given: str | None) -> str:
 
 
 def configuration() -> Path:
-    """Return the configuration file's path: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration
-    directory.
+    """Return the path of the configuration file: `TUI_TASKS_CONFIG`, else `config.toml` in the user's configuration
+    folder.
 
     Raises:
-        DatabaseRefused: it is `~` of somebody unknown.
+        DatabaseRefused: it is `~` of an unknown user.
     """
     from pathlib import Path
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE: Final = ".tui-tasks.toml"
-MOST_BYTES: Final = 64 * 1024
+MAX_BYTES: Final = 64 * 1024
 _NAME: Final = r"[^\W_][\w.-]{0,63}"
 
 
@@ -27,7 +27,7 @@ def checked(name: str) -> str:
     """Return a project's name.
 
     Raises:
-        ProjectRefused: it is none: 1 to 64 letters, digits, `.`, `-` and `_`, of which the first is a letter or digit.
+        ProjectRefused: it is invalid: not 1 to 64 letters, digits, `.`, `-` and `_`, beginning with a letter or digit.
     """
     if not re.fullmatch(_NAME, name):
         raise ProjectRefused(
@@ -38,12 +38,12 @@ def checked(name: str) -> str:
 
 
 def of_process(named: str | None) -> str | None:
-    """Return the named project, else that of `TUI_TASKS_PROJECT`, else of the folder; None outside any.
+    """Return the named project, else that of `TUI_TASKS_PROJECT`, else that of the working directory; None outside any.
 
     An empty name means no project.
 
     Raises:
-        ProjectRefused: the name is none, or the folder's file cannot be used.
+        ProjectRefused: the name is invalid, or the folder's file cannot be used.
     """
     named = named if named is not None else os.environ.get("TUI_TASKS_PROJECT")
     if named is not None:
@@ -81,7 +81,7 @@ def _read(file: str) -> str:
 
     try:
         with open(file, "rb") as opened:
-            held = tomllib.loads(opened.read(MOST_BYTES).decode())
+            held = tomllib.loads(opened.read(MAX_BYTES).decode())
     except (OSError, ValueError) as error:  # tomllib's errors and those of UTF-8 are ValueErrors
         raise ProjectRefused(f"{file} cannot be used ({error}): tui-tasks init writes one") from error
     name = held.get("project")

@@ -53,7 +53,7 @@ def take_in_hooks(store: Store) -> None:
     from tui_tasks.hooks import intake
 
     with contextlib.suppress(StorageFailed):  # the next process reads it
-        intake.take_in(store, clock.now())
+        intake.process_payloads(store, clock.now())
 
 
 def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) -> Session:

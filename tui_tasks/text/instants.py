@@ -19,7 +19,7 @@ def past(text: str, now: int, zone: tzinfo | None = None) -> int:
     A date alone means its beginning. `zone`: the time zone of the text; None: the system's.
 
     Raises:
-        ValueError: it is none of these, or not past; the message says what is taken.
+        ValueError: it is none of these, or not past; the message names the accepted forms.
     """
     words = text.strip().lower()
     try:

@@ -11,7 +11,7 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 WEEK: Final = 7 * DAY
 YEAR: Final = 365 * DAY
-MOST_WAIT: Final = 10 * SECOND
+MAX_WAIT: Final = 10 * SECOND
 _STEPS: Final = ((YEAR, "y"), (WEEK, "w"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m"), (SECOND, "s"))
 _DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -58,7 +58,7 @@ def draw_again_in(span_us: int) -> float:
 
     Long spans are shortened: timers stop while a machine sleeps, and ignore changes of the clock.
     """
-    return min(max(span_us, SECOND), MOST_WAIT) / SECOND
+    return min(max(span_us, SECOND), MAX_WAIT) / SECOND
 
 
 def duration(span_us: int, units: int = 2) -> str:

@@ -14,4 +14,4 @@ def test_prime_counts_what_is_open_and_reads_no_more_tasks_than_it_tells(talk, m
     told = prime.text(talk.session)
     assert "Open tasks: 19\n" in told
     assert "- and 7 more:" in told
-    assert 0 < len(read) <= prime.MOST_TASKS + 1
+    assert 0 < len(read) <= prime.MAX_TASKS + 1

@@ -44,7 +44,7 @@ def early(monkeypatch):
 
 
 def make_early(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(task_rules, "MOST_CHARS", 4)
+    patch.setattr(task_rules, "MAX_CHARS", 4)
     patch.setattr(rebalancing, "_SHORT", 4)
     patch.setattr(rebalancing, "_REACH", 2)
     patch.setattr(rank, "_STEP", 2)
@@ -65,7 +65,7 @@ def test_twenty_thousand_inserts_on_alternating_sides_of_a_spot_keep_ranks_short
         assert order(store.db, home.id) == [*below, *reversed(above)]
         ranks = [task.rank for task in queries.tasks(store.db, home.id)]
         assert len(set(ranks)) == len(ranks)
-        assert max(map(len, ranks)) <= rank.MOST_CHARS
+        assert max(map(len, ranks)) <= rank.MAX_CHARS
         # A few writes an insert, at the very worst that can be done to it.
         assert sum(len(entry.new["ranks"]) for entry in reranked(store.db)) < 20 * 20_000
 

@@ -39,7 +39,7 @@ from tui_tasks.core.read.tasks import held, queries
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import RESERVED_AGENTS
-from tui_tasks.hooks.intake import take_one
+from tui_tasks.hooks.intake import record_report
 
 ACTORS = st.sampled_from(["a", "b", "human"])
 PICK = st.integers(0, 9)
@@ -106,7 +106,7 @@ class History:
                 "claude", f"session {pick % 3}", FACTS[value], self.now, Process("boot", "ns", pick % 3 + 9, "b")
             )
             with self.store.transaction(self.now) as transaction:
-                take_one(transaction, f"payload {self.now}", report, tasks=False)
+                record_report(transaction, f"payload {self.now}", report, tasks=False)
         elif what == "gate":
             self.checks.define(NamedCheck("tests", "1", lists=("checked",), gate=pick % 2 == 1))
         elif what == "edit inputs":

@@ -28,7 +28,9 @@ class Program(Player):
         super().__init__(store, clock, program, pid=PID)
         self.path = folder / "home" / "projects" / "folder" / "s.jsonl"
         self.path.parent.mkdir(parents=True)
-        self.watch = RecordWatch(store, lambda: intake.take_in(store, clock.now, self.settings), lambda: self.settings)
+        self.watch = RecordWatch(
+            store, lambda: intake.process_payloads(store, clock.now, self.settings), lambda: self.settings
+        )
 
     def writes(self, *lines: Any, beside: str = "") -> None:
         path = self.path.with_suffix("") / "subagents" / beside if beside else self.path
@@ -304,7 +306,7 @@ def test_codex_that_ends_by_a_failure_has_failed(codex: Program) -> None:
     codex.writes({"type": "event_msg", "payload": {"type": "task_complete", "error": {"message": "bad"}}})
     for event in ("SessionStart", "UserPromptSubmit", "SessionEnd"):
         codex.leave({"session_id": "s", "hook_event_name": event, "transcript_path": str(codex.path), "prompt": "go"})
-    intake.take_in(codex.store, codex.clock.now, codex.settings)
+    intake.process_payloads(codex.store, codex.clock.now, codex.settings)
     assert codex.state()[0] == "failed"
 
 

@@ -212,7 +212,7 @@ def test_what_lies_in_a_folder_that_a_link_leads_to_is_an_input(tree, tmp_path_f
 def test_of_too_many_files_behind_links_nothing_can_be_proven(tree, monkeypatch):
     from tui_tasks.runner.checks import inputs
 
-    monkeypatch.setattr(inputs, "_MOST_LINKED", 3)
+    monkeypatch.setattr(inputs, "_MAX_LINKED", 3)
     (tree / "src/linked").symlink_to(tree / "tests")
     hasher = InputHasher(str(tree), ("src/**",))
     assert hasher.digest() == hasher.digest()

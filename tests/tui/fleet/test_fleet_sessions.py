@@ -57,7 +57,7 @@ def ended_by_an_error(plan, session: str, now: int) -> None:
     """The service of the model answers no more, and the program ends."""
     with Store(plan.path) as store, store.transaction(now) as transaction:
         events = (PromptSubmitted("go"), TurnFailed("overloaded"), SessionEnded())
-        assert intake.take_one(transaction, "", SessionReport("claude", session, events, now), tasks=False)
+        assert intake.record_report(transaction, "", SessionReport("claude", session, events, now), tasks=False)
 
 
 async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_hour_or_until_it_was_seen(

@@ -21,7 +21,7 @@ PAYLOAD = b"""{"session_id": "s-1", "hook_event_name": "PermissionRequest", "too
 def ask_for_permission(path: str, answer: str | None) -> None:
     with Store(path) as store, Spool(path, make=True) as spool:
         spool.put({"program": "claude", "at": NOW, "answer": answer, "wait": 50}, PAYLOAD)
-        intake.take_in(store, NOW)
+        intake.process_payloads(store, NOW)
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
     database: Path, make_app: Callable[..., TaskApp]
 ) -> None:
     with Store(str(database)) as store:
-        intake.take_in(store, clock.now())
+        intake.process_payloads(store, clock.now())
         lists = {home.name: home for home in queries.lists(store.db)}
         for project in PROJECTS:
             home = lists[f"{project}/tasklist"]

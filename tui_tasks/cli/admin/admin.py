@@ -51,7 +51,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _print_programs(store: Store) -> Iterator[str]:
-    """Print which agent programs are set up here and when each was last heard; yield their problems."""
+    """Print which agent programs are set up here, and when each last sent a report; yield their problems."""
     from tui_tasks.cli.setup import installed
     from tui_tasks.core.read.agents import sessions
     from tui_tasks.core.snapshots import iso
@@ -115,7 +115,7 @@ def _restore(options: argparse.Namespace) -> int:
 
 
 def _is_inside_run(options: argparse.Namespace) -> bool:
-    """Return whether this process is in a run of a job; the environment decides where the database is unreadable."""
+    """Return whether this process is in a run of a job; if the database is unreadable, by the environment alone."""
     from tui_tasks.core.errors import DatabaseRefused, StorageFailed
     from tui_tasks.runner.process.run_context import inside_run, is_marked
 
@@ -160,10 +160,10 @@ def _compact(options: argparse.Namespace) -> int:
 
 
 def _agreed(count: int) -> bool:
-    """Ask whether so many entries are to be dropped.
+    """Ask whether to drop so many entries.
 
     Raises:
-        InvalidArgument: there is nobody to ask.
+        InvalidArgument: standard input is no terminal.
     """
     from tui_tasks.core.errors import InvalidArgument
 
@@ -181,7 +181,7 @@ def _config(options: argparse.Namespace) -> int:
     print(config.describe(path, settings))
     found: list[object] = [*problems]
     if settings.keys or (path.parent / "themes").is_dir():
-        # The screen knows its actions and themes.
+        # Actions and themes are defined by the screen.
         from tui_tasks.tui.keys import keymap
         from tui_tasks.tui.themes import theme_files
 

@@ -20,7 +20,7 @@ from tui_tasks.settings import config, permissions
 
 # Microseconds by which a clock may be behind the newest entry: small drifts are normal.
 DRIFT = 2_000_000
-# Microseconds between entries of different processes from which on their clocks must differ.
+# If entries of different processes are this many microseconds apart in the wrong order, their clocks differ.
 WRONG = 30_000_000
 # The number of newest entries that are compared.
 LOOKED_AT = 10_000
@@ -29,7 +29,7 @@ LOOKED_AT = 10_000
 def findings(
     store: Store, settings: Path, now: int, named: Path | None = None, *, replays: bool = False
 ) -> Iterator[str]:
-    """Return all problems, one or two sentences for each; empty when there is none. `now` is microseconds, UTC.
+    """Yield all problems, one or two sentences for each. `now` is in microseconds since the epoch.
 
     `named` is the database's path as given, possibly a link. `replays`: also compare the tables with a replay of the
     journal, which may take long.
@@ -71,7 +71,7 @@ def _runners(settings: Path) -> Iterator[str]:
     for name, profile in runners.profiles.items():
         program = profile.command[0]
         if "/" in program and not program.startswith("/"):
-            continue  # it is told from the folder of each run
+            continue  # it is relative to the folder of each run
         if shutil.which(program, path=profile.passed_on(os.environ).get("PATH", os.defpath)) is None:
             table = f"runner.{name}" if name else "runner"
             yield f"{settings}: the program of [{table}], {program}, is not found: its jobs would end at once"

@@ -55,7 +55,7 @@ def _work_tree(folder: Path) -> Path | None:
 
 def _remotes(tree: Path) -> Iterator[str]:
     try:
-        text = (tree / ".git" / "config").read_bytes()[: project.MOST_BYTES].decode(errors="replace")
+        text = (tree / ".git" / "config").read_bytes()[: project.MAX_BYTES].decode(errors="replace")
     except OSError:  # a linked work tree, whose `.git` is a file
         return
     for url in _REMOTE.findall(text):
@@ -66,7 +66,7 @@ def write_project_file(folder: Path, name: str) -> Path:
     """Write the file that makes a folder part of a project; return its path.
 
     Raises:
-        ProjectRefused: the name is none, or there is such a file already.
+        ProjectRefused: the name is invalid, or the file exists.
         OSError: it cannot be written.
     """
     file = folder / project.FILE

@@ -84,7 +84,7 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     from tui_tasks.channel import single_request
 
     encoded = single_request.ask_encoded(session, {"tool": tool, "arguments": arguments})
-    # The result may be long, and is printed as it is.
+    # The result may be long.
     reply = msgspec.json.decode(encoded, type=dict[str, msgspec.Raw])
     told = {name: msgspec.json.decode(value) for name, value in reply.items() if name != "result"}
     for message in told.get("messages", ()):

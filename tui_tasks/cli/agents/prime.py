@@ -12,7 +12,7 @@ from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.read.tasks import queries, ready
 from tui_tasks.text.safe import safe_line
 
-MOST_TASKS = 12
+MAX_TASKS = 12
 
 RULES = """\
 You share a live task list with a human and other agents through tui-tasks.
@@ -50,7 +50,7 @@ def text(session: Session) -> str:
     db, project = session.store.db, session.identity.project
     total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
     with closing(ready.open_tasks(db, None, None, project=project)) as found:
-        tasks = list(islice(found, MOST_TASKS))
+        tasks = list(islice(found, MAX_TASKS))
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):

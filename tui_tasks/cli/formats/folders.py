@@ -10,7 +10,7 @@ from tui_tasks.cli.formats.progress import ProgressBar
 from tui_tasks.core.errors import InvalidArgument, as_utf8
 from tui_tasks.settings import atomic_file
 
-MOST_BYTES: Final = 256_000_000
+MAX_BYTES: Final = 256_000_000
 
 
 def decoded(name: str, content: bytes) -> str:
@@ -19,8 +19,8 @@ def decoded(name: str, content: bytes) -> str:
     Raises:
         InvalidArgument: it is too long, or not UTF-8.
     """
-    if len(content) > MOST_BYTES:
-        raise InvalidArgument("file", f"{as_utf8(name)} holds over {MOST_BYTES:,} bytes: import it in parts")
+    if len(content) > MAX_BYTES:
+        raise InvalidArgument("file", f"{as_utf8(name)} holds over {MAX_BYTES:,} bytes: import it in parts")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -33,7 +33,7 @@ def read(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
     Raises:
         InvalidArgument: they are too long together, or one is not UTF-8.
     """
-    found, left = {}, MOST_BYTES
+    found, left = {}, MAX_BYTES
     for path in sorted(path for name in names for path in (folder / name).glob("*.md")):
         if not path.is_file():
             continue
@@ -41,7 +41,7 @@ def read(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
             content = opened.read(left + 1)
         left -= len(content)
         if left < 0:
-            raise InvalidArgument("file", f"{as_utf8(str(folder))} holds over {MOST_BYTES:,} bytes")
+            raise InvalidArgument("file", f"{as_utf8(str(folder))} holds over {MAX_BYTES:,} bytes")
         found[path.relative_to(folder).as_posix()] = decoded(str(path), content)
     return found
 

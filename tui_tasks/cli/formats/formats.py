@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from tui_tasks import clock
 from tui_tasks.cli.formats import folders
-from tui_tasks.cli.formats.folders import MOST_BYTES
+from tui_tasks.cli.formats.folders import MAX_BYTES
 from tui_tasks.cli.formats.progress import ProgressBar
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
@@ -168,10 +168,10 @@ def _import(options: argparse.Namespace) -> int:
 
 def _text(file: str) -> str:
     if file == "-":
-        content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        content = sys.stdin.buffer.read(MAX_BYTES + 1)
     else:
         with Path(file).open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
+            content = opened.read(MAX_BYTES + 1)
     return folders.decoded(file, content)
 
 

@@ -44,7 +44,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             from tui_tasks.hooks.records.watching import RecordWatch
 
             departures.end_departed(store, clock.now())
-            records = RecordWatch(store, lambda: intake.take_in(store, clock.now()), intake.human_settings)
+            records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
     if options.json:

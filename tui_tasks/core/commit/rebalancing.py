@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
 KIND: Final = "list.reranked"
-# The longest rank that rebalancing makes; it begins when a rank is longer than `rank.MOST_CHARS`.
+# The longest rank that rebalancing makes; it begins when a rank is longer than `rank.MAX_CHARS`.
 _SHORT: Final = 32
 # How many tasks on either side are included at first.
 _REACH: Final = 16

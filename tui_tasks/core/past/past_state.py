@@ -24,7 +24,7 @@ WINDOW: Final = 20_000
 """How many entries it can go back without a replay."""
 SNAPSHOT_EVERY: Final = 200_000
 """The entries between two snapshots at first. If there are too many, every other one is dropped, which doubles it."""
-MOST_SNAPSHOTS: Final = 4
+MAX_SNAPSHOTS: Final = 4
 # Entries between two reports of the progress.
 _AT_ONCE: Final = 10_000
 _RECORDED_AT_ONCE: Final = 2_000
@@ -190,7 +190,7 @@ class PastState:
         with storage_errors(self.path):
             self._db.copy_to(str(snapshot.path), -1, None)
         self._snapshots.append(snapshot)
-        if len(self._snapshots) > MOST_SNAPSHOTS:
+        if len(self._snapshots) > MAX_SNAPSHOTS:
             for dropped in self._snapshots[1::2]:
                 dropped.path.unlink()
             del self._snapshots[1::2]

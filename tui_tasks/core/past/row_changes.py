@@ -20,7 +20,7 @@ _COLLECTED: Final = frozenset(
     {"task", "log", "state", "memory", "claim", "ask", "agent", "human_message", "session", "stuck"}
 )
 # Characters of collected values at which they are written, so that a few long texts do not fill the memory.
-_MOST_CHARACTERS: Final = 64 << 20
+_MAX_CHARACTERS: Final = 64 << 20
 _decode = msgspec.json.Decoder().decode
 
 
@@ -68,7 +68,7 @@ class _RowChanges:
     def take(self, entity: str, uid: str, old: str | None, new: str) -> None:
         """Take the change of an entry, whose values `old` and `new` are JSON."""
         self._characters += len(new)
-        if self._characters > _MOST_CHARACTERS:
+        if self._characters > _MAX_CHARACTERS:
             self.write()
         values = _decode(new)
         if _is_applied_alone(entity, old, values):

@@ -77,8 +77,8 @@ _DUE: Final = "due takes a date (2026-01-31), an instant (2026-01-31T17:00+01:00
 _DUE_FILTER: Final = "due: takes overdue, none, or a day (today, fri, 3d, 2w, 2026-01-31), < or > before it"
 _DAY: Final = 86_400_000_000
 _SPAN: Final = r"(?:(\d{1,5})h)?(?:(\d{1,6})m?)?"
-_MOST_MINUTES: Final = 525_600
-_ESTIMATE: Final = f"estimate takes minutes from 1 to {_MOST_MINUTES:,}, such as 90, 45m or 1h30m"
+_MAX_MINUTES: Final = 525_600
+_ESTIMATE: Final = f"estimate takes minutes from 1 to {_MAX_MINUTES:,}, such as 90, 45m or 1h30m"
 
 
 def parse_due(text: str, now: datetime) -> str:
@@ -135,7 +135,7 @@ def parse_estimate(text: str, _: datetime) -> int:
     word = text.strip().lower()
     span = re.fullmatch(_SPAN, word) if word else None
     minutes = int(span[1] or 0) * 60 + int(span[2] or 0) if span else 0
-    if not 1 <= minutes <= _MOST_MINUTES:
+    if not 1 <= minutes <= _MAX_MINUTES:
         raise ValueError(_ESTIMATE)
     return minutes
 

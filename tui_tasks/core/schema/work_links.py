@@ -18,8 +18,8 @@ FILE: Final = "file"
 KINDS: Final = (BRANCH, COMMIT, PULL_REQUEST, FILE)
 OF_GIT: Final = (BRANCH, COMMIT)
 """The kinds that name objects of git."""
-MOST: Final = 50
-MOST_CHARS: Final = 2_000
+MAX_LINKS: Final = 50
+MAX_CHARS: Final = 2_000
 
 Link = dict[str, str]
 
@@ -46,8 +46,8 @@ def checked(kind: str, target: str) -> Link:
     """
     if kind not in KINDS:
         raise ValueError(f"no kind of link {kind[:40]!r}; there is {', '.join(KINDS)}")
-    if not 1 <= len(target) <= MOST_CHARS or not _is_plain(target) or not _fits(kind, target):
-        raise ValueError(f"{kind} takes {_ACCEPTED[kind]}, up to {MOST_CHARS:,} characters, not {target[:80]!r}")
+    if not 1 <= len(target) <= MAX_CHARS or not _is_plain(target) or not _fits(kind, target):
+        raise ValueError(f"{kind} takes {_ACCEPTED[kind]}, up to {MAX_CHARS:,} characters, not {target[:80]!r}")
     return {"kind": kind, "target": target}
 
 
@@ -73,8 +73,8 @@ def joined(links: Iterable[Link]) -> tuple[Link, ...]:
         ValueError: there are too many.
     """
     found = tuple({(link["kind"], link["target"]): link for link in links}.values())
-    if len(found) > MOST:
-        raise ValueError(f"a task has up to {MOST} links, not {len(found)}")
+    if len(found) > MAX_LINKS:
+        raise ValueError(f"a task has up to {MAX_LINKS} links, not {len(found)}")
     return found
 
 

@@ -20,7 +20,7 @@ from tui_tasks.formats.dates import SECOND, is_day, since_epoch, utc
 from tui_tasks.formats.records import ExportData, plain, plain_name
 
 _AHEAD: Final = 30 * 86_400 * SECOND
-_MOST_RUNS: Final = 50
+_MAX_RUNS: Final = 50
 _STATUS: Final = {
     "pending": "NEEDS-ACTION",
     "in_progress": "IN-PROCESS",
@@ -45,7 +45,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     at = since_epoch(now)
     for job in rows.jobs:
         if job.enabled:
-            for run in due.due_between(job, at, at + _AHEAD, _MOST_RUNS):
+            for run in due.due_between(job, at, at + _AHEAD, _MAX_RUNS):
                 calendar.add_component(_event(job, run))
     yield calendar.to_ical().decode()
 

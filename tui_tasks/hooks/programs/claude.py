@@ -31,7 +31,7 @@ from tui_tasks.hooks.programs.fields import item_status, table, tables, text, wh
 from tui_tasks.hooks.programs.hook_payload import EventReader, hook_name, prompted, report, started
 
 _QUESTION: Final = "AskUserQuestion"
-# They come while it waits for a person, and do not tell whether it still does.
+# Hooks that run while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = frozenset({"Notification", "MessageDisplay"})
 # The beginning of a message that shows an error of the model's service.
 _API_ERROR: Final = re.compile(r"(?:[^.\n]{1,80}\. )?API Error: ")
@@ -54,7 +54,7 @@ def _tool_ended(payload: dict[str, Any]) -> list[SessionEvent]:
 
 
 def _listed(payload: dict[str, Any]) -> list[SessionEvent]:
-    """Return what a tool changes in the program's own list of tasks."""
+    """Return the changes that a tool made to the program's own task list."""
     tool, given = text(payload, "tool_name"), table(payload, "tool_input")
     if tool == "TodoWrite":
         return [TaskListReported(whole_list(given, "todos", "content"))]
@@ -99,7 +99,7 @@ def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
         return [InputStillRequested("permission", note=note)]
     if kind == "elicitation_dialog":
         return [InputStillRequested("question", note=note)]
-    # A Stop came before this; a turn without one was ended by the person.
+    # A Stop comes before this, unless the person ended the turn.
     return [WentIdle(has_finished=False)] if kind == "idle_prompt" else []
 
 

@@ -1,4 +1,4 @@
-"""What the hooks of Claude Code, Codex and Gemini CLI have in common: the last two took over the first one's fields."""
+"""What the hooks of Claude Code, Codex and Gemini CLI share: the last two adopted the fields of the first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EventReader = Callable[[dict[str, Any]], list[SessionEvent]]
 def report(program: str, payload: dict[str, Any], readers: Mapping[str, EventReader]) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session.
 
-    `readers`: what each event tells. An event without one says that the session is there, and no more.
+    `readers`: the events of each hook, by its name. A hook without one reports only that the session exists.
     """
     session = text(payload, "session_id")
     if session is None:
@@ -34,7 +34,7 @@ def report(program: str, payload: dict[str, Any], readers: Mapping[str, EventRea
 
 
 def hook_name(payload: dict[str, Any]) -> str:
-    """Return the name of the event that the hook is run at."""
+    """Return the name of the hook that was run."""
     return text(payload, "hook_event_name") or ""
 
 

@@ -30,7 +30,7 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
 
-# They come while it waits for a person, and do not tell whether it still does.
+# Events that occur while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
 
 
@@ -84,7 +84,7 @@ def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Sessi
     message = table(made, "message")
     events: list[SessionEvent] = []
     if tool is not None:
-        # Only before the tool runs, its arguments are in the output, where a plugin may change them.
+        # The arguments are in the output, where a plugin may change them, only before the tool runs.
         events = [ToolEnded(tool, call)] if "args" in given else [ToolStarted(tool, call)]
     elif message:
         events = [_prompted(made)]
@@ -159,4 +159,4 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "question.asked": _question,
     "todo.updated": lambda properties: [TaskListReported(whole_list(properties, "todos", "content"))],
 }
-"""What each event tells. An event that is not here says that the session is there, and no more."""
+"""Readers by event. Other events report only that the session exists."""

@@ -1,1 +1,3 @@
-"""The records that agent programs write of their sessions: spending, and ends of turns that no hook reports."""
+"""The records (transcripts) that agent programs write of their sessions: usage, and ends of turns that no hook
+reports.
+"""

@@ -13,12 +13,12 @@ import msgspec
 from tui_tasks.hooks.programs.fields import number, table, tables, text
 from tui_tasks.hooks.records.record import Ending, Part, Record
 
-MOST_PARTS: Final = 100
+MAX_PARTS: Final = 100
 _TELLING: Final = (b'"usage"', b'"cost-state"')
 _SPENT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _SPENT_BY_MODEL: Final = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
 _OWN_MODEL: Final = "<synthetic>"
-"""It names this for messages that it has made itself."""
+"""The model that the program names for messages that it wrote itself."""
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -29,7 +29,7 @@ def files(path: str) -> list[str]:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))
     except OSError:
         names = []
-    return [path, *(os.path.join(folder, name) for name in names[:MOST_PARTS])]
+    return [path, *(os.path.join(folder, name) for name in names[:MAX_PARTS])]
 
 
 def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:

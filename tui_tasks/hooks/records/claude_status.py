@@ -18,11 +18,11 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def idle_since(transcript: str, session: str, pid: int) -> int | None:
-    """Return since when a session waits for its person to type; None when it does not, or that is unknown.
+    """Return since when a session has waited for its person to type; None if it does not, or that is unknown.
 
     Args:
-        transcript: the path of its record, which lies in the same folder of settings.
-        session: the program's own id of it.
+        transcript: the path of its record, which is in the same settings folder.
+        session: the program's id of the session.
         pid: its process.
     """
     settings = os.path.dirname(os.path.dirname(os.path.dirname(transcript)))

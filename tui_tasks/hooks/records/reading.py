@@ -1,4 +1,4 @@
-"""Reads on in the record of a session: only what is new, and at most `MOST` bytes of a file at once."""
+"""Reads the record of a session further: only what is new, and at most `MOST` bytes of a file at once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui_tasks.core.session_snapshots import SessionActivity
 from tui_tasks.hooks.records.record import Ending, Part, Record
 
 PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
-"""Those whose records are read: each has a module here, with `files` and `take`."""
+"""The programs whose records are read: each has a module here, with `files` and `apply_line`."""
 MOST: Final = 16 * 1024 * 1024
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # Events at which a record is read on, as the program may report nothing more.
@@ -59,10 +59,10 @@ def with_record(report: SessionReport, record: Record) -> SessionReport:
         and record.is_headless
         and (failure := _failure(record))
     ):
-        # Nobody was there to go on from it: the process ended by that.
+        # Without a person to continue, the error ended the process.
         new_events = [*(event for event in new_events if isinstance(event, UsageReported)), failure]
     if any(isinstance(event, TurnFailed | TurnInterrupted) for event in new_events):
-        # The program says of such a turn that it is over, and no more.
+        # The program reports such a turn only as ended.
         events = tuple(event for event in events if not isinstance(event, TurnEnded))
     return msgspec.structs.replace(
         report, events=(*new_events, *events), model=report.model or record.model, record=msgspec.to_builtins(record)
@@ -70,7 +70,7 @@ def with_record(report: SessionReport, record: Record) -> SessionReport:
 
 
 def _begin(record: Record, path: str) -> None:
-    """Change to another file: the session was cleared, or is new."""
+    """Begin with another file, as the session was cleared or is new."""
     record.before, record.path, record.parts, record.total = record.tokens, path, {}, 0
     record.ending = None
 
@@ -92,7 +92,7 @@ def read_on(program: str, record: Record) -> list[SessionEvent]:
     new_events: list[SessionEvent] = []
     if (record.tokens, record.cost_usd) != (tokens, cost):
         new_events.append(UsageReported(record.tokens or None, record.cost_usd))
-    # One that reads alike may be another turn's.
+    # An equal ending may belong to another turn.
     if record.ending is not None and record.ending is not ending:
         new_events.append(_ending_event(record.ending))
     return new_events
@@ -121,12 +121,12 @@ def _lines(path: str, part: Part) -> Iterator[bytes]:
         return
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
-        # A payload may name any file: only one of this user's is read.
+        # A payload may name any file, so only files of this user are read.
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_size <= part.read:
             return
         file.seek(part.read)
         body = file.read(MOST)
     end = body.rfind(b"\n") + 1
-    # A line of that size has nothing that is looked for.
+    # A line of that size has nothing of interest.
     part.read += end or (len(body) if len(body) == MOST else 0)
     yield from body[:end].splitlines()

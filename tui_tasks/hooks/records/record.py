@@ -8,9 +8,9 @@ import msgspec
 
 
 class Ending(msgspec.Struct, frozen=True):
-    """How the turn that was read last ended.
+    """How the last turn read ended, with the message in `words`.
 
-    `faltered`: the model's service reported an error, and it is not yet known whether that ends the turn.
+    `faltered`: the model's service reported an error that may not have ended the turn.
     """
 
     kind: Literal["faltered", "failed", "interrupted"]
@@ -18,7 +18,14 @@ class Ending(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct):
-    """One file of a record: the bytes read, their tokens, and the message that was counted last."""
+    """A file of a record.
+
+    Attributes:
+        read: the bytes read.
+        tokens: the tokens counted in them.
+        message: the id of the message that was counted last.
+        of_message: its tokens.
+    """
 
     read: int = 0
     tokens: int = 0
@@ -26,7 +33,7 @@ class Part(msgspec.Struct):
     of_message: int = 0
 
     def count(self, message: str | None, tokens: int) -> None:
-        """Count the tokens of a message; if it has several lines, the last one is right."""
+        """Count the tokens of a message. If it has several lines, the last one is right."""
         if message is not None and message == self.message:
             self.tokens -= self.of_message
         self.message, self.of_message = message, tokens
@@ -34,14 +41,17 @@ class Part(msgspec.Struct):
 
 
 class Record(msgspec.Struct):
-    """The record of one session.
+    """The record of one session, as far as it was read.
 
     Attributes:
-        path: of its file; further files, of subagents, lie beside it.
+        path: the path of its file; files of subagents are beside it.
         parts: its files, by name.
-        total: the tokens of the session in the program's own sum, where it gives one.
-        before: the tokens of former records of the same agent, whose session was cleared.
-        is_headless: whether its program was started without a terminal, for one prompt.
+        total: the tokens of the session by the program's own sum; 0: it gives none.
+        before: the tokens of earlier records of the same agent, whose session was cleared.
+        cost_usd: what the session has cost, in US dollars; None: unknown.
+        model: the name of the model.
+        is_headless: whether the program was started without a terminal, for one prompt.
+        ending: how the last turn ended; None: it has not, or regularly.
     """
 
     path: str = ""

@@ -16,25 +16,27 @@ from tui_tasks.settings.config import SessionSettings
 
 
 class RecordWatch:
-    """Finds what no hook reports: spending during a turn, and turns that failed or were ended by their person."""
+    """Finds what no hook reports: usage during a turn, and turns that failed or were ended by the person."""
 
-    def __init__(self, store: Store, take_in: Callable[[], object], settings: Callable[[], SessionSettings]) -> None:
-        """`take_in` takes in the payloads so far, as a hook may report the same."""
+    def __init__(
+        self, store: Store, process_payloads: Callable[[], object], settings: Callable[[], SessionSettings]
+    ) -> None:
+        """`process_payloads` processes the payloads so far, as a hook may report the same."""
         self._store = store
-        self._take_in = take_in
+        self._process_payloads = process_payloads
         self._settings = settings
         self._sizes: dict[str, int] = {}
 
     def look(self, now: int, *, at_once: bool = False) -> None:
-        """Apply what is new; `at_once`: there will be no further call.
+        """Report what is new; `at_once`: there will be no further call.
 
         Raises:
-            StorageFailed: it is done another time.
+            StorageFailed: call again later.
         """
         there = [seen for seen in sessions.current(self._store.db) if seen.session.program in reading.PROGRAMS]
         found = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
         if any(map(_was_interrupted, there)):
-            self._take_in()
+            self._process_payloads()
             still = filter(_was_interrupted, sessions.current(self._store.db))
             found += [msgspec.structs.replace(_found_of(seen), events=(TurnInterrupted(),)) for seen in still]
         if report := [one for one in found if one is not None]:
@@ -44,7 +46,7 @@ class RecordWatch:
     def _has_rested(self, seen: Seen) -> bool:
         """Return whether a record has new content, and has not grown since the last look.
 
-        A program that ends right after its last line has its hook report first.
+        A program that ends right after its last line lets its hook report first.
         """
         record, uid = reading.of(seen.activity), seen.session.uid
         size = reading.size(seen.session.program, record.path) if record.path else 0
@@ -55,7 +57,7 @@ class RecordWatch:
         settings = self._settings()
         with self._store.transaction(now) as transaction:
             for report in found:
-                intake.take_one(transaction, "", discretion.discreet(report, settings), tasks=settings.tasks)
+                intake.record_report(transaction, "", discretion.discreet(report, settings), tasks=settings.tasks)
 
 
 def _read_of(seen: Seen) -> SessionReport | None:

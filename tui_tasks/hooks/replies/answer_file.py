@@ -56,7 +56,7 @@ def _is_read(answers: Folder, name: str) -> bool:
 
 
 def remove(answers: Folder, name: str) -> None:
-    """Remove a pipe, and an answer beside it that nobody has taken."""
+    """Remove a pipe, and an answer beside it that was not claimed."""
     answers.remove(name)
     answers.remove(name + _SUFFIX)
 
@@ -69,7 +69,7 @@ def _made_at(answers: Folder, name: str) -> float:
 
 
 def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
-    """Send a decision to the hook that waits under a name; empty: none. Return False when no hook waits any more.
+    """Send a decision (empty: none) to the hook that waits under a name. Return False if no hook waits any longer.
 
     Raises:
         OSError: it cannot be written.
@@ -84,7 +84,7 @@ def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
         try:
             pipe = answers.open(name, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
-            # If this rename is too late, the hook has taken the answer.
+            # If this rename is too late, the hook has claimed the answer.
             is_back = answers.rename(name + _SUFFIX, f".{name}.late")
             answers.remove(f".{name}.late")
             return bool(decision) and not is_back

@@ -9,13 +9,13 @@ _DENIED = "The human denied this."
 
 
 def formed(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> Form | None:
-    """Return the answer to a payload in its program's form; None when the program takes no such answer.
+    """Return the answer to a payload in its program's form; None if the program accepts no such answer.
 
     Args:
-        program: whose form it is.
-        payload: what was asked, as the program told it.
-        decision: on a permission `allow`, with `words` why not, `always` (the place among the program's suggestions of
-            the one that was chosen, or None) and `updated_input` (the tool's input as it was edited, or None); on
+        program: the name of the program.
+        payload: the request, as the program sent it.
+        decision: for a permission `allow`, with `words` (the reason of a denial), `always` (the index of the chosen
+            suggestion of the program, or None) and `updated_input` (the edited input of the tool, or None); for
             questions `answer`, the human's whole text, and `lines`, its lines that are not blank.
     """
     if "answer" in decision:

@@ -1,4 +1,4 @@
-"""Messages for a session that go with a reply of ours, such as one over MCP, in place of its next hook."""
+"""Delivers messages to a session with a reply of ours, such as one over MCP, instead of with its next hook."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from tui_tasks.hooks.spool import Spool
 
 
 def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
-    """Return the messages that wait for a session's agent, recorded as delivered: its hooks no longer give them.
+    """Return the messages that wait for a session's agent, recorded as delivered, so that its hooks no longer deliver
+    them.
 
-    A message that a hook gives at this moment and one that ends the turn, which hooks alone can do, are left to hooks,
-    and so are those that were sent after it.
+    Messages that a hook is delivering at the moment, and those that end the turn, which only hooks can do, are left to
+    hooks, and so are all sent after them.
 
     Raises:
-        StorageFailed: nothing could be recorded; the messages wait on.
+        StorageFailed: nothing could be recorded; the messages still wait.
         OSError: the same.
     """
     waiting = messages.waiting(store.db, agent)
@@ -31,7 +32,7 @@ def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
     if session is None:
         return ()
     with Spool(store.path, make=True) as spool:
-        # Whoever has it puts messages where hooks find them.
+        # The process that holds the lock writes messages for hooks.
         lock = spool.lock_intake()
         if lock is None:
             return ()

@@ -1,4 +1,4 @@
-"""A hook that delivers something of the human's to its agent: a message, a pause, the end of its turn."""
+"""A hook that delivers something from the human to its agent: a message, a pause, or the end of its turn."""
 
 import json
 import os
@@ -57,7 +57,9 @@ def _text(value: Any) -> str:
 
 
 def _end_turn(box: Folder, program: str, event: str) -> bool:
-    """End the turn with a reason if the human wants that; return whether it does. A turn that is over is left alone."""
+    """End the turn with a reason if the human wants that; return whether it did. A turn that has ended is left
+    alone.
+    """
     if all(letter.kind != mailbox.STOP for letter in mailbox.letters(box)):
         return False
     if event in forms.TURN_EDGES[program]:

@@ -1,8 +1,8 @@
-"""The human's messages and pauses for agents, in one folder for each session, until hooks deliver them.
+"""The human's messages and pauses for agents, in a folder for each session, until hooks deliver them.
 
-A message is a file named by its place in the order sent and its kind: a message, or one that ends the turn. A hook
-claims it by renaming it, prints it, and renames it again, so that each is delivered once; a claim whose hook ended
-before printing is released. `outbox` keeps these folders in step with the database, and takes in what was delivered.
+A message is a file named by its position in the order sent and its kind: a message, or one that ends the turn. A hook
+claims it by renaming it, prints it, and renames it again, so that it is delivered once; a claim whose hook ended before
+printing is released. `outbox` keeps these folders in step with the database, and records what was delivered.
 """
 
 import errno
@@ -21,8 +21,8 @@ class Letter:
     """A message in its folder.
 
     Attributes:
-        name: of its file.
-        number: its place in the order sent.
+        name: the name of its file.
+        number: its position in the order sent.
         kind: `MESSAGE` or `STOP`.
         state: empty while it waits, then `claimed-PID`, then `delivered`.
     """
@@ -126,7 +126,7 @@ def forget(box: Folder, until: int) -> None:
 
 
 def withdraw(box: Folder, number: int) -> None:
-    """Remove a waiting message; one that a hook has claimed is delivered all the same."""
+    """Remove a waiting message; one that a hook has claimed is delivered nevertheless."""
     for letter in letters(box):
         if letter.number == number and not letter.state:
             box.remove(letter.name)

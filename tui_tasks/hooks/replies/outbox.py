@@ -1,7 +1,7 @@
-"""What goes from the human to agents through hooks: answers, messages, pauses (docs: protocol, section 10).
+"""Passes answers, messages and pauses from the human to agents through hooks (docs: protocol, section 10).
 
-The database has what the human said; files beside it pass that to hooks, which open no database. A process that has the
-database open keeps both in step, one process at a time.
+The database has what the human decided; files beside it pass that to hooks, which open no database. One process at a
+time that has the database open keeps both in step.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ class Outbox:
         self._asks: dict[str, str] = {}
 
     def look(self, now: int) -> None:
-        """Write new files for hooks, and record what they have delivered.
+        """Write new files for hooks, and record what they delivered.
 
         Raises:
-            StorageFailed: it is done another time.
+            StorageFailed: call again later.
         """
         try:
             spool = Spool(self._store.path, make=False)
         except OSError:
-            return  # no hook has left anything for this database yet
+            return  # no hook has written anything for this database yet
         with spool:
             waiting = answer_file.waiting(spool.folder)
             newest = journal.newest(self._store.db)
@@ -59,7 +59,7 @@ class Outbox:
                 os.close(lock)
 
     def _answer(self, folder: Folder, waiting: list[str]) -> None:
-        """Send the human's answers to waiting hooks; release those whose request has ended otherwise."""
+        """Send the human's answers to waiting hooks; release those whose request ended otherwise."""
         db = self._store.db
         self._asks = {name: uid for name, uid in self._asks.items() if name in waiting}
         for name in waiting:
@@ -75,7 +75,7 @@ class Outbox:
             answer_file.send(folder, name, str((ask.request or {}).get("hash")), told)
 
     def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
-        """Write messages and pauses for sessions, and take in what was delivered."""
+        """Write messages and pauses for sessions, and record what was delivered."""
         for session in sessions.live(self._store.db):
             name = mailbox.name_of(session.program, session.session)
             if name in boxes:
@@ -85,7 +85,7 @@ class Outbox:
             if is_new:
                 self._leave(folder, session)
         for name in boxes:
-            mailbox.remove(folder, name, with_content=True)  # its session has ended: messages wait in the database
+            mailbox.remove(folder, name, with_content=True)  # its session has ended; the messages wait in the database
 
     def _settle(self, folder: Folder, session: AgentSession, now: int) -> None:
         box = mailbox.opened(folder, session.program, session.session, make=False)

@@ -18,7 +18,7 @@ _CHUNK: Final = 1024 * 1024
 # A file changed within this many nanoseconds before it was read can change again without a new time stamp.
 _RECENT_NS: Final = 100_000_000
 # The most entries of linked folders; with more, the inputs count as changed each time.
-_MOST_LINKED: Final = 20_000
+_MAX_LINKED: Final = 20_000
 _NULL_DEVICE: Final = os.makedev(1, 3)
 
 _Stamp = tuple[int, int, int, int, int]
@@ -104,7 +104,7 @@ class InputHasher:
             path, above = linked.pop()
             for found in self._look_into(path, above, linked, linked):
                 entries += len(found[2])
-                if entries > _MOST_LINKED:
+                if entries > _MAX_LINKED:
                     self._has_too_many = True
                     return
                 yield found

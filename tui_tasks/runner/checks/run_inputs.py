@@ -16,7 +16,7 @@ from typing import Any, Final
 from tui_tasks.runner.checks.inputs import InputHasher
 
 # The most links in one path, as for the kernel.
-_MOST_LINKS: Final = 40
+_MAX_LINKS: Final = 40
 
 
 class RunInputs:
@@ -128,7 +128,7 @@ def _steps(path: str) -> Iterator[tuple[str, str]]:
             here = there
             continue
         links += 1
-        if links > _MOST_LINKS:
+        if links > _MAX_LINKS:
             return
         here = "/" if target.startswith("/") else here
         names = [part for part in target.split("/") if part] + names

@@ -23,14 +23,18 @@ from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.session_events import ReportHandler
 from tui_tasks.core.rules.registry import rule
-from tui_tasks.core.schema.tables.sessions import TakenInRow
+from tui_tasks.core.schema.tables.sessions import ProcessedPayloadRow
 from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
     from tui_tasks.core.store import Transaction
 
-_TAKEN_IN = Statement(TakenInRow.select(TakenInRow.at).where(TakenInRow.name == slot("name")))
-_PUT_TAKEN_IN = Statement(TakenInRow.insert({TakenInRow.name: slot("name"), TakenInRow.at: slot("at")}))
+_PROCESSED = Statement(
+    ProcessedPayloadRow.select(ProcessedPayloadRow.at).where(ProcessedPayloadRow.name == slot("name"))
+)
+_PUT_PROCESSED = Statement(
+    ProcessedPayloadRow.insert({ProcessedPayloadRow.name: slot("name"), ProcessedPayloadRow.at: slot("at")})
+)
 
 
 def agent_of(tx: Transaction, report: SessionReport) -> str:
@@ -59,9 +63,9 @@ def goes_on(db: Database, report: SessionReport) -> AgentSession | None:
 def record_report(tx: Transaction, op: RecordReport) -> None:
     """Write what follows from a report. One whose name was recorded before, or of a former session id, is ignored."""
     if op.name:
-        if tx.db.one(_TAKEN_IN, name=op.name) is not None:
+        if tx.db.one(_PROCESSED, name=op.name) is not None:
             return
-        tx.db.run(_PUT_TAKEN_IN, {"name": op.name, "at": tx.now})
+        tx.db.run(_PUT_PROCESSED, {"name": op.name, "at": tx.now})
     report = op.report
     known = sessions.by_session(tx.db, report.program, report.session)
     if known is not None and known[1] == "former":

@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import (
     DeleteTask,
     EditTask,
 )
-from tui_tasks.core.rank import MOST_CHARS, between
+from tui_tasks.core.rank import MAX_CHARS, between
 from tui_tasks.core.read.tasks import claims, queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.agents.mirrored_tasks import tell_agent
@@ -131,7 +131,7 @@ def make_task(
 
 def _with_short_rank(tx: Transaction, task: Task) -> Task:
     """Return a task that has been given its place, after giving it and its neighbours new ranks if its own is long."""
-    if len(task.rank) <= MOST_CHARS:
+    if len(task.rank) <= MAX_CHARS:
         return task
     from tui_tasks.core.commit import rebalancing
 

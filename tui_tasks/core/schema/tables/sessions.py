@@ -76,7 +76,7 @@ class SessionNameRow(Model):
         primary_key = CompositeKey("program", "session")
 
 
-class TakenInRow(Model):
+class ProcessedPayloadRow(Model):
     """The name of a payload that was processed, until it can no longer arrive again. No part of the state."""
 
     name = TextField(primary_key=True)
