@@ -20,13 +20,13 @@ from typing import Any, ClassVar, Final
 
 from tui_tasks import clock
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.read import messages, views
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.core.store import Transaction
 from tui_tasks.dialects import todo
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.arguments import decode

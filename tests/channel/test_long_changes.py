@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import SECOND, START
 from tests.core.job_steps import replayed, tables
 from tests.talking import ADD, add, names
-from tui_tasks.core import store
+from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
@@ -38,7 +38,7 @@ def between(monkeypatch):
             finally:
                 self._begin(write=True)
 
-    monkeypatch.setattr(store, "STEP_SECONDS", 0)
+    monkeypatch.setattr(transactions, "STEP_SECONDS", 0)
     monkeypatch.setattr(Database, "let_others_write", let_others_write)
     return waiting
 
@@ -153,7 +153,8 @@ def test_others_write_while_a_long_list_is_replaced(talk, other, between):
 
 KILLED = """
 import os, signal, sys
-from tui_tasks.core import store as stores
+from tui_tasks.core.commit import transaction as transactions
+from tui_tasks.core.store import Store
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.changes import Undo
@@ -168,9 +169,9 @@ def let_others_write(self, seconds):
     if not steps:
         os.kill(os.getpid(), signal.SIGKILL)
 
-stores.STEP_SECONDS = 0
+transactions.STEP_SECONDS = 0
 Database.let_others_write = let_others_write
-with stores.Store(sys.argv[1]) as store:
+with Store(sys.argv[1]) as store:
     what = ClearList(queries.find_list(store.db, "tasklist").uid) if sys.argv[3] == "clear" else Undo()
     with store.transaction(int(sys.argv[4]), in_steps=True) as transaction, transaction.change():
         transaction.speak("agent")

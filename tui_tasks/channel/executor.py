@@ -10,10 +10,10 @@ from tui_tasks.channel import replies, requests
 from tui_tasks.channel.delivery.waits import Waiting
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Conflict, InvalidRequest, NotFound, NotProven, Paused, Refusal, StorageFailed
 from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
-from tui_tasks.core.store import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.dialects.base import Call, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.task_references import with_full_uids

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations.lists import EnsureList
@@ -16,7 +17,6 @@ from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
-from tui_tasks.core.store import Reading, Transaction
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.identity import Identity, own_list
 

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import InvalidArgument, Refusal, as_utf8
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, OrderTasks
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
-from tui_tasks.core.store import Transaction
 from tui_tasks.dialects.base import Call, Table, Words
 from tui_tasks.dialects.json_shapes.long_values import ArrayWriter
 from tui_tasks.dialects.requests.arguments import Arguments, nearest, schema

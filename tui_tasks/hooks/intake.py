@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
@@ -27,7 +28,7 @@ from tui_tasks.core.operations.sessions import Process, RecordReport, SessionRep
 from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
 from tui_tasks.core.schema.tables.sessions import ProcessedPayloadRow
-from tui_tasks.core.store import Store, Transaction
+from tui_tasks.core.store import Store
 from tui_tasks.hooks import discretion, programs, storable
 from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.records.record import Record

@@ -8,11 +8,12 @@ import pytest
 
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
+from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.pages import board_pages, pages
-from tui_tasks.core.store import Store, Transaction
+from tui_tasks.core.store import Store
 from tui_tasks.tui.state import database_link, task_numbers
 
 

@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read import messages
 from tui_tasks.core.snapshots import HumanMessage, iso
-from tui_tasks.core.store import Reading, Store, Transaction
+from tui_tasks.core.store import Store
 
 
 class MessageDelivery:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from tui_tasks.core.store import Transaction
+from tui_tasks.core.commit.transaction import Transaction
 
 _T = TypeVar("_T")
 _FIRST_DRAW_S: Final = 0.5

@@ -20,7 +20,7 @@ from tui_tasks.core.schema.tables.tasks import ListRow
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 KIND: Final = "list.reranked"
 # The longest rank that rebalancing makes; it begins when a rank is longer than `rank.MAX_CHARS`.

@@ -13,7 +13,7 @@ from tui_tasks.core.rules.jobs.run_steps import refuse_inside_run
 from tui_tasks.core.rules.registry import rule
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 @rule(CompactJournal)

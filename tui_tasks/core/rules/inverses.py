@@ -25,7 +25,7 @@ from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _encode = msgspec.json.Encoder().encode
 

@@ -24,7 +24,7 @@ from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import Entry
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _BY_ACTOR = Statement(
     J.select(J.seq, J.change, J.kind, J.undoes)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from tui_tasks.core import connections, vocab
+from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.store import Store, Transaction
+from tui_tasks.core.store import Store
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity
 

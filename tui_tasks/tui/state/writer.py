@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.clock import Uptime
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Store, Transaction
+    from tui_tasks.core.commit.transaction import Transaction
+    from tui_tasks.core.store import Store
 
 STOP_SECONDS: Final = 6.0
 Work = Callable[["Store"], Any]

@@ -27,7 +27,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 MOST_OPTIONS: Final = 9

@@ -9,7 +9,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 ORIGIN: Final = "session"
 """In the metadata of a task of a session, and of the lists that are made for such tasks."""

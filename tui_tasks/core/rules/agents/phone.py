@@ -12,7 +12,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.snapshots import Ask
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 @rule(AnswerByPhone)

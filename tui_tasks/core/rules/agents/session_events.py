@@ -39,7 +39,7 @@ from tui_tasks.core.rules.agents.request_text import request_options, request_te
 from tui_tasks.core.session_snapshots import SessionActivity
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""

@@ -18,7 +18,7 @@ from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow
 from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _ACTIVITY: Final = tuple(columns(ActivityRow))
 _DROP_ACTIVITY = Statement(ActivityRow.delete().where(ActivityRow.uid == slot("uid")))

@@ -23,7 +23,7 @@ from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 LIST: Final = "sessions"
 """What the list of such tasks is called, behind the name of its project where it has one."""

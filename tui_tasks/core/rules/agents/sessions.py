@@ -27,7 +27,7 @@ from tui_tasks.core.schema.tables.sessions import ProcessedPayloadRow
 from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _PROCESSED = Statement(
     ProcessedPayloadRow.select(ProcessedPayloadRow.at).where(ProcessedPayloadRow.name == slot("name"))

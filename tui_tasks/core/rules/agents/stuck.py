@@ -14,7 +14,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.session_snapshots import Stuck
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 @rule(NoteStuck)

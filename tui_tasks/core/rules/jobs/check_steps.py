@@ -16,7 +16,7 @@ from tui_tasks.core.read import checks
 from tui_tasks.core.snapshots import Check, CheckRun, Task, TaskList, verified
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 def refuse_unproven(tx: Transaction, task: Task, home: TaskList, *, is_new: bool = False) -> None:

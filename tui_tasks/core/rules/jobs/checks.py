@@ -34,7 +34,7 @@ from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Task, verified
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 KEEP_RUNS: Final = job_settings.Settings().keep_runs
 """So many runs of a check are kept beside those that count for a task, as of a job."""

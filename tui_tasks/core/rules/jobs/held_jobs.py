@@ -14,7 +14,7 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.jobs import job_queries
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 # What a job does, and when.
 _WHAT: Final = frozenset({"system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings"})

@@ -24,7 +24,7 @@ from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.schedule import Decision, parse_plan, zone_of
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 # Fields that say when a job is due.
 TIMING = frozenset({"schedule", "plan", "timezone", "enabled", "deleted"})

@@ -23,7 +23,7 @@ from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
 from tui_tasks.core.schedule.schedule import SECOND, retry_delay
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 # Seconds until a requested run expires where its job has no timeout.
 ANSWER_SECONDS: Final = 3_600

@@ -31,7 +31,7 @@ from tui_tasks.core.schedule import due, heartbeats, job_settings
 from tui_tasks.core.schedule.schedule import ON_TIME, SECOND, Decision, decide
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 # The most due times decided in one transaction, so that other writers do not wait long.
 PART: Final = 500

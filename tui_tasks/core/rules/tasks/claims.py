@@ -17,7 +17,7 @@ from tui_tasks.core.rules.tasks.tasks import change_task
 from tui_tasks.core.snapshots import Claim, Entry, Task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 @rule(ClaimNext)

@@ -11,7 +11,7 @@ from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 # Fields that take a task up, or say how it ended.
 _TAKES_UP: Final = frozenset({"status", "agent", "claimed_by"})

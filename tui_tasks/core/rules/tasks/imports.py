@@ -30,7 +30,7 @@ from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _LIST_UID: Final = Statement(ListRow.select(ListRow.id).where(ListRow.uid == slot("uid")))
 _LOG_UID: Final = Statement(LogRow.select(LogRow.id).where(LogRow.uid == slot("uid")))

@@ -23,7 +23,7 @@ from tui_tasks.core.rules.tasks.tasks import change_task, refuse_claimed
 from tui_tasks.core.snapshots import TaskList
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 @rule(EnsureList)

@@ -15,7 +15,7 @@ from tui_tasks.core.rules.tasks.tasks import change_task, new_place, refuse_seco
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 @rule(MoveTask)

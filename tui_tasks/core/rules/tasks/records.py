@@ -15,7 +15,7 @@ from tui_tasks.core.rules.tasks.tasks import change_task, is_same, writable
 from tui_tasks.core.snapshots import LogEntry, Memory, SavedState, Task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _encode = msgspec.json.Encoder().encode
 

@@ -18,7 +18,7 @@ from tui_tasks.core.rules.tasks.tasks import at_version, change_task, refuse_bad
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 
 def _refuse_agents(tx: Transaction, what: str) -> None:

@@ -26,7 +26,7 @@ from tui_tasks.core.rules.tasks import held
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Transaction
+    from tui_tasks.core.commit.transaction import Transaction
 
 _replace = msgspec.structs.replace
 _encode = msgspec.json.Encoder().encode
