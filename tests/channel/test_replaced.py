@@ -172,7 +172,7 @@ class Told:
     def __init__(self, path: Path) -> None:
         self.changes: list[StateChanges] = []
         self.bridge = DatabaseLink(str(path), read_only=True, clock=lambda: START)
-        self.bridge.told = self.changes.append
+        self.bridge.on_changes = self.changes.append
 
 
 def test_a_screen_that_was_behind_when_entries_were_dropped_is_told_that_all_may_have_changed(store, path, filled):

@@ -364,7 +364,7 @@ def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) ->
         "started_at": iso(task.started_at),
         "finished_at": iso(task.finished_at),
         **{name: getattr(task, name) for name in FIELDS},
-        "verified": verified(check["state"] for check in checks),
+        "verified": verified(check["state"] for check in checks) if checks else None,
         "checks": list(checks),
     }
 

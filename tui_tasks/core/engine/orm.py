@@ -97,9 +97,12 @@ class Statement:
     def bind(self) -> Callable[[dict[str, Any]], Sequence[Any]]:
         """A function that puts values by name into the order of the SQL."""
         params = self._compiled[1]
-        if len(params) > 1 and all(isinstance(value, _Slot) for value in params):
+        if not all(isinstance(value, _Slot) for value in params):
+            return lambda values: [values[value] if isinstance(value, _Slot) else value for value in params]
+        if len(params) > 1:
             return itemgetter(*params)
-        return lambda values: [values[value] if isinstance(value, _Slot) else value for value in params]
+        # `itemgetter` of one name gives no sequence, and it takes one at least.
+        return (lambda values: (values[params[0]],)) if params else lambda values: ()
 
     @cached_property
     def _compiled(self) -> tuple[str, list[Any]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import Final
 
 from tui_tasks.core.engine.driver import sqlite3
@@ -18,30 +16,42 @@ READ_ERRORS: Final = (StorageFailed, sqlite3.DatabaseError)
 _RETRYABLE: Final = ("full", "locked", "busy", "I/O", "readonly", "unable to open")
 
 
-@contextlib.contextmanager
-def storage_errors(path: str, *, reading: bool = False) -> Iterator[None]:
-    """Translate errors of SQLite in a block; `reading`: nothing was to be written.
+class storage_errors:
+    """Translates errors of SQLite in a block; `reading`: nothing was to be written.
+
+    A class, not a generator: it surrounds each transaction, and enters and leaves a block in half the calls.
 
     Raises:
         Busy: another connection held a lock for 5 s.
         StorageFailed: the database cannot be read or written.
     """
-    try:
-        yield
-    except sqlite3.Error as error:
-        if not is_storage_error(error):
-            raise
-        text = str(error)
-        if is_busy(error):
-            raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
-        if "malformed" in text:
-            # SQLite reports an unreadable disk as damage as well.
-            text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
-        retryable = any(word in text for word in _RETRYABLE)
-        # A copy made while reading may find its own disk full.
-        is_read = reading and "full" not in text
-        message = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"
-        raise StorageFailed(message, retryable=retryable) from error
+
+    __slots__ = ("_path", "_reading")
+
+    def __init__(self, path: str, *, reading: bool = False) -> None:
+        self._path, self._reading = path, reading
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and is_storage_error(error):
+            raise _refusal(error, self._path, reading=self._reading) from error
+
+
+def _refusal(error: BaseException, path: str, *, reading: bool) -> StorageFailed:
+    """Return the refusal that tells what SQLite's error means for the database at a path."""
+    text = str(error)
+    if is_busy(error):
+        return Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again")
+    if "malformed" in text:
+        # SQLite reports an unreadable disk as damage as well.
+        text = "the database is damaged, or its disk cannot be read: see tui-tasks doctor"
+    retryable = any(word in text for word in _RETRYABLE)
+    # A copy made while reading may find its own disk full.
+    is_read = reading and "full" not in text
+    message = f"{path} cannot be read: {text}" if is_read else f"{path}: {text}; nothing was written"
+    return StorageFailed(message, retryable=retryable)
 
 
 def is_storage_error(error: BaseException) -> bool:
@@ -49,7 +59,7 @@ def is_storage_error(error: BaseException) -> bool:
     return isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError)
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: BaseException) -> bool:
     """Return whether another connection holds a lock that was needed."""
     return any(word in str(error) for word in ("locked", "busy"))
 
