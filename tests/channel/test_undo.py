@@ -1,6 +1,9 @@
 """`control:undo`: an agent takes back its own changes, and nobody else's (docs: protocol, section 7)."""
 
+import pytest
+
 from tests.talking import ADD, add, names, task
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Undo
 
@@ -194,3 +197,14 @@ def test_a_task_that_was_in_progress_does_not_come_back_beside_another(talk, oth
     other.ok("tasklist:set_task_done", uid=second)
     talk.ok("control:undo")
     assert task(talk, uid)["status"] == "in_progress"
+
+
+def test_a_change_that_was_taken_back_is_not_taken_back_again(talk, store, clock):
+    add(talk, "first")
+    change = talk.seq()
+    store.commit(Undo(change), actor="agent", now=clock())
+    newest = talk.seq()
+    with pytest.raises(Conflict, match="has been taken back already") as refused:
+        store.commit(Undo(change), actor="agent", now=clock())
+    assert refused.value.data["seq"] == change
+    assert talk.seq() == newest
