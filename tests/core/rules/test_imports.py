@@ -29,6 +29,14 @@ def test_when_a_task_was_made_is_told_by_its_first_import_alone(store, home):
     assert (again.description, again.created_at) == ("new", START)
 
 
+def test_a_task_that_the_file_has_in_another_list_is_moved_to_its_end(store, home):
+    (other,) = store.commit(EnsureList("other", "tasklist"), actor="human", now=START)
+    store.commit(AddTask("there", other.uid), actor="human", now=START)
+    imported(store, home)
+    assert imported(store, other).list_id == other.id
+    assert [task.name for task in queries.tasks(store.db, other.id)] == ["there", "x"]
+
+
 def test_a_task_in_progress_is_moved_into_no_list_that_has_one(store, home):
     (other,) = store.commit(EnsureList("other", "tasklist"), actor="human", now=START)
     store.commit(SetListRule(other.uid, True), actor="human", now=START)

@@ -200,6 +200,7 @@ def test_reading_a_schedule_does_not_import_croniter():
         ("0 9 1 jan mon", "at 09:00, on day 1 of the month, or on Mon, in Jan"),
         ("0 0 */10 * mon", "at 00:00, on day 1, 11, 21, and 31 of the month, but only on Mon"),
         ("0 0 1-31 * mon", "00:00 daily"),
+        ("0 6,9,12,15 * * *", "06:00, 09:00, 12:00, 15:00 daily"),
         ("0 0 */10 * */1", "at 00:00, on day 1, 11, 21, and 31 of the month"),
         ("0 0 31 2 mon", "at 00:00, only on Monday, only in February"),
     ],
