@@ -354,6 +354,27 @@ def test_a_server_that_may_only_read_speaks_as_the_session_and_writes_nothing(
     assert journal.newest(store.db) == newest
 
 
+# Tasks
+
+
+def test_a_task_that_was_given_to_the_program_is_for_each_of_its_sessions(
+    server: Server, program: Player, store: Store, clock: Clock
+) -> None:
+    program.play(payload("SessionStart"))
+    for agent, priority in (("claude", 2), (None, 3), ("claude", 4), ("claude-2", 1), ("codex", 1)):
+        server.ok(
+            "tasks",
+            action="create_plan",
+            title="p",
+            tasks=[{"title": f"{agent} {priority}", "agent_id": agent, "priority": priority}],
+        )
+    taken = [server.ok("control:claim") for _ in range(4)]
+    assert [found and found["task"]["name"] for found in taken] == ["claude 2", "None 3", "claude 4", None]
+    # It is the program's again when it is given back.
+    server.ok("control:release", claim=taken[0]["claim"])
+    assert server.ok("control:task", uid=taken[0]["task"]["uid"])["agent"] == "claude"
+
+
 # Messages
 
 

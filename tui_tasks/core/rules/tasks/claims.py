@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import NotFound, StaleClaim
 from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
+from tui_tasks.core.read.agents import sessions
 from tui_tasks.core.read.tasks import claims, queries, ready
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.registry import rule
@@ -26,7 +27,7 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     in progress gives none.
     """
     list_id = None if op.list_uid is None else queries.list_by_uid(tx.db, op.list_uid).id
-    task = ready.next_task(tx.db, list_id, op.agent, project=op.project, claimable=True)
+    task = _next_task(tx, op, list_id)
     if task is None:
         return None
     claim = Claim(
@@ -49,6 +50,14 @@ def claim_next(tx: Transaction, op: ClaimNext) -> tuple[Task, Claim] | None:
     elapsed.put(tx.db, claim.uid, tx.elapsed_time + op.lease, tx.elapsed_time)
     tx.emit("claim.taken", "claim", claim.uid, new=asdict(claim), task=task)
     return task, claim
+
+
+def _next_task(tx: Transaction, op: ClaimNext, list_id: int | None) -> Task | None:
+    """Return the next ready task. What was assigned to an agent program by its name is for each of its sessions."""
+    found = [ready.next_task(tx.db, list_id, op.agent, project=op.project, claimable=True)]
+    if (session := sessions.find(tx.db, op.agent)) is not None:
+        found.append(ready.next_task(tx.db, list_id, session.program, project=op.project, alone=True, claimable=True))
+    return min((task for task in found if task is not None), key=lambda task: (task.priority, task.id), default=None)
 
 
 def is_over(tx: Transaction, claim: Claim) -> bool:
