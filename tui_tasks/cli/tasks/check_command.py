@@ -153,7 +153,7 @@ def _wait_for_runs(session: Session, task: Task, name: str | None) -> None:
 
 def _print_states(session: Session, options: argparse.Namespace, task: Task, name: str | None, *, is_over: bool) -> int:
     """Print the state of each check, and the output of those that failed; return the exit status."""
-    from tui_tasks.cli.tasks.reading import check_lines
+    from tui_tasks.cli.tasks.single_task import check_lines
     from tui_tasks.core.snapshots import verified
 
     found = _checks_of(session, task, name)

@@ -179,15 +179,15 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import reading
+    from tui_tasks.cli.tasks import single_task
 
-    reading.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
+    single_task.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
 
 
 def _next(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import reading
+    from tui_tasks.cli.tasks import single_task
 
-    reading.next_task(session, as_json=options.json)
+    single_task.next_task(session, as_json=options.json)
 
 
 def _log(options: argparse.Namespace, session: Session) -> None:
