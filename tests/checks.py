@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.checks import BeginCheck, ChangeInputs, ClaimCheck, DefineChecks, EndCheck, NamedCheck
 from tui_tasks.core.read import checks
-from tui_tasks.core.snapshots import CheckRun
+from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 

@@ -19,9 +19,9 @@ import pytest
 from tests.core.engine.databases import add
 from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import held_log
 from tui_tasks.core.schedule import heartbeats
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner.process import mark, processes, run_context
 from tui_tasks.runner.process.lease import Leases

@@ -75,15 +75,3 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     turns: int | None
     tokens: int | None
     cost_usd: float | None
-
-
-class Heartbeat(msgspec.Struct, frozen=True, gc=False):
-    """The process that holds a run, and when it last reported. `born` distinguishes it from others of its number."""
-
-    run_uid: str
-    supervised: bool
-    boot: str
-    namespace: str
-    pid: int
-    born: str
-    at: int

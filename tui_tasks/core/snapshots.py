@@ -201,6 +201,21 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
     ends_turn: bool = False
 
 
+class Heartbeat(msgspec.Struct, frozen=True, gc=False):
+    """The process that holds a run of a job or of a check, and when it last reported.
+
+    `born` distinguishes it from others of its number.
+    """
+
+    run_uid: str
+    supervised: bool
+    boot: str
+    namespace: str
+    pid: int
+    born: str
+    at: int
+
+
 class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
     """A check that a configuration file defines. `digest` is of its command, folder and inputs."""
 

@@ -9,12 +9,12 @@ from typing import Final, Protocol
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.checks import BeginCheck, EndCheck
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import Assignment

@@ -21,7 +21,7 @@ from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.job_snapshots import Heartbeat, Job, Run
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.agents.stuck import Thresholds
@@ -30,6 +30,7 @@ from tui_tasks.core.read.jobs.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.schedule.schedule import ON_TIME
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import clear_away

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.checks import (
     BeginCheck,
     NamedCheck,
@@ -10,7 +9,7 @@ from tui_tasks.core.operations.checks import (
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import checks as read_checks
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import verified
+from tui_tasks.core.snapshots import Heartbeat, verified
 from tui_tasks.core.store import Store
 
 TESTS = NamedCheck("tests", "1", lists=("tasklist",))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.snapshots import Heartbeat
 
 # Of the human
 

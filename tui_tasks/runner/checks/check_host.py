@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.checks import AbandonCheck, ClaimCheck
 from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read import checks
 from tui_tasks.core.schedule import heartbeats
-from tui_tasks.core.snapshots import CheckRun
+from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import clear_away

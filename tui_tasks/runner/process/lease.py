@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from tui_tasks.core.job_snapshots import Heartbeat
+from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity
 

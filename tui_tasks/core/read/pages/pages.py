@@ -13,7 +13,6 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
-from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.tables.columns import columns
@@ -169,7 +168,12 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
 
 def found_by_words(db: Database, list_id: int, only: Filter) -> list[Any] | None:
     """Return conditions that find the matching tasks of a list by the search index; None if it does not help."""
-    narrow = search.narrowed(db, words(only))
+    wanted = words(only)
+    if not wanted:
+        return None
+    from tui_tasks.core.read.pages import search  # short commands show lists, and seldom search them
+
+    narrow = search.narrowed(db, wanted)
     if narrow is None:
         return None
     return [search.of_list(list_id, narrow), LIVE, *conditions(only)]

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.tasks import (
     EditTask,
 )
 from tui_tasks.core.rank import MAX_CHARS, between
-from tui_tasks.core.read.tasks import claims, queries
+from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules.agents.mirrored_tasks import tell_agent
 from tui_tasks.core.rules.limits import refuse_too_long
@@ -302,6 +302,8 @@ def _instants(status: str, now: int) -> dict[str, Any]:
 
 def _end_claim(tx: Transaction, task: Task) -> None:
     """End the claim of a task that is finished, given back or deleted (docs: protocol, section 7)."""
+    from tui_tasks.core.read.tasks import claims  # for tasks that are claimed alone
+
     claim = claims.of_task(tx.db, task.uid)
     if claim is not None:
         state = "finished" if task.status in vocab.CLOSED else "released"
