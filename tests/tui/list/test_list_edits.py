@@ -13,7 +13,8 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import records
-from tui_tasks.tui.forms.task_form import ConflictScreen, EditScreen
+from tui_tasks.tui.forms.conflict_screen import ConflictScreen
+from tui_tasks.tui.forms.task_form import EditScreen
 from tui_tasks.tui.inputs.text_line import AddWords, WordLine
 
 # Adding, editing, placing, deleting

@@ -1,37 +1,26 @@
-"""The form of a task, and resolving conflicts with changes that others made meanwhile."""
+"""The form of a task, as a screen."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
-import msgspec
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
-from tui_tasks.core import vocab
-from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations.changes import AtVersion
-from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.rules.limits import problem_with
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
-from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
-from tui_tasks.text.safe import safe_line
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP
 from tui_tasks.tui.forms.form_screen import FormScreen
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
-from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.state.state_changes import StateChanges
-from tui_tasks.tui.widgets.content import block, plain
+from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
@@ -167,218 +156,3 @@ class EditScreen(FormScreen[Form]):
     def has_changes(self) -> bool:
         """As `FormScreen.has_changes`."""
         return self.form != self._form
-
-
-class ConflictScreen(Dialog, ModalScreen[str | None]):
-    """Shows both texts side by side. Result: `mine`, `theirs`, or None to continue editing."""
-
-    AUTO_FOCUS = "VerticalScroll"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "choose('mine')", "Keep mine", show=False),
-        Binding("t", "choose('theirs')", "Take theirs", show=False),
-        Binding("escape,e", "choose(None)", "Back to the form", show=False),
-    ]
-
-    def __init__(
-        self, context: Context, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]
-    ) -> None:
-        super().__init__()
-        self.context = context
-        self._head = title
-        self._who = who
-        self._mine = mine
-        self._theirs = theirs
-
-    def compose(self) -> ComposeResult:
-        """Compose the fields that both have changed."""
-        with Vertical(classes="whole"):
-            yield Static(plain(f" {self._head}", "bold"))
-            yield rule(self.context)
-            with Horizontal(id="sides"):
-                yield from self._side("Yours", self._mine)
-                yield from self._side(f"{safe_line(self._who, 40)}, saved", self._theirs)
-            yield FootLine(self.context, id="foot")
-
-    @staticmethod
-    def _side(title: str, texts: Mapping[str, str]) -> ComposeResult:
-        with VerticalScroll(classes="side"):
-            yield Static(plain(title, "$changed bold"))
-            for name, text in texts.items():
-                yield Static(plain(FIELDS.get(name, name), "$muted"))
-                yield Static(block(text))
-
-    def on_mount(self) -> None:
-        """Show the keys."""
-        self.query_one(FootLine).hint(("m", "Save mine", ""), ("t", "Keep theirs", ""), ("Esc", "Back to the form", ""))
-
-    def action_choose(self, choice: str | None) -> None:
-        """End with a choice."""
-        self.dismiss(choice)
-
-
-class TaskForm:
-    """Converts a task to the form's content, and the content to fields."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._numbers: dict[int, str | None] = {}
-
-    def read(self, form: Form, name: str = "") -> Draft:
-        """Parse the line of fields and the other lines; return them with a title."""
-        draft = parse(form.fields, self._now())
-        typed: dict[str, Any] = {}
-        problem = draft.problem
-        for field, text in zip(task_fields.FIELDS, form.lines, strict=True):
-            try:
-                typed[field] = task_fields.read(field, text, self._now())
-            except ValueError as error:
-                problem = problem or str(error)
-        return msgspec.structs.replace(draft, name=name or draft.name, fields=typed | draft.fields, problem=problem)
-
-    def _now(self) -> datetime:
-        return task_fields.local_time(self._context.clock.now(), self._context.clock.zone)
-
-    def written(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the lines of `task_fields.FIELDS` for these values."""
-        now, each = self._now(), [(field, values.get(name)) for name, field in task_fields.FIELDS.items()]
-        return tuple("" if value is None else field.write(value, now) for field, value in each)
-
-    def remember(self, number: int, uid: str) -> None:
-        """Make a number stand for this task."""
-        self._numbers[number] = uid
-
-    def uid_of(self, number: int) -> str | None:
-        """Return the uid of the task that had a number when it was first typed."""
-        if number not in self._numbers:
-            self._numbers[number] = self._context.numbers.at(self._context.state.list_id, number)
-        return self._numbers[number]
-
-    def wrong(self, form: Form) -> str:
-        """Return the mistake for which the form cannot be saved; empty when there is none."""
-        draft = self.read(form)
-        if not form.name.strip():
-            return "a task needs a title"
-        if problem := problem_with({"name": form.name.strip(), "description": form.description}):
-            return problem[1]
-        if draft.name:
-            return f"the fields hold {safe_line(draft.name, 30)!r}, which is none of {SIGNS_HELP}"
-        missing = [number for number in draft.after if self.uid_of(number) is None]
-        return draft.problem or (f"there is no #{missing[0]} in this list" if missing else "")
-
-    def values(self, form: Form) -> dict[str, Any]:
-        """Return the fields of a task with the values that operations take."""
-        draft = self.read(form)
-        return {
-            "name": form.name.strip(),
-            "description": form.description,
-            "tags": draft.tags,
-            "priority": draft.priority or 3,
-            "agent": draft.agent,
-            "depends_on": tuple(uid for number in draft.after if (uid := self.uid_of(number))),
-            **{name: draft.fields.get(name) for name in task_fields.FIELDS},
-        }
-
-    def of(self, task: Task) -> Form:
-        """Return the form of a task, without dependencies on other lists and tags that quick add cannot write."""
-        after = []
-        for uid in task.depends_on:
-            number = self._context.numbers.number_of(uid, self._context.state.list_id)
-            if number:
-                self._numbers[number] = uid
-                after.append(number)
-        agent = task.agent if task.agent and can_write("@", task.agent) else None
-        line = fields(tuple(tag for tag in task.tags if can_write("#", tag)), task.priority, agent, tuple(after))
-        return Form(task.name, line, task.description, self.written(task_fields.of(task)))
-
-    async def edit(self, task: Task) -> None:
-        """Let the human edit a task; save what they changed and nothing else."""
-        asked = form = self.of(task)
-        while True:
-            title = f"Edit #{self._context.numbers.number_of(task.uid)}"
-            typed = await self._context.ask(EditScreen(self._context, title, form, self.wrong, task=task))
-            if typed is None:
-                return
-            changes = self._changes(task, asked, typed)
-            if await save(self._context, task, changes):
-                return
-            form = typed
-
-    async def ask(self, task: Task, title: str) -> dict[str, Any] | None:
-        """Let the human edit a task, and return what they changed of it; None where they left. Nothing is saved."""
-        asked = self.of(task)
-        typed = await self._context.ask(EditScreen(self._context, title, asked, self.wrong, task=task))
-        return None if typed is None else self._changes(task, asked, typed)
-
-    def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
-        """Return the fields that the human changed. Values that the form could not hold are kept."""
-        was, now = self.values(asked), self.values(typed)
-        changes = {name: value for name, value in now.items() if value != was[name]}
-        for name in ("depends_on", "tags"):
-            if name in changes:
-                not_in_form = (each for each in getattr(base, name) if each not in was[name])
-                changes[name] = tuple(dict.fromkeys((*changes[name], *not_in_form)))
-        return changes
-
-
-async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
-    """Save what the human changed of the task `base`; return False if they want to continue editing.
-
-    If others changed other fields meanwhile, both changes hold. If they changed the same field, the human sees both
-    texts and chooses one; the journal keeps the other.
-    """
-    if not changes:
-        return True
-    version = base.version
-    while True:
-        try:
-            await context.link.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
-            return True
-        except Conflict as conflict:
-            if "version" not in conflict.data:
-                raise
-        now = queries.any_task(context.db, base.uid)
-        if now is None or now.deleted:
-            raise NotFound("task", base.uid)
-        both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
-        version = now.version
-        if not both:
-            continue
-        mine = {name: _text_of(context, name, changes[name]) for name in both}
-        theirs = {name: _text_of(context, name, getattr(now, name)) for name in both}
-        title = f"#{context.numbers.number_of(base.uid)} was changed by {now.updated_by} while you were typing"
-        choice = await context.ask(ConflictScreen(context, title, now.updated_by, mine, theirs))
-        if choice is None:
-            return False
-        if choice == "theirs":
-            changes = {name: value for name, value in changes.items() if name not in both}
-            if not changes:
-                return True
-
-
-async def edit_outside(context: Context, task: Task) -> None:
-    """Let the human edit title and description in their own editor, again until the result can be saved."""
-    from tui_tasks.tui.inputs import editor
-
-    text = editor.edit(context, editor.as_document(task.name, task.description))
-    while text is not None:
-        name, description = editor.from_document(text, task.description)
-        changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
-        if description != task.description:
-            changes["description"] = description
-        if not name:
-            context.say("A task needs a title; nothing was saved.")
-        if not name or await save(context, task, changes):
-            return
-        text = editor.edit(context, text) or text
-
-
-def _text_of(context: Context, name: str, value: Any) -> str:
-    if name == "priority":
-        return vocab.priority_word(value)
-    if name == "depends_on":
-        return ", ".join(f"#{context.numbers.number_of(uid)}" for uid in value) or "—"
-    if name == "tags":
-        return " ".join(f"#{tag}" for tag in value) or "—"
-    if name in task_fields.FIELDS and value is not None:
-        return task_fields.FIELDS[name].long(value, task_fields.local_time(context.clock.now(), context.clock.zone))
-    return value or "—"

@@ -17,8 +17,8 @@ from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.schedule import system_zone, zone_of
 from tui_tasks.text.safe import safe_line
+from tui_tasks.tui.forms.conflict_screen import ConflictScreen
 from tui_tasks.tui.forms.form_screen import FormScreen
-from tui_tasks.tui.forms.task_form import ConflictScreen
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine

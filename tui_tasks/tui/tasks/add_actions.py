@@ -105,7 +105,8 @@ class AddActions(Controller):
 
     async def _add_with_form(self, task: NewTask, place: AddPlace) -> None:
         from tui_tasks.dialects.requests.quick_add_syntax import fields
-        from tui_tasks.tui.forms.task_form import EditScreen, Form, TaskForm
+        from tui_tasks.tui.forms.task_edit import TaskForm
+        from tui_tasks.tui.forms.task_form import EditScreen, Form
 
         form = TaskForm(self._context)
         draft = task.draft

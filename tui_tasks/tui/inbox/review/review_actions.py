@@ -58,7 +58,7 @@ class ReviewActions(Controller):
 
     async def do_review_edit(self) -> None:
         """Edit the task here, and accept it as it is then."""
-        from tui_tasks.tui.forms.task_form import TaskForm
+        from tui_tasks.tui.forms.task_edit import TaskForm
 
         row = self._review.row
         if row is None or self._is_of_jobs([row]):
