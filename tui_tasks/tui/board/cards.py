@@ -33,7 +33,7 @@ class CardContent:
 
     name: str
     standing: tuple[Part, ...] = ()
-    """How the task stands: who has it, since when, what blocks it, when it is due."""
+    """The task's standing: who has it, since when, what blocks it, when it is due."""
     note: str = ""
     """What was said last."""
     mark: Part | None = None
@@ -41,7 +41,7 @@ class CardContent:
     is_quiet: bool = False
     """Whether it is over, and drawn fainter."""
     note_first: bool = False
-    """Whether the note matters more than how the task stands."""
+    """Whether the note matters more than the standing."""
     lasts: int = 0
     """For how many microseconds this stays true; 0: until something changes."""
 

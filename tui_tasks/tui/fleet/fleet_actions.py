@@ -66,7 +66,7 @@ class FleetActions(Controller):
         self._context.say(f"Sent to {name}. {how}")
 
     async def do_agent_give_back(self) -> None:
-        """Give the task that the agent is at back as pending, and nobody's."""
+        """Set the agent's current task to pending, and remove its agent."""
         member = self._fleet.member
         assert member is not None and member.task is not None
         task = member.task

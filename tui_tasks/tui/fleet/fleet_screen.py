@@ -38,7 +38,7 @@ from tui_tasks.tui.widgets.overlay import Overlay
 MOST_WORDS: Final = 12
 MOST_MESSAGES: Final = 3
 _PACE: Final = 0.1
-"""Seconds between two looks at what agents are at, which the journal does not have."""
+"""Seconds at least between two reads of what agents are doing, which leaves no journal entries."""
 
 
 class Fleet(Overlay):

@@ -29,7 +29,7 @@ LOOKS_OF_STATES: Final = {
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 
 _FAILURE_LASTS: Final = HOUR
-"""For so long a session that an error has ended stands above those that are well."""
+"""For so many microseconds a session that an error has ended is listed above those without errors."""
 
 _TOTALS: Final = {
     "waiting": "waiting for you",

@@ -11,7 +11,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.breakpoints import NARROW
 
 PARTS: Final = ("asks", "failed_checks", "review")
-"""By the names of their screens (`tui.panes`), in the order in which the key goes round."""
+"""The names of their screens (`tui.panes`), in the order in which the key goes through them."""
 
 
 def first(context: Context) -> str:

@@ -1,1 +1,1 @@
-"""Links of a task to its work: what git tells of them, and opening them."""
+"""Links of a task to its work: what git reports on them, and opening them."""

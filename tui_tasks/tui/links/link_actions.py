@@ -1,4 +1,4 @@
-"""Opening what a task is linked to. Whatever leaves this program is shown first, and the human says so."""
+"""Opening what a task is linked to. An address or a file is shown before it is opened, and the human confirms."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class LinkActions(Controller):
-    """Acts on the cursor's task."""
+    """Opens the links of the task under the cursor of a pane."""
 
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._context = pane.context
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`: there must be a link."""
+        """As `Controller.why_not`; the task must have a link."""
         task = self._task()
         return "it has no links" if task is not None and not task.links else None
 
@@ -35,7 +35,7 @@ class LinkActions(Controller):
         return queries.any_task(self._context.db, uid) if uid is not None else None
 
     async def do_open_links(self) -> None:
-        """Open the task's link; of several, the one that is chosen."""
+        """Open the task's link; ask which one if there are several."""
         task, context = self._task(), self._context
         if task is None:
             return
@@ -113,14 +113,14 @@ def _kind(link: Link) -> str:
 
 
 def _opened(address: str) -> bool:
-    """Open an https address in a browser with a window of its own; False where there is none."""
+    """Open an https address in a graphical browser; return False when there is none."""
     import webbrowser
 
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
         return False
-    # One that runs in the terminal would take it from the screen.
+    # A browser that runs in the terminal would paint over this screen.
     is_in_terminal = isinstance(browser, webbrowser.GenericBrowser) and not isinstance(
         browser, webbrowser.BackgroundBrowser
     )

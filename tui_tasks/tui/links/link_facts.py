@@ -1,4 +1,4 @@
-"""What git tells of a task's links, where the folder is known in which its work is done."""
+"""What git reports on a task's links, read in the folder in which the work on the task is done."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _MOST_COMMITS: Final = "100"
 
 
 def folder_of(context: Context, task: Task) -> Path | None:
-    """Return the folder of a task's work: its agent's, that of an agent of its project, or the screen's own."""
+    """Return the folder of the work on a task: its agent's, else that of an agent of its project, else the current
+    folder if that is of its project; None when no folder is known.
+    """
     home = context.state.lists.get(task.list_id)
     name = home.project if home is not None else None
     found = sessions.find(context.db, task.agent) if task.agent else None
@@ -40,10 +42,10 @@ def folder_of(context: Context, task: Task) -> Path | None:
 
 
 def facts(folder: Path, link: Link) -> str:
-    """Return in a line what git tells of a branch or a commit.
+    """Return one line on a branch or a commit: its subject, its size, how far it is ahead.
 
     Raises:
-        GitFailed: it knows none such.
+        GitFailed: there is no such branch or commit.
     """
     commit = _commit(folder, link)
     if link["kind"] == COMMIT:
@@ -61,10 +63,10 @@ def facts(folder: Path, link: Link) -> str:
 
 
 def text(folder: Path, link: Link) -> str:
-    """Return the log of a branch, or all of a commit.
+    """Return the log of a branch, or the message and diff of a commit.
 
     Raises:
-        GitFailed: git knows none such.
+        GitFailed: there is no such branch or commit.
     """
     commit = _commit(folder, link)
     if link["kind"] == COMMIT:
@@ -98,7 +100,7 @@ def _hash(folder: Path, name: str) -> str:
 
 
 def _base(folder: Path) -> tuple[str, str]:
-    """Return the commit that branches are compared with, and its name; both empty without one."""
+    """Return the commit that branches are compared with, and its name; both are empty when there is none."""
     for name in _BASES:
         if found := _hash(folder, name):
             return found, "origin" if name.endswith("HEAD") else name.rpartition("/")[2]
@@ -106,6 +108,6 @@ def _base(folder: Path) -> tuple[str, str]:
 
 
 def _size(printed: str) -> str:
-    """Return `+120 -3 in 4 files`."""
+    """Return the line of `git --shortstat` as `+120 -3 in 4 files`."""
     found = _SIZE.search(printed)
     return f"+{found[2] or 0} -{found[3] or 0} in {count(int(found[1]), 'file')}" if found else ""

@@ -1,4 +1,4 @@
-"""The links of the task that a detail shows, a line each, with what git tells of them once it has been asked."""
+"""The links of a task in its detail, one in each line, with what git reports on them once that has been read."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tui_tasks.tui.painting.text_lines import Drawn
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# Who goes through a list with the cursor wants nothing read of what is passed by.
+# Seconds before git is run: nothing is read for tasks that the cursor only passes.
 _PAUSE: Final = 0.15
-# Of a task with more links, git is asked about the first so many.
+# At most so many links of a task are looked up.
 _MOST_ASKED: Final = 10
 
 
 class LinkLines:
-    """Asks git in a thread, one task at a time. `widget` runs the workers; `again` draws what has come in."""
+    """Runs git in a thread, for one task at a time. `widget` runs the workers; `again` draws what was read."""
 
     def __init__(self, context: Context, widget: Widget, again: Callable[[], None]) -> None:
         self._context = context
@@ -34,7 +34,7 @@ class LinkLines:
         self._facts: dict[str, str] = {}
 
     def read(self, task: Task | None) -> None:
-        """Ask about the links of a task, unless it is as it was when they were asked about."""
+        """Look the links of a task up, unless that was done for this version of the task."""
         at = (task.uid, task.version) if task is not None else None
         if at == self._task:
             return
@@ -60,7 +60,7 @@ class LinkLines:
             self._again()
 
     def lines(self, task: Task, room: int) -> list[Drawn]:
-        """Return the lines, with a head that names the key that opens them."""
+        """Return the lines of a task's links, below a title with the key that opens them."""
         if not task.links:
             return []
         key = self._context.keymap.key_of("open_links")

@@ -1,4 +1,4 @@
-"""The log of a branch, or all of a commit, to be read; a key copies what a person would type next."""
+"""The log of a branch or the diff of a commit on a screen; a key copies the git command that goes there."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _INKS = {"+": "$state-done", "-": "$state-failed", "@": "$changed"}
 
 
 class LinkLog(TextDrawing):
-    """Draws what git has printed."""
+    """Draws the output of git."""
 
     def __init__(self, context: Context, text: str) -> None:
         super().__init__(context)
         self._text = text
 
     def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return its lines; those of a diff are coloured."""
+        """Return its lines, coloured as a diff."""
         drawn: list[Drawn] = []
         for line in self._text.expandtabs(8).splitlines():
             ink = _INKS.get(line[:1], "") if not line.startswith(("+++", "---")) else "$muted"
@@ -39,7 +39,7 @@ class LinkLog(TextDrawing):
 
 
 class LinkText(Overlay):
-    """The screen. `copied` is what `y` copies."""
+    """The screen. `copied` is the command that its key copies."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay", "link")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -51,18 +51,18 @@ class LinkText(Overlay):
         self._copied = copied
 
     def compose(self) -> ComposeResult:
-        """Head and text."""
+        """Compose head and text."""
         yield Static(plain(f" {safe_line(self._title, 200)}", "bold"), id="link-head")
         yield rule(self.context)
         yield self._text
         yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
-        """Say what the keys are."""
+        """Focus the text, and show the keys."""
         self.set_focus(self._text)
         self.hint(("j/k", "Scroll", ""), self.hint_of("link_copy", f"Copy {self._copied}"), self.hint_of("back"))
 
     def do_link_copy(self) -> None:
-        """Copy what a person would type next."""
+        """Copy the git command."""
         self.context.copy(self._copied)
         self.context.say(f"Copied {self._copied}")

@@ -1,4 +1,4 @@
-"""Choosing a project, and keeping agents, inbox and log to it."""
+"""Choosing a project, and showing only its agents, questions and log entries."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class ProjectActions(Controller):
-    """Acts on the screen as a whole."""
+    """The actions of the scope `app` on projects."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`: there must be a project to be kept to."""
+        """As `Controller.why_not`; a project must have been chosen."""
         if action.id == "only_project" and self._context.state.projects.chosen is None:
             return f"no project is chosen; {self._context.keymap.key_of('projects')} chooses one"
         return None
 
     def do_projects(self) -> None:
-        """Choose a project, or all."""
+        """Open the picker of projects."""
         from tui_tasks.tui.projects.project_picker import ProjectPicker
 
         self._context.push(ProjectPicker(self._context, self._choose))
@@ -38,7 +38,7 @@ class ProjectActions(Controller):
             context.say(f"{safe_line(name or '', 40)} has no list yet.")
 
     def do_only_project(self) -> None:
-        """Keep agents, inbox and log to the project that is chosen, or show all again."""
+        """Show only the chosen project in agents, inbox and log, or all projects again."""
         context, projects = self._context, self._context.state.projects
         projects.is_alone = not projects.is_alone
         context.navigation.refresh_all()

@@ -1,4 +1,4 @@
-"""The switcher: each project in a line, with what is open there, who works, and what needs the human."""
+"""The picker of projects, each with its numbers of open tasks, of agents, and of what needs the human."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NO_PROJECT: Final = "(no project)"
 ALL: Final = "All projects"
-# In cells: the longest name that is shown whole, the shortest room for one, and what the counts take.
+# In cells: the most and the least room for a name, and the width of the counts, in full and on a small screen.
 _NAME: Final = 24
 _SHORTEST: Final = 8
 _COUNTS: Final = 57
@@ -33,7 +33,7 @@ _COUNTS_SMALL: Final = 17
 
 @dataclass(frozen=True, slots=True)
 class ProjectEntry(PaletteEntry):
-    """A project to choose. `needed` counts questions and tasks that have failed a check."""
+    """A project to choose. `needed` counts open questions and tasks with a failed check."""
 
     is_chosen: bool = False
     unfinished: int = 0
@@ -47,7 +47,7 @@ class ProjectRows(EntryRows):
     """Draws projects, one in each line."""
 
     def draw(self, row: Any, look_: RowLook, line: int) -> Sequence[Part]:
-        """The name at the left; behind it the counts, in columns."""
+        """Draw the name, and the counts in columns behind it."""
         entry: ProjectEntry = row.entry
         is_small = look_.width < _COUNTS + _SHORTEST
         counts = self._counts(entry, is_small=is_small)
@@ -77,7 +77,7 @@ class ProjectRows(EntryRows):
 
 
 class ProjectPicker(Picker):
-    """The screen. What agents do while it is open is counted at once."""
+    """The screen. Its counts follow what agents do while it is open."""
 
     def __init__(self, context: Context, choose: Callable[[str | None], None]) -> None:
         self._choose = choose
@@ -85,12 +85,12 @@ class ProjectPicker(Picker):
         super().__init__(context, "P", self._counted(context), enter="Show", drawing=ProjectRows(context))
 
     def _counted(self, context: Context) -> list[ProjectEntry]:
-        # Of the agents that are known already only what is new is read.
+        # Agents that were read before are reread only if they have changed.
         self._members = fleet.everyone(context.db, context.clock.now() - DAY, self._members)
         return entries(context, self._members, self._choose)
 
     def changed(self, changes: StateChanges) -> None:
-        """Count again; what was typed stays, and the cursor on its project."""
+        """Count again; the typed text stays, and the cursor stays on its project."""
         window = self.window
         title = window.row.entry.title if window.row is not None else None
         self._entries = self._counted(self.context)
@@ -100,14 +100,14 @@ class ProjectPicker(Picker):
 
 
 class _Counts:
-    """What belongs to one project, or to all."""
+    """The counts of one project, or of all."""
 
     def __init__(self) -> None:
         self.unfinished = self.failed = self.agents = self.working = self.needed = 0
 
 
 def entries(context: Context, members: Iterable[Member], choose: Callable[[str | None], None]) -> list[ProjectEntry]:
-    """Return all projects by name, after an entry for all of them and before what belongs to none."""
+    """Return the entry for all projects, then each project by name, then what belongs to none."""
     state = context.state
     projects = state.projects
     total, of = _Counts(), defaultdict[str, _Counts](_Counts)

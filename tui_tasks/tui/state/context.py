@@ -1,4 +1,4 @@
-"""Context: what panes, screens and widgets need of the program around them, without the App."""
+"""What panes, screens and widgets are given of the program around them, in place of the App."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ if TYPE_CHECKING:
     from tui_tasks.tui.app.navigation import Navigation
 
 Hint = tuple[str, str, str]
-"""What the footer tells of a key: the key, a word for what it does, and the id of its action or an empty string."""
+"""A key in the footer: the key, a word for what it does, and the id of its action or an empty string."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What is shared by the parts of one App; made before them. A test may make its own."""
+    """What the parts of one App share. It is made before them."""
 
     link: DatabaseLink
-    """The database: `link.commit` writes, `link.read_only` tells whether it may."""
+    """The database: `link.commit` writes, unless it is `link.read_only`."""
     state: AppState
-    """What the screen shows beside rows: the list on screen, all lists, questions, the active task."""
+    """What several panes show: the current list, all lists, open questions, the active task."""
     numbers: TaskNumbers
-    """Tasks by their numbers, and the numbers of tasks."""
+    """The numbers of tasks, and tasks by their numbers."""
     clock: LocalClock
-    """The time, where the human is."""
+    """The time in the human's time zone."""
     config: Config
     keymap: Keymap
-    """The names of keys, for people."""
+    """The keys of each action, in the form shown to people."""
     navigation: Navigation
-    """Goes to panes, lists and tasks."""
+    """Shows panes, lists and tasks."""
 
     say: Callable[[str], None]
-    """Tells the human something in one line for a moment. The text need not be safe."""
+    """Shows a message of one line for a moment; the text is made safe."""
     hint: Callable[..., None]
-    """Shows each given `Hint` in the footer in place of the pane's; none at all: the pane's own again."""
+    """Shows the given `Hint`s in the footer in place of the pane's; without any, the pane's own again."""
     redraw_frame: Callable[[], None]
-    """Draws the lines around the pane again, where they differ."""
+    """Draws the lines around the pane again; only what differs is painted."""
     run: Callable[[Coroutine[Any, Any, None]], None]
-    """Runs an action that waits, for a write or for an answer; a refusal is told."""
+    """Runs an action that waits for a write or an answer; shows its refusal, if any."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
-    """Runs what makes and shows widgets: one after another, and the next key is looked at once it is done."""
+    """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]
-    """Does an action by its id, as its key would."""
+    """Performs an action by its id, as its key would."""
     push: Callable[[Screen[Any]], Any]
-    """Shows a screen over the one on screen."""
+    """Opens a screen over the current one."""
     ask: Callable[[Screen[Any]], Coroutine[Any, Any, Any]]
-    """Shows a dialog and waits for its result, from a coroutine that is given to `run`."""
+    """Opens a dialog and waits for its result; for coroutines that are given to `run`."""
     copy: Callable[[str], None]
-    """Puts text on the clipboard, made safe."""
+    """Copies text to the clipboard; it is made safe."""
     suspend: Callable[[], AbstractContextManager[None]]
     """Gives the terminal to another program for the duration of a `with` block."""
 

@@ -91,7 +91,7 @@ _LEAST: Final = 5
 
 
 class NowLine(FrameLine):
-    """What goes on: who works on what, what needs the human, what failed, what runs next.
+    """The current state in one line: who works on what, what needs the human, what failed, what runs next.
 
     It is shortened in steps to the width. A click on a part goes to what it names.
     """
