@@ -45,8 +45,8 @@ from tui_tasks.tui.themes import theme_files, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
-from tui_tasks.tui.widgets.pane import Pane, TransparentContainer
-from tui_tasks.tui.widgets.textual_overrides import ResilientApp
+from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.notifier import Notifier

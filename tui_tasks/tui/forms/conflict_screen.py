@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.widgets.content import block, plain
+from tui_tasks.tui.widgets.dialog import Dialog
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-class ConflictScreen(Dialog, ModalScreen[str | None]):
+class ConflictScreen(Dialog[str | None]):
     """Shows both texts side by side. Result: `mine`, `theirs`, or None to continue editing."""
 
     AUTO_FOCUS = "VerticalScroll"
@@ -35,8 +34,7 @@ class ConflictScreen(Dialog, ModalScreen[str | None]):
         self, context: Context, title: str, who: str, mine: Mapping[str, str], theirs: Mapping[str, str]
     ) -> None:
         """`mine` and `theirs` are the texts of the fields that both have changed, by the fields' names for people."""
-        super().__init__()
-        self.context = context
+        super().__init__(context)
         self._head = title
         self._who = who
         self._mine = mine

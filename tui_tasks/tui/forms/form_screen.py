@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Generic, TypeVar
 
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
 
-from tui_tasks.tui.keys.actions import Dialog
-from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.dialog import Dialog
 
 R = TypeVar("R")
 
 
-class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
+class FormScreen(Dialog[R | None], Generic[R]):
     """A form. Result: what was saved; None: left. Subclasses define `action_save` and `action_outside`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -23,10 +21,6 @@ class FormScreen(Dialog, ModalScreen[R | None], Generic[R]):
     ]
 
     has_asked = False
-
-    def __init__(self, context: Context) -> None:
-        super().__init__()
-        self.context = context
 
     @property
     def has_changes(self) -> bool:

@@ -11,13 +11,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui_tasks.tui.inputs.text_line import AnswerLine
-from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.dialog import Dialog
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
@@ -34,14 +33,13 @@ class Choice:
     why_not: str = ""
 
 
-class Menu(Dialog, ModalScreen[str | None]):
+class Menu(Dialog[str | None]):
     """A menu whose choices are made by one key each, or by a click. Result: the key, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(self, context: Context, title: str, choices: Sequence[Choice]) -> None:
-        super().__init__()
-        self.context = context
+        super().__init__(context)
         self._title = title
         self._choices = choices
 
@@ -89,15 +87,14 @@ class Menu(Dialog, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-class LineDialog(Dialog, ModalScreen[str | None]):
+class LineDialog(Dialog[str | None]):
     """A dialog with one line of text. Result: the text, or None."""
 
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(self, context: Context, title: str, value: str = "", *, done: str = "Keep", hint: str = "") -> None:
-        super().__init__()
-        self.context = context
+        super().__init__(context)
         self._title = title
         self._value = value
         self._done = done

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
-
-from textual.await_complete import AwaitComplete
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
-from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 READ_ONLY: Final = "read only"
-
-
-class Dialog(ResilientMessages):
-    """Mixin for screens that open over others and close once."""
-
-    context: Context
-
-    def dismiss(self, result: Any = None) -> AwaitComplete:
-        """Close it. A second click or key that comes too late is ignored; Textual would close the screen below."""
-        if not self.is_active:  # type: ignore[attr-defined]  # every screen has it
-            return AwaitComplete()
-        return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
 
 
 class Controller:
@@ -37,7 +22,7 @@ class Controller:
         return None
 
 
-class Actor(ResilientMessages):
+class Actor:
     """Mixin for widgets, screens and the App that offer the actions of their scopes.
 
     An action is performed by the actor's own method `do_<id>`, else by the first of its `controllers` that has one. A

@@ -24,7 +24,7 @@ from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.tasks.task_sources import TasksByDue, TasksOfList
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.pane import TransparentContainer
+from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 
 class ListPane(TaskPane):

@@ -27,6 +27,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wra
 from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -122,7 +123,7 @@ def _items(value: Any) -> Iterable[str]:
     return (_plain(each) for each in value) if isinstance(value, list) else (_plain(value),)
 
 
-class EntryDetail(Actor, Horizontal):
+class EntryDetail(Actor, ResilientMessages, Horizontal):
     """The entry under the cursor and, if there is room, its task beside it."""
 
     SCOPES = ("rows",)

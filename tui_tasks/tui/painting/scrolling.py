@@ -34,16 +34,12 @@ def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
     return Strip([*strip.crop(0, width - 1), Segment("▐", style)], width)
 
 
-class Scrolling:
-    """Interface of what can be scrolled."""
+class WheelScrolling:
+    """Mixin for widgets that draw their own rows: the wheel scrolls them, and nothing around them."""
 
     def scroll_rows(self, by: int) -> None:
         """Scroll by rows, down when `by` is above 0, at most to the end."""
         raise NotImplementedError
-
-
-class WheelScrolling(Scrolling):
-    """Mixin for widgets that draw their own rows: the wheel scrolls them, and nothing around them."""
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Scroll down; a cursor stays on its row."""

@@ -10,16 +10,15 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.tui.inputs.text_line import PickerWords
-from tui_tasks.tui.keys.actions import Dialog
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.dialog import Dialog
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class EntryRows(RowDrawing[Numbered]):
         return [(f"   {self.empty}", "$muted")] if line == 1 else ()
 
 
-class Picker(Dialog, ModalScreen[None]):
+class Picker(Dialog[None]):
     """Entries below an input that searches them. The chosen entry is performed after the picker has closed."""
 
     AUTO_FOCUS = "PickerWords"
@@ -167,8 +166,7 @@ class Picker(Dialog, ModalScreen[None]):
         """`enter` is what the foot line calls the choice of an entry; `left` takes back what previews have done.
         `drawing` draws the entries, None: as `EntryRows`.
         """
-        super().__init__()
-        self.context = context
+        super().__init__(context)
         self._drawing = drawing or EntryRows(context)
         self.window = VirtualList(context, self._drawing, id="entries", focusable=False)
         self._enter = enter

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import BindingType
 
 from tui_tasks.tui.keys.action_table import ACTIONS, bindings
-from tui_tasks.tui.keys.actions import Actor, Dialog
+from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.widgets.breakpoints import is_compact
+from tui_tasks.tui.widgets.dialog import ClosesOnce
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context, Hint
 
 
-class Overlay(Dialog, Actor, CellsScreen[None]):
+class Overlay(ClosesOnce, Actor, CellsScreen[None]):
     """A screen that the App opens over a pane."""
 
     SCOPES: ClassVar[tuple[str, ...]] = ("overlay",)

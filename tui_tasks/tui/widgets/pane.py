@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.containers import Vertical
-from textual.geometry import Region
-from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.state.state_changes import StateChanges
-from tui_tasks.tui.widgets.textual_overrides import NoRelayout
+from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
-
-
-class TransparentContainer(Vertical, NoRelayout):
-    """A container that paints nothing: its children cover it, or else the screen shows through."""
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return no lines. A screen has many containers, and Textual would first paint each of them blank."""
-        return []
 
 
 class Pane(Actor, TransparentContainer):

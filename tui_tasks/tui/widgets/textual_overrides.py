@@ -12,12 +12,14 @@ from rich.control import Control
 from textual import events
 from textual._compositor import ChopsUpdate, Compositor
 from textual.app import App
+from textual.containers import Vertical
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import WorkerFailed
 
@@ -52,14 +54,6 @@ class CellsCompositor(Compositor):
         """As `Compositor.render_partial_update`."""
         update = super().render_partial_update()
         return CellsUpdate(update.chops, update.spans, update.chop_ends) if update is not None else None
-
-
-class CellsScreen(Screen[R]):
-    """A screen that paints with `CellsCompositor`."""
-
-    def __init__(self, *, classes: str | None = None) -> None:
-        super().__init__(classes=classes)
-        self._compositor = CellsCompositor()
 
 
 class NoRelayout(Widget):
@@ -127,7 +121,23 @@ class ResilientMessages:
                 raise
 
 
-class ResilientApp(App[None]):
+class TransparentContainer(ResilientMessages, Vertical, NoRelayout):
+    """A container that paints nothing: its children cover it, or else the screen shows through."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Return no lines. A screen has many containers, and Textual would first paint each of them blank."""
+        return []
+
+
+class CellsScreen(ResilientMessages, Screen[R]):
+    """A screen that paints with `CellsCompositor`."""
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._compositor = CellsCompositor()
+
+
+class ResilientApp(ResilientMessages, App[None]):
     """Keeps running while the database cannot be read: Textual ends the App for errors in workers, timers and
     layouts.
     """
