@@ -12,6 +12,7 @@ from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.rules.tasks import tasks as task_rules
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords
 
@@ -39,8 +40,9 @@ async def test_what_others_write_moves_neither_cursor_nor_marks_nor_words(app, p
 
 
 async def test_a_list_whose_ranks_were_made_anew_is_shown_in_its_order(app, plan, agent, monkeypatch):
-    for name, least in (("MOST", 4), ("_SHORT", 4), ("_REACH", 2)):
-        monkeypatch.setattr(rebalancing, name, least)
+    monkeypatch.setattr(task_rules, "MAX_CHARS", 4)
+    monkeypatch.setattr(rebalancing, "_SHORT", 4)
+    monkeypatch.setattr(rebalancing, "_REACH", 2)
     async with opened(app, (80, 16)) as pilot:
         await press(app, pilot, "j", "j")
         before = queries.task(app.link.db, plan[2]).rank
