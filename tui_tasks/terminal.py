@@ -216,7 +216,7 @@ class _Guard:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> bool:
         self.done = True
-        self._rouse()
+        self._wake_watcher()
         self.thread.join()
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
@@ -231,7 +231,7 @@ class _Guard:
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         # A closing terminal sends several signals.
         self.status = self.status or 128 + number
-        self._rouse()
+        self._wake_watcher()
         try:
             loop = self.running_loop()
         except RuntimeError:
@@ -241,7 +241,7 @@ class _Guard:
     def _leave(self) -> None:
         self.app.exit(return_code=self.status or 0)
 
-    def _rouse(self) -> None:
+    def _wake_watcher(self) -> None:
         with contextlib.suppress(BlockingIOError):
             os.write(self.wake, b"!")
 

@@ -130,14 +130,14 @@ class TodoToolResponse:
         Raises:
             ValueError: `as_type` is none of them.
         """
-        form = _form(as_type)
+        form = _checked_form(as_type)
         if isinstance(form, _Intact):
             return self
         result = todo.filtered(asdict(self), empty=filter_empty_fields, metadata=filter_metadata_fields)
         return result if form == ToolResponseType.DICT else todo.as_text(result, form)
 
 
-def _form(as_type: str | _Intact) -> str | _Intact:
+def _checked_form(as_type: str | _Intact) -> str | _Intact:
     form = as_type.lower() if isinstance(as_type, str) else as_type
     known = (ToolResponseType.DICT, ToolResponseType.STR, ToolResponseType.PRETTY_STR)
     if not isinstance(form, _Intact) and form not in known:
@@ -193,7 +193,7 @@ class TodoTool:
         Raises:
             ValueError: `as_type` is unknown; nothing was written.
         """
-        _form(as_type)
+        _checked_form(as_type)
         response = self._respond(merge, todos)
         if response.success:
             self._call_back(response)
@@ -239,7 +239,7 @@ class TodoTool:
             todo.write(tx, home, items, "todos", merge=merge)
             tasks = list(task_summary.keyed(tx.db, home.id))
             # The file is written first: if the commit fails, the next call reads it.
-            self._put_file(tx, tasks, there)
+            self._write_file(tx, tasks, there)
         return tasks
 
     def _take_file(self, tx: Transaction, home: TaskList) -> bytes | None:
@@ -255,11 +255,11 @@ class TodoTool:
             there = None
         if _hash(there) == views.get(tx.db, _WRITTEN):
             return there
-        items = [] if there is None else todo.check(self._array(there), _FILE, whole=True, strict=False)
+        items = [] if there is None else todo.check(self._parse_array(there), _FILE, whole=True, strict=False)
         todo.write(tx, home, items, _FILE, merge=False)
         return there
 
-    def _array(self, content: bytes) -> list[Any]:
+    def _parse_array(self, content: bytes) -> list[Any]:
         try:
             items = strict_json.load_line(content)
         except ParseError as error:
@@ -268,7 +268,7 @@ class TodoTool:
             raise _CheckpointError(f"Invalid JSON in {self.checkpoint_path}: it is to be an array of todos")
         return items
 
-    def _put_file(self, tx: Transaction, tasks: Sequence[KeyedTask], there: bytes | None) -> None:
+    def _write_file(self, tx: Transaction, tasks: Sequence[KeyedTask], there: bytes | None) -> None:
         content = json.dumps([todo.item_json(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
             atomic_file.replace(self.checkpoint_path, content)

@@ -123,7 +123,7 @@ def test_a_token_with_the_name_of_a_program_is_nobodys_session(elsewhere: Elsewh
     starter = Process(*processes.identity())
     with Store(str(elsewhere.db)) as store, store.transaction(1) as transaction:
         report = SessionReport("claude", "s", (SessionStarted(),), process=starter)
-        assert intake.take_one(transaction, "", report, tasks=False)
+        assert intake.record_report(transaction, "", report, tasks=False)
         started_by = (own_session.Starter(starter, is_shared=False),)
         assert own_session.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
 
@@ -294,11 +294,11 @@ def test_no_token_is_for_a_name_under_which_no_agent_speaks(name: str, tmp_path:
 def test_who_asks_too_often_is_turned_away_until_there_is_room_again() -> None:
     now = 0.0
     limits = http_limits.RequestLimits(lambda *_: None, lambda: now)  # type: ignore[arg-type,return-value]
-    assert all(limits._may("a") for _ in range(200))
-    assert not limits._may("a")
-    assert limits._may("b")
+    assert all(limits._is_allowed("a") for _ in range(200))
+    assert not limits._is_allowed("a")
+    assert limits._is_allowed("b")
     now += 1
-    assert limits._may("a")
+    assert limits._is_allowed("a")
 
 
 def test_every_address_is_not_listened_at_unless_the_host_is_named() -> None:

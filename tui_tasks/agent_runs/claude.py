@@ -92,7 +92,7 @@ class ClaudeDriver:
         """See `driver.Driver`."""
         self._cwd = cwd
         hooks = {event: [{"matcher": None, "hookCallbackIds": ["h"], "timeout": _HOOK_LIMIT}] for event in _HOOKS}
-        self._control({"subtype": "initialize", "hooks": hooks})
+        self._send_control({"subtype": "initialize", "hooks": hooks})
         self.say(prompt)
         return [self._report(SessionStarted())]
 
@@ -104,7 +104,7 @@ class ClaudeDriver:
     def interrupt(self) -> None:
         """See `driver.Driver`."""
         self._is_interrupted = True
-        self._control({"subtype": "interrupt"})
+        self._send_control({"subtype": "interrupt"})
 
     def release(self, tool_id: str) -> None:
         """See `driver.Driver`."""
@@ -140,9 +140,9 @@ class ClaudeDriver:
             return self._model_message(message)
         if kind == "user":
             return [OutputLine(f"  failed: {reason}") for reason in _failures(message)]
-        return self._turn_over(message) if kind == "result" else []
+        return self._turn_finished(message) if kind == "result" else []
 
-    def _control(self, request: Message) -> None:
+    def _send_control(self, request: Message) -> None:
         self._send({"type": "control_request", "request_id": str(uuid.uuid4()), "request": request})
 
     def _reply(self, request_id: str, response: Message) -> None:
@@ -207,7 +207,7 @@ class ClaudeDriver:
             events.append(UsageReported(self.usage.tokens))
         return [*lines, self._report(*events)]
 
-    def _turn_over(self, message: Message) -> list[DriverEvent]:
+    def _turn_finished(self, message: Message) -> list[DriverEvent]:
         cost = number(message, "total_cost_usd")
         self.usage.cost_usd = cost if cost is not None else self.usage.cost_usd
         subtype, error = text(message, "subtype") or "", self._error(message)

@@ -112,7 +112,7 @@ class CodexDriver:
     def say(self, words: str) -> None:
         """See `driver.Driver`."""
         if self._turn is None:
-            self._request("turn/start", self._input(words), self._turn_accepted)
+            self._request("turn/start", self._turn_input(words), self._turn_accepted)
         else:
             # The turn may have ended meanwhile: then the text begins a new one.
             self._steer(words, lambda reply: self._steer_answered(reply, words))
@@ -172,15 +172,15 @@ class CodexDriver:
             return [self._report(TurnFailed(error)), TurnFinished(error=error)]
         return []
 
-    def _input(self, words: str) -> Message:
+    def _turn_input(self, words: str) -> Message:
         return {"threadId": self.session, "input": [{"type": "text", "text": words}]}
 
     def _steer(self, words: str, then: Callable[[Message], list[DriverEvent]]) -> None:
-        self._request("turn/steer", {**self._input(words), "expectedTurnId": self._turn}, then)
+        self._request("turn/steer", {**self._turn_input(words), "expectedTurnId": self._turn}, then)
 
     def _steer_answered(self, reply: Message, words: str) -> list[DriverEvent]:
         if "error" in reply and not self._is_interrupted:
-            self._request("turn/start", self._input(words), self._turn_accepted)
+            self._request("turn/start", self._turn_input(words), self._turn_accepted)
         return []
 
     def _report(self, *events: SessionEvent, thread: str | None = None) -> SessionReport:

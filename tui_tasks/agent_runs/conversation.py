@@ -73,7 +73,7 @@ class AgentConversation:
         self._keeps_all = settings.keep == "all"
         self._redact = discretion.redactor(settings.redact)
         self._driver: AgentDriver = _DRIVERS[assignment.agent.kind](assignment.agent, self._send)
-        self._requests = OpenRequests(store, assignment.agent.wait, self._answer)
+        self._requests = OpenRequests(store, assignment.agent.wait, self._send_answer)
         self._writer = SessionWriter(store, assignment.run_uid, settings)
         self._reader = MessageReader()
         self._command: RunProcess | None = None
@@ -238,7 +238,7 @@ class AgentConversation:
         # In ASCII, so that lone surrogates are returned to the program as it sent them.
         self._command.send(json.dumps(message).encode() + b"\n")
 
-    def _answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
+    def _send_answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
         self._driver.answer(request_id, decision, words)
         if decision is None:
             self._print(f"[{words}]")

@@ -61,22 +61,22 @@ class RequestReader:
     def line(self, value: Any) -> Line:
         """Return the requests of a line's JSON value. The value may be a `Refusal`, for a line that is no JSON."""
         if not isinstance(value, list):
-            return [self._request(value)], False
+            return [self._parse_request(value)], False
         if not 1 <= len(value) <= requests.MAX_BATCH:
             refusal = InvalidRequest(f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}")
-            return self._refused(refusal)
-        pending_requests = [self._request(item) for item in value]
+            return self._refused_line(refusal)
+        pending_requests = [self._parse_request(item) for item in value]
         for at, (item, pending) in enumerate(zip(value, pending_requests, strict=True)):
             if isinstance(item, list) or (pending.tool is not None and pending.tool.waits):
-                return self._refused(
+                return self._refused_line(
                     InvalidRequest(f"request {at} of the batch is itself a batch, or waits", failed=at)
                 )
         return pending_requests, True
 
-    def _refused(self, refusal: Refusal) -> Line:
+    def _refused_line(self, refusal: Refusal) -> Line:
         return [PendingRequest(None, self._identity.agent, refusal=refusal)], False
 
-    def _request(self, value: Any) -> PendingRequest:
+    def _parse_request(self, value: Any) -> PendingRequest:
         identity = self._identity
         pending = PendingRequest(requests.request_id(value), identity.agent)
         try:

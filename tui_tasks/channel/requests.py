@@ -109,7 +109,7 @@ def read(value: Any) -> Request:
         arguments=arguments,
         agent=agent_name(name("agent", value.get("agent")), tool),
         list=name("list", value.get("list")),
-        if_version=_version(value.get("if_version")),
+        if_version=_checked_version(value.get("if_version")),
         idempotency_key=name("idempotency_key", value.get("idempotency_key")),
         why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
     )
@@ -159,7 +159,7 @@ def name(key: str, given: Any) -> str | None:
     return given
 
 
-def _version(version: Any) -> int | None:
+def _checked_version(version: Any) -> int | None:
     number = _integer(version)
     if version is not None and number is None:
         raise InvalidRequest("if_version is an integer, without quotes")

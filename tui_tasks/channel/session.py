@@ -104,9 +104,9 @@ class Session:
     def answer_lines(self, values: list[Any]) -> list[ReplyLine]:
         """Serve lines as `answer` does; long replies are not kept in memory."""
         lines: list[Line] = [self._reader.line(value) for value in values]
-        return [reply for group in _group_lines(lines) for reply in self._answer(group)]
+        return [reply for group in _group_lines(lines) for reply in self._answer_group(group)]
 
-    def _answer(self, lines: list[Line]) -> list[ReplyLine]:
+    def _answer_group(self, lines: list[Line]) -> list[ReplyLine]:
         try:
             return self._serve(lines)
         except StorageFailed as failure:

@@ -99,17 +99,17 @@ def connected_agents(db: Database) -> list[str]:
 def begin(db: Database, agent: str, process: Process, now: int, project: str | None = None) -> None:
     """Record that an agent makes requests through a process, in a project, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
-    db.run(_DROP, _by(agent, process))
-    db.run(_PUT, {**_by(agent, process), "opened_at": now, "project": project})
+    db.run(_DROP, _parameters(agent, process))
+    db.run(_PUT, {**_parameters(agent, process), "opened_at": now, "project": project})
 
 
 def end(db: Database, agent: str, process: Process, now: int) -> None:
     """Record that a connection has ended, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
-    db.run(_CLOSE, {**_by(agent, process), "at": now})
+    db.run(_CLOSE, {**_parameters(agent, process), "at": now})
 
 
-def _by(agent: str, process: Process) -> dict[str, Any]:
+def _parameters(agent: str, process: Process) -> dict[str, Any]:
     return {"agent": agent, **msgspec.structs.asdict(process)}
 
 

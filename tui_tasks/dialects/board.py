@@ -259,7 +259,7 @@ class _Agent(Open):
     action: str
 
 
-def _updated(given: _Agent) -> str | None:
+def _updated_task(given: _Agent) -> str | None:
     uid = given.rest.get("task_id") if given.action == "update_task" else None
     return uid if isinstance(uid, str) else None
 
@@ -268,7 +268,7 @@ def _updated(given: _Agent) -> str | None:
     "agent",
     _Agent,
     writes=lambda given: given.action in ("create_task", "update_task"),
-    subject=_updated,
+    subject=_updated_task,
     refusal=_refused,
 )
 def agent(call: Call, given: _Agent) -> dict[str, Any]:
@@ -301,10 +301,10 @@ def _found_memories(call: Call, **wanted: Any) -> tuple[Generator[Memory, None, 
     if not call.channel.identity.list_only:
         return matching.memories(call.db, **wanted)
     only = call.only_list
-    return matching.memories(call.db, list_id=only.id, **wanted) if only is not None else (_none(), 0)
+    return matching.memories(call.db, list_id=only.id, **wanted) if only is not None else (_no_memories(), 0)
 
 
-def _none() -> Generator[Memory, None, None]:
+def _no_memories() -> Generator[Memory, None, None]:
     yield from ()
 
 

@@ -185,14 +185,14 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
     values = {name: getattr(given, name) for name in FIELDS if hasattr(given, name)}
     one_of("due", values)
     changes = {
-        name: _parsed(FIELDS[name], value, call.now) if value else None
+        name: _parsed_value(FIELDS[name], value, call.now) if value else None
         for name, value in values.items()
         if value is not None
     }
     return _full(call, call.run(EditTask(given.uid, changes)))
 
 
-def _parsed(field: TaskField, value: Any, now: int) -> Any:
+def _parsed_value(field: TaskField, value: Any, now: int) -> Any:
     try:
         return field.parse(str(value), local_time(now))
     except ValueError as error:

@@ -107,10 +107,10 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
     """Set a task's name, description or status; at least one. Returns the task."""
     changes = {"name": given.name, "description": given.description, "status": given.status}
     one_of("name", changes)
-    return _edited(call, given.uid, {name: value for name, value in changes.items() if value is not None})
+    return _edited_json(call, given.uid, {name: value for name, value in changes.items() if value is not None})
 
 
-def _edited(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
+def _edited_json(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
     if "status" in changes:
         changes["status"] = WORDS.status_of(changes["status"], queries.task(call.db, uid).status)
     return task_json(call.run(EditTask(uid, changes)))
@@ -129,7 +129,7 @@ def swap_tasks(call: Call, given: _Swap) -> list[dict[str, Any]]:
 
 def _declare_setter(status: Status, explanation: str) -> None:
     def set_status(call: Call, given: _Named) -> dict[str, Any]:
-        return _edited(call, given.uid, {"status": status})
+        return _edited_json(call, given.uid, {"status": status})
 
     set_status.__doc__ = f'Set a task\'s status to "{status}"{explanation} Returns the task.'
     TASKLIST.tool(f"tasklist:set_task_{status}", _Named, writes=True, subject="uid")(set_status)

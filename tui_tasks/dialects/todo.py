@@ -84,18 +84,18 @@ def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) ->
     seen: set[str] = set()
     for number, item in enumerate(checked):
         if item["id"] in seen:
-            raise _wrong(f"{at}[{number}].id", f"the id {item['id'][:100]!r} comes twice")
+            raise _invalid(f"{at}[{number}].id", f"the id {item['id'][:100]!r} comes twice")
         seen.add(item["id"])
     return checked
 
 
-def _wrong(path: str, message: str) -> InvalidArgument:
+def _invalid(path: str, message: str) -> InvalidArgument:
     return InvalidArgument(path, f"{path}: {message}")
 
 
 def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str, str]:
     if not isinstance(item, dict):
-        raise _wrong(at, "must be an object with id, content and status")
+        raise _invalid(at, "must be an object with id, content and status")
     given = {name: value for name, value in item.items() if value is not None}
     unknown = [name for name in given if name not in ("id", "content", "status")]
     if unknown and strict:
@@ -105,15 +105,15 @@ def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str,
             raise InvalidArgument(f"{at}.{name}", f"{at} is missing required field: {name}")
     for name in given.keys() & {"id", "content", "status"}:
         if not isinstance(given[name], str):
-            raise _wrong(f"{at}.{name}", "must be a string")
+            raise _invalid(f"{at}.{name}", "must be a string")
     for name in given.keys() & {"id", "content"}:
         if not given[name].strip():
-            raise _wrong(f"{at}.{name}", "must not be empty")
+            raise _invalid(f"{at}.{name}", "must not be empty")
         if len(given[name]) > vocab.MAX_NAME:
-            raise _wrong(f"{at}.{name}", f"must be at most {vocab.MAX_NAME:,} characters long")
+            raise _invalid(f"{at}.{name}", f"must be at most {vocab.MAX_NAME:,} characters long")
     if "status" in given and given["status"] not in STATUSES:
         meant = nearest(given["status"], list(STATUSES))
-        raise _wrong(f"{at}.status", f"Invalid status {given['status'][:100]!r}: one of {', '.join(STATUSES)}{meant}")
+        raise _invalid(f"{at}.status", f"Invalid status {given['status'][:100]!r}: one of {', '.join(STATUSES)}{meant}")
     return {name: given[name] for name in ("id", "content", "status") if name in given}
 
 
@@ -124,7 +124,7 @@ def checked_todos(given: TodoArguments) -> list[dict[str, str]]:
         InvalidArgument: an item is invalid, or there are too few.
     """
     if len(given.todos) < LEAST:
-        raise _wrong("todos", f"at least {LEAST} items are required")
+        raise _invalid("todos", f"at least {LEAST} items are required")
     return check(given.todos, "todos", whole=not given.merge)
 
 
@@ -151,14 +151,14 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
     kept = {task.uid for task in found if task is not None}
     if not merge:
         tx.run(ClearList(home.uid, frozenset(kept)))
-    edits = [edit for item, task in zip(items, found, strict=True) if task and (edit := _edit(item, task))]
+    edits = [edit for item, task in zip(items, found, strict=True) if task and (edit := _edit_operation(item, task))]
     # If only one task may be in progress, the current one must be changed before the next is started.
     for edit in sorted(edits, key=lambda edit: edit.changes.get("status") == "in_progress"):
         tx.run(edit)
         tx.pause()
     uids = []
     for item, task in zip(items, found, strict=True):
-        uids.append(task.uid if task else tx.run(_new(item, home)).uid)
+        uids.append(task.uid if task else tx.run(_add_operation(item, home)).uid)
         tx.pause()
     if not merge:
         tx.run(OrderTasks(tuple(uids)))
@@ -176,12 +176,12 @@ def _check_found(items: Sequence[dict[str, str]], found: Sequence[KeyedTask | No
                     f"missing: {', '.join(missing)}",
                 )
         elif task.uid in seen:
-            raise _wrong(f"{at}[{number}].id", f"{item['id']!r} is an item that has come before")
+            raise _invalid(f"{at}[{number}].id", f"{item['id']!r} is an item that has come before")
         else:
             seen.add(task.uid)
 
 
-def _edit(item: dict[str, str], task: KeyedTask) -> EditTask | None:
+def _edit_operation(item: dict[str, str], task: KeyedTask) -> EditTask | None:
     """Return the change of a task that an item means; None if the item has nothing new."""
     status = WORDS.status_of(item["status"], task.status) if "status" in item else task.status
     changes = {"name": item.get("content", task.name), "status": status}
@@ -189,7 +189,7 @@ def _edit(item: dict[str, str], task: KeyedTask) -> EditTask | None:
     return EditTask(task.uid, changes) if changes else None
 
 
-def _new(item: dict[str, str], home: TaskList) -> AddTask:
+def _add_operation(item: dict[str, str], home: TaskList) -> AddTask:
     return AddTask(item["content"], home.uid, status=WORDS.status_of(item["status"]), key=item["id"])
 
 

@@ -177,7 +177,7 @@ class Importer:
             times = self._keep_exact(times, before)
         yield ImportTask(uid, home.uid, fields, record.rank, times)
         yield from self._import_log(record, uid)
-        self._count(uid, before)
+        self._count_outcome(uid, before)
 
     def _metadata(self, record: TaskRecord, fields: dict[str, Any], before: Task | None) -> dict[str, Any]:
         """Return the task's metadata, with what only the file's program knows of the task under the name of the
@@ -214,7 +214,7 @@ class Importer:
                 id_ = f"{uid}\0{entry.message}"
             yield ImportLog(uid_of(self._format, id_), uid, entry.at, entry.agent, entry.message)
 
-    def _count(self, uid: str, before: Task | None) -> None:
+    def _count_outcome(self, uid: str, before: Task | None) -> None:
         if before is None or before.deleted:
             self.outcome.added += 1
         elif queries.any_task(self._db, uid) != before:

@@ -43,28 +43,28 @@ def losses(rows: ExportData, read: ParsedFile, format_: str) -> Counter[str]:
 
 def _compare_task(task: Task, record: TaskRecord, lost: Counter[str], format_: str) -> None:
     for name, empty in _EMPTY.items():
-        _count(lost, name, getattr(task, name), record.fields.get(name, empty), empty)
+        _count_loss(lost, name, getattr(task, name), record.fields.get(name, empty), empty)
     metadata = with_foreign(record.fields.get("metadata"), format_, record.foreign)
-    _count(lost, "metadata", task.metadata, metadata, None)
+    _count_loss(lost, "metadata", task.metadata, metadata, None)
     depends_on = {uid_of(format_, id_) for id_ in record.fields.get("depends_on", ())}
-    _count(lost, "depends_on", set(task.depends_on), depends_on, set())
+    _count_loss(lost, "depends_on", set(task.depends_on), depends_on, set())
     for name in _TIMES:
-        _count(lost, name, getattr(task, name), record.times.get(name), None)
+        _count_loss(lost, name, getattr(task, name), record.times.get(name), None)
 
 
 def _compare_log(log: list[LogEntry], record: TaskRecord, lost: Counter[str]) -> None:
     expected = sorted((entry.at, entry.agent, entry.message) for entry in log)
     found = sorted((entry.at, entry.agent, entry.message) for entry in record.log)
-    _count(lost, "log", expected, found, [])
+    _count_loss(lost, "log", expected, found, [])
 
 
 def _compare_list(home: TaskList, found: str | None, lost: Counter[str]) -> None:
     if home.kind != "plan" or found is None:
-        _count(lost, "list", home.name, found, None)
+        _count_loss(lost, "list", home.name, found, None)
     else:
         lost["list: a plan comes back as a list"] += 1
 
 
-def _count(lost: Counter[str], name: str, value: Any, found: Any, empty: Any) -> None:
+def _count_loss(lost: Counter[str], name: str, value: Any, found: Any, empty: Any) -> None:
     if value != found:
         lost[f"{name}: {'no place for it' if found == empty else 'not kept whole'}"] += 1

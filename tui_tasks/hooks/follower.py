@@ -67,7 +67,7 @@ class Follower:
 
     def _look(self) -> None:
         self._looks += 1
-        if _has_some(self._payloads):
+        if _has_payloads(self._payloads):
             self._process_payloads()
         if self._looks % LOOKS_A_CHECK == 0:
             departures.end_departed(self._opened(), self._clock())
@@ -87,7 +87,7 @@ class Follower:
         return self._store
 
 
-def _has_some(folder: str) -> bool:
+def _has_payloads(folder: str) -> bool:
     try:
         return any(not name.startswith(".") for name in os.listdir(folder))
     except OSError:

@@ -65,7 +65,7 @@ def process_payloads(store: Store, now: int, settings: SessionSettings | None = 
     with spool:
         if not spool.pending():
             return 0
-        with _turn(spool):
+        with _intake_lock(spool):
             return _process_payloads(store, spool, now, settings or human_settings())
 
 
@@ -75,7 +75,7 @@ def human_settings() -> SessionSettings:
 
 
 @contextlib.contextmanager
-def _turn(spool: Spool) -> Iterator[None]:
+def _intake_lock(spool: Spool) -> Iterator[None]:
     until = time.monotonic() + _LOCK_WAIT_S
     lock = None
     with contextlib.suppress(OSError):
@@ -113,11 +113,11 @@ class _Records:
         """Return a report with the events in the program's record of its session added."""
         whose = report.program, report.session
         if whose not in self._found:
-            agent = self._agent(report)
+            agent = self._agent_of(report)
             self._found[whose] = reading.of(sessions.activity(self._db, agent) if agent is not None else None)
         return reading.with_record(report, self._found[whose])
 
-    def _agent(self, report: SessionReport) -> str | None:
+    def _agent_of(self, report: SessionReport) -> str | None:
         if (known := sessions.by_session(self._db, report.program, report.session)) is not None:
             return known[0]
         former = goes_on(self._db, report)
@@ -162,7 +162,7 @@ def read(payload: Payload) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session."""
     head = payload.head
     program = str(head.get("program"))
-    report = programs.read(program, _content(payload), is_waited_for=bool(_word(head, "answer")))
+    report = programs.read(program, _content(payload), is_waited_for=bool(_text_field(head, "answer")))
     if report is None:
         return None
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
@@ -171,11 +171,11 @@ def read(payload: Payload) -> SessionReport | None:
         # The program reports nothing about a turn that its hook has ended.
         events=(*map(storable.bounded, report.events), *([TurnInterrupted()] if head.get("ends_turn") is True else [])),
         at=at,
-        process=Process(_word(head, "boot"), _word(head, "namespace"), pid, _word(head, "born")),
-        cwd=report.cwd or _word(head, "cwd") or None,
-        project=_project(_word(head, "project"), report.cwd or _word(head, "cwd")),
+        process=Process(_text_field(head, "boot"), _text_field(head, "namespace"), pid, _text_field(head, "born")),
+        cwd=report.cwd or _text_field(head, "cwd") or None,
+        project=_project(_text_field(head, "project"), report.cwd or _text_field(head, "cwd")),
         hash=hashlib.sha256(payload.body).hexdigest(),
-        answer=_word(head, "answer") or None,
+        answer=_text_field(head, "answer") or None,
         is_shared=head.get("is_shared") is True,
     )
 
@@ -190,7 +190,7 @@ def _project(named: str, folder: str) -> str | None:
         return None
 
 
-def _word(head: dict[str, Any], name: str) -> str:
+def _text_field(head: dict[str, Any], name: str) -> str:
     value = head.get(name)
     return value if isinstance(value, str) else ""
 

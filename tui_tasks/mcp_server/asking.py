@@ -43,7 +43,7 @@ async def ask(
     is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
     given = request["arguments"].get("wait")
     if given is None and is_modern and client is not None and TASKS in (client.extensions or {}):
-        return await _as_task(agent_session, request)
+        return await _ask_as_task(agent_session, request)
     has_dialog = client is not None and _shows_forms(client.elicitation)
     if given is None and has_dialog and is_modern:
         return await _by_retry(agent_session, params, request)
@@ -71,7 +71,7 @@ async def _open_question(agent_session: AsyncSession, request: dict[str, Any]) -
 # The Tasks extension
 
 
-async def _as_task(agent_session: AsyncSession, request: dict[str, Any]) -> Result:
+async def _ask_as_task(agent_session: AsyncSession, request: dict[str, Any]) -> Result:
     reply, asked = await _open_question(agent_session, request)
     if asked is None:
         return result_of(reply)

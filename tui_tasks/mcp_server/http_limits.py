@@ -36,7 +36,7 @@ class RequestLimits:
             await self._app(scope, receive, send)
             return
         response: Response | None = None
-        if not self._may(str((scope.get("client") or ("",))[0])):
+        if not self._is_allowed(str((scope.get("client") or ("",))[0])):
             response = Response("Too many requests", status_code=429, headers={"Retry-After": "1"})
         elif scope["method"] == "POST":
             body, receive = await _body(receive)
@@ -46,7 +46,7 @@ class RequestLimits:
             return
         await self._app(scope, receive, send)
 
-    def _may(self, address: str) -> bool:
+    def _is_allowed(self, address: str) -> bool:
         now = self._clock()
         left, since = self._left.pop(address, (_BURST_REQUESTS, now))
         left = min(_BURST_REQUESTS, left + (now - since) * _REQUESTS_PER_SECOND)

@@ -96,7 +96,10 @@ class PhoneService:
         self._replies = queue.Queue(_MAX_REPLIES)
         if self._settings.replies:
             threading.Thread(
-                target=self._listen, args=(self._since(store), self._replies, ended), name="ntfy replies", daemon=True
+                target=self._listen,
+                args=(self._reply_cursor(store), self._replies, ended),
+                name="ntfy replies",
+                daemon=True,
             ).start()
         try:
             while not self._stopped.is_set():
@@ -195,7 +198,7 @@ class PhoneService:
 
     # Receiving
 
-    def _since(self, store: Store) -> str:
+    def _reply_cursor(self, store: Store) -> str:
         return str((views.get(store.db, _KEY) or {}).get("since", "10m"))
 
     def _listen(self, since: str, replies: queue.Queue[tuple[str, str]], ended: threading.Event) -> None:

@@ -94,7 +94,7 @@ class Supervisor:
         self._watch.close()
         if self._recorded_elsewhere:
             return None
-        plain = self._ending()
+        plain = self._plain_ending()
         return plain if self._conversation is None else self._conversation.ending_of(plain)
 
     def _on_commit(self) -> None:
@@ -163,7 +163,7 @@ class Supervisor:
             run_logs.write(self._store.db, self._assignment.run_uid, log.unwritten_pieces(), log.total)
             log.mark_written()
 
-    def _ending(self) -> RunEnding:
+    def _plain_ending(self) -> RunEnding:
         command = self._command
         assert command.status is not None
         code = os.waitstatus_to_exitcode(command.status)

@@ -19,7 +19,7 @@ def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
     Raises:
         OSError: it cannot be written; the old one is as it was.
     """
-    mode = _mode(path, new_mode)
+    mode = _mode_of(path, new_mode)
     # A name that can be guessed could be a link made by somebody else.
     beside = path.with_name(f".{path.name}.{os.urandom(8).hex()}.new")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,7 +38,7 @@ def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
     sync_folder(str(path.parent))
 
 
-def _mode(path: Path, otherwise: int) -> int:
+def _mode_of(path: Path, otherwise: int) -> int:
     try:
         found = path.lstat().st_mode
     except FileNotFoundError:

@@ -249,11 +249,11 @@ def describe(path: Path, config: Config) -> str:
     for field in msgspec.structs.fields(Config):
         default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         value = getattr(config, field.name)
-        lines += [f"# {_meaning(field)} Default: {_json(default)}", f"{field.name} = {_json(value)}", ""]
+        lines += [f"# {_description(field)} Default: {_json(default)}", f"{field.name} = {_json(value)}", ""]
     return "\n".join(lines)
 
 
-def _meaning(field: Any) -> str:
+def _description(field: Any) -> str:
     return next((meta.description for meta in getattr(field.type, "__metadata__", ()) if meta.description), "")
 
 

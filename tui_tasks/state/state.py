@@ -119,12 +119,12 @@ class State:
     @property
     def seq(self) -> int:
         """The number of the newest change; every change by anybody increases it."""
-        with self._in_use():
+        with self._checked_use():
             return journal.newest(self._db)
 
     def lists(self) -> list[ListObject]:
         """Return all lists and plans, oldest first."""
-        with self._in_use():
+        with self._checked_use():
             return [_list_object(home) for home in queries.lists(self._db)]
 
     def tasks(self, list: str | None = None, statuses: Sequence[Status] = ()) -> list[TaskObject]:
@@ -134,7 +134,7 @@ class State:
             list: the handle of the list; None: the list of the state, or every list if it has none.
             statuses: only tasks with these; empty: all.
         """
-        with self._in_use():
+        with self._checked_use():
             for status in statuses:
                 if status not in vocab.STATUSES:
                     raise InvalidRequest(f"no status {status!r}: one of {', '.join(vocab.STATUSES)}")
@@ -166,7 +166,7 @@ class State:
         `envelope`: `if_version`, `idempotency_key`, `thoughts` and the like (docs: protocol, section 2).
         """
         request = _as_json({"tool": tool, "arguments": arguments or {}, **envelope})
-        with self._in_use():
+        with self._checked_use():
             reply = single_request.ask(self._session, request)
         return result(reply, self._on_message)
 
@@ -179,7 +179,7 @@ class State:
             ToolError: a call was refused; `failed` in its data is the call's index.
         """
         batch = _as_json([{"tool": tool, "arguments": arguments, **envelope} for tool, arguments in calls])
-        with self._in_use():
+        with self._checked_use():
             (line,) = self._session.answer([batch])
         answer = msgspec.json.decode(line)
         replies = answer if isinstance(answer, list) else [answer]
@@ -202,7 +202,7 @@ class State:
         self.close()
 
     @contextlib.contextmanager
-    def _in_use(self) -> Iterator[None]:
+    def _checked_use(self) -> Iterator[None]:
         if self._is_closed:
             raise RuntimeError("this state is closed: open another by open_state()")
         if threading.get_ident() != self._thread:

@@ -51,7 +51,7 @@ class MessageDelivery:
         found = self.waiting_for(pending, transaction)
         if not found:
             return
-        self._record(transaction, found[0].agent, found[-1].seq)
+        self._record_delivery(transaction, found[0].agent, found[-1].seq)
         reply["seq"] = transaction.seq
         reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
 
@@ -77,7 +77,7 @@ class MessageDelivery:
             if not reading.state_cache.messages_waiting_for(agent):
                 return
         with self._store.transaction(self._clock()) as transaction:
-            self._record(transaction, agent, until)
+            self._record_delivery(transaction, agent, until)
 
     def give_back(self, lines: Iterable[bytes], subscriber: str) -> None:
         """Let the messages wait again that these lines bring, which could not be written.
@@ -98,7 +98,7 @@ class MessageDelivery:
                     operation = ReturnMessages((message.delivered_seq,))
                     self._store.commit(operation, actor=message.agent, now=self._clock())
 
-    def _record(self, transaction: Transaction, agent: str, until: int) -> None:
+    def _record_delivery(self, transaction: Transaction, agent: str, until: int) -> None:
         from tui_tasks.core.operations.asks import DeliverMessages
 
         with transaction.change():

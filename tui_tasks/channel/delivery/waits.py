@@ -109,7 +109,7 @@ class Waits:
             return None
         except Exception:  # the other waits must still be answered
             _log.exception("a wait failed")
-            return self._refused(waiting.pending, Refusal(DEFECT_MESSAGE))
+            return self._refused_reply(waiting.pending, Refusal(DEFECT_MESSAGE))
 
     def _reply_or_refusal(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
         pending = waiting.pending
@@ -119,12 +119,12 @@ class Waits:
             raise
         except Refusal as refusal:
             self._drop_key(pending)
-            return self._refused(pending, refusal)
+            return self._refused_reply(pending, refusal)
         if result is None:
             return None
         return served(pending, result, journal.newest(self._store.db))
 
-    def _refused(self, pending: PendingRequest, refusal: Refusal) -> dict[str, Any]:
+    def _refused_reply(self, pending: PendingRequest, refusal: Refusal) -> dict[str, Any]:
         return refused(pending, refusal, newest_seq(self._store.db))
 
     def _drop_key(self, pending: PendingRequest) -> None:

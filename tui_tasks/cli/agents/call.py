@@ -125,7 +125,7 @@ def describe(name: str) -> int:
     print(f"{found.name}\n\n{found.description}\n")
     for argument, takes in made["properties"].items():
         needed = "required" if argument in made.get("required", ()) else "optional"
-        print(f"  {argument:24} {needed}, {_kind(takes)}{_meaning(takes)}")
+        print(f"  {argument:24} {needed}, {_kind(takes)}{_description(takes)}")
     print("\nAs JSON Schema:\n" + json_text.dumps(made))
     return 0
 
@@ -141,7 +141,7 @@ def _kind(takes: dict[str, Any]) -> str:
     return str(takes.get("type", "any value"))
 
 
-def _meaning(takes: dict[str, Any]) -> str:
+def _description(takes: dict[str, Any]) -> str:
     found = takes.get("description") or next(
         (one["description"] for one in takes.get("anyOf", ()) if "description" in one), ""
     )

@@ -70,8 +70,8 @@ def run(name: str, options: argparse.Namespace) -> int:
         return REFUSED
 
 
-class _Made(NamedTuple):
-    """What an export has made: what it has lost, and what writes it."""
+class _ComposedExport(NamedTuple):
+    """A composed export: what the format loses, and a function that writes it."""
 
     lost: Counter[str]
     write: Callable[[], None]
@@ -88,7 +88,7 @@ def _export(options: argparse.Namespace) -> int:
         with ProgressBar("reading", total) as bar:
             rows = exporting.rows(store.db, identity.list, identity.project, bar.step)
     count = sum(len(tasks) for _, tasks in rows.lists)
-    made = (_made_folder if format_.is_folder else _made_file)(format_, rows, count, options.file)
+    made = (_compose_folder if format_.is_folder else _compose_file)(format_, rows, count, options.file)
     if options.dry_run:
         print(f"would write {count:,} tasks of {len(rows.lists):,} lists")
     else:
@@ -99,7 +99,7 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _made_file(format_: Format, rows: ExportData, count: int, file: str | None) -> _Made:
+def _compose_file(format_: Format, rows: ExportData, count: int, file: str | None) -> _ComposedExport:
     now = _local_now()
     with ProgressBar("composing", count) as bar:
         text = "".join(bar.each(format_.write(rows, now)))
@@ -112,10 +112,10 @@ def _made_file(format_: Format, rows: ExportData, count: int, file: str | None) 
         else:
             atomic_file.replace(Path(file), text.encode())
 
-    return _Made(lost, write)
+    return _ComposedExport(lost, write)
 
 
-def _made_folder(format_: Format, rows: ExportData, count: int, file: str) -> _Made:
+def _compose_folder(format_: Format, rows: ExportData, count: int, file: str) -> _ComposedExport:
     now = _local_now()
     folder = folders.place(Path(file), format_.folders)
     present = folders.read(folder, format_.folders)
@@ -129,7 +129,7 @@ def _made_folder(format_: Format, rows: ExportData, count: int, file: str) -> _M
         with ProgressBar("writing", len(changed)) as bar:
             folders.write(folder, changed, bar)
 
-    return _Made(lost, write)
+    return _ComposedExport(lost, write)
 
 
 def _local_now() -> datetime:

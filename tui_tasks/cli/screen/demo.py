@@ -57,8 +57,8 @@ def _script(send: _Send) -> Iterator[None]:
         task = send("tasklist:add_task", name=name, description=description, why="the plan for today")
         uids.append(task["uid"])
         yield
-    yield from _work(send, uids[0], ["found 4 sites", "acme.com loads it twice"], "done")
-    yield from _work(send, uids[1], ["12 rules, 3 never matched"], "done")
+    yield from _work_on_task(send, uids[0], ["found 4 sites", "acme.com loads it twice"], "done")
+    yield from _work_on_task(send, uids[1], ["12 rules, 3 never matched"], "done")
     send(
         "ask",
         question="jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
@@ -67,8 +67,10 @@ def _script(send: _Send) -> Iterator[None]:
         wait=False,
     )
     yield
-    yield from _work(send, uids[3], ["wrote middleware/jwt.py", "running tests 9/22", "running tests 22/22"], "done")
-    yield from _work(send, uids[4], ["expiry test fails: expected 02:30, got 03:30"], "failed")
+    yield from _work_on_task(
+        send, uids[3], ["wrote middleware/jwt.py", "running tests 9/22", "running tests 22/22"], "done"
+    )
+    yield from _work_on_task(send, uids[4], ["expiry test fails: expected 02:30, got 03:30"], "failed")
     send(
         "scheduler:create_scheduled_task",
         name="Nightly audit",
@@ -83,7 +85,7 @@ def _script(send: _Send) -> Iterator[None]:
         yield
 
 
-def _work(send: _Send, uid: str, log: list[str], end: str) -> Iterator[None]:
+def _work_on_task(send: _Send, uid: str, log: list[str], end: str) -> Iterator[None]:
     send("tasklist:set_task_in_progress", uid=uid)
     yield
     for message in log:
@@ -104,7 +106,7 @@ def _agent() -> None:
         if why:
             request["thoughts"] = [why]
         sent.append(json.dumps(request))
-        _say(sent[number])
+        _write_line(sent[number])
         return answer(number) if wait else None
 
     def answer(number: int) -> Any:
@@ -112,7 +114,7 @@ def _agent() -> None:
             heard = json.loads(line)
             if heard.get("event") == "agent.resumed":
                 while held:
-                    _say(held.pop(0))
+                    _write_line(held.pop(0))
             elif (heard.get("error") or {}).get("code") == "paused":
                 # Until the human resumes the agent, refused requests are kept.
                 held.append(sent[heard["id"]])
@@ -129,7 +131,7 @@ def _agent() -> None:
         streams.discard()
 
 
-def _say(line: str) -> None:
+def _write_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

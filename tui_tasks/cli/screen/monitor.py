@@ -73,15 +73,15 @@ def sentence(db: Database, entry: Entry) -> str:
     mark = '"' if names.reserved(entry.actor) == HUMAN else ""
     who = "You" if entry.actor == HUMAN else _quoted(entry.actor, mark=mark)
     at = datetime.fromtimestamp(entry.at // 1_000_000)
-    return f"{at:%H:%M:%S} {who} {_deed(entry)}."
+    return f"{at:%H:%M:%S} {who} {_deed_text(entry)}."
 
 
 def _quoted(text: Any, *, mark: str = '"') -> str:
     return f"{mark}{safe_line(str(text), CELLS)}{mark}"
 
 
-def _deed(entry: Entry) -> str:
-    tell = _DEEDS.get(entry.kind)
+def _deed_text(entry: Entry) -> str:
+    tell = _DEED_TEXTS.get(entry.kind)
     if tell is not None:
         return tell(entry)
     return f"{entry.kind.partition('.')[2].replace('_', ' ')} the {entry.kind.partition('.')[0]} {_name(entry)}"
@@ -93,7 +93,7 @@ def _name(entry: Entry) -> str:
     return _quoted(image.get("name") or new.get("name") or new.get("title") or entry.uid)
 
 
-def _updated(entry: Entry) -> str:
+def _update_text(entry: Entry) -> str:
     changes = entry.changes
     if "status" in changes:
         was, now = (str(word).replace("_", " ") for word in changes.pop("status"))
@@ -106,27 +106,29 @@ def _fields(changes: dict[str, Any]) -> str:
     return " and ".join(name.replace("_", " ") for name in changes)
 
 
-def _word(entry: Entry, field: str) -> str:
+def _value_text(entry: Entry, field: str) -> str:
     return _quoted((entry.new or {}).get(field, ""))
 
 
-_DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
+_DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "task.created": lambda entry: f"added {_name(entry)}",
-    "task.updated": _updated,
+    "task.updated": _update_text,
     "task.accepted": lambda entry: f"accepted {_name(entry)}",
-    "task.declined": lambda entry: f"declined {_name(entry)}: {_word(entry, 'decline_reason')}",
-    "agent.stuck": lambda entry: f"noticed that {_quoted(entry.uid)} is stuck: {_word(entry, 'text')}",
+    "task.declined": lambda entry: f"declined {_name(entry)}: {_value_text(entry, 'decline_reason')}",
+    "agent.stuck": lambda entry: f"noticed that {_quoted(entry.uid)} is stuck: {_value_text(entry, 'text')}",
     "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} goes on",
     "check.requested": lambda entry: f"asked for the checks of {_name(entry)}",
     "check.queued": lambda entry: "made a check wait for its turn",
     "check.started": lambda entry: "began a check",
-    "check.ended": lambda entry: f"ended a check: {_word(entry, 'state')}",
-    "check.finished": lambda entry: f"checked {_name(entry)} by {_word(entry, 'name')}: {_word(entry, 'state')}",
+    "check.ended": lambda entry: f"ended a check: {_value_text(entry, 'state')}",
+    "check.finished": lambda entry: (
+        f"checked {_name(entry)} by {_value_text(entry, 'name')}: {_value_text(entry, 'state')}"
+    ),
     "check.stale": lambda entry: "noticed that what a check has passed was changed since",
     "check.waived": lambda entry: f"set {_name(entry)} done though its checks had not passed",
     "check.pruned": lambda entry: "dropped old runs of a check",
     "check.defined": lambda entry: "read the checks of the configuration",
-    "task.logged": lambda entry: f"logged to {_name(entry)}: {_word(entry, 'message')}",
+    "task.logged": lambda entry: f"logged to {_name(entry)}: {_value_text(entry, 'message')}",
     "task.linked": lambda entry: f"linked {_name(entry)} to graph nodes",
     "state.saved": lambda entry: f"saved the state of {_name(entry)}",
     "memory.saved": lambda entry: f"left a memory of {_name(entry)}",
@@ -136,17 +138,17 @@ _DEEDS: Final[dict[str, Callable[[Entry], str]]] = {
     "claim.finished": lambda entry: f"ended the claim on {_name(entry)}",
     "claim.restored": lambda entry: f"gave {_name(entry)} back to its holder",
     "claim.lapsed": lambda entry: f"took {_name(entry)} back, because its claim had lapsed",
-    "ask.opened": lambda entry: f"asks: {_word(entry, 'question')}",
-    "ask.answered": lambda entry: f"answered: {_word(entry, 'answer')}",
+    "ask.opened": lambda entry: f"asks: {_value_text(entry, 'question')}",
+    "ask.answered": lambda entry: f"answered: {_value_text(entry, 'answer')}",
     "ask.timeout": lambda entry: "waits for an answer no longer",
     "ask.withdrawn": lambda entry: "withdrew a question",
-    "message.sent": lambda entry: f"wrote to {_word(entry, 'agent')}: {_word(entry, 'text')}",
+    "message.sent": lambda entry: f"wrote to {_value_text(entry, 'agent')}: {_value_text(entry, 'text')}",
     "message.delivered": lambda entry: "was given the message",
     "message.returned": lambda entry: "was not reached by the message, which waits again",
-    "message": lambda entry: f"wrote to {_word(entry, 'to')}: {_word(entry, 'text')}",
+    "message": lambda entry: f"wrote to {_value_text(entry, 'to')}: {_value_text(entry, 'text')}",
     "journal.compacted": lambda entry: "dropped old entries of the journal",
-    "agent.paused": lambda entry: f"paused {_quoted(entry.uid)}: {_word(entry, 'message')}",
+    "agent.paused": lambda entry: f"paused {_quoted(entry.uid)}: {_value_text(entry, 'message')}",
     "agent.resumed": lambda entry: f"let {_quoted(entry.uid)} go on",
-    "agent.refused": lambda entry: f"was refused {_word(entry, 'tool')}: {_word(entry, 'message')}",
+    "agent.refused": lambda entry: f"was refused {_value_text(entry, 'tool')}: {_value_text(entry, 'message')}",
     "run.requested": lambda entry: "asked for a job to be run in the conversation",
 }

@@ -66,7 +66,7 @@ def run(
     except Left:
         return 0
     others = _who_else(path, file)
-    claimed = _claim()
+    claimed = _claim_terminal()
     if claimed is None:
         link.stop()
         return 1
@@ -140,7 +140,7 @@ def _who_else(path: str, file: Path) -> list[str]:
     return found
 
 
-def _claim() -> Claimed | None:
+def _claim_terminal() -> Claimed | None:
     try:
         return terminal.claim()
     except terminal.NoTerminal as refused:

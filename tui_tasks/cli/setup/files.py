@@ -67,7 +67,7 @@ def read(path: Path, root: Path) -> File:
     real = Path(os.path.realpath(path))
     inside = Path(os.path.realpath(root))
     if not real.is_relative_to(inside) or ".git" in real.relative_to(inside).parts:
-        place = _link(path, root)
+        place = _resolve_links(path, root)
         raise NotSetUp(
             f"{place} is a link to {place.readlink()}, and leads out of {root}: put a file of its own there, and try "
             "again"
@@ -85,6 +85,6 @@ def read(path: Path, root: Path) -> File:
     return File(path, root, real, text, text)
 
 
-def _link(path: Path, root: Path) -> Path:
+def _resolve_links(path: Path, root: Path) -> Path:
     files = [place for place in (path, *path.parents) if place != root and place.is_symlink()]
     return files[-1] if files else path

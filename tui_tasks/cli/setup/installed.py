@@ -43,20 +43,20 @@ def all_installed(folder: Path) -> Iterator[Installed]:
             at = target(program, folder, for_user=is_user)
             found = Installed(name, "for you" if is_user else f"in {folder}")
             try:
-                _look(found, at, folder)
+                _inspect(found, at, folder)
             except NotSetUp as error:
                 found.problems.append(str(error))
             if found.parts or found.problems:
                 yield found
 
 
-def _look(found: Installed, at: Target, folder: Path) -> None:
+def _inspect(found: Installed, at: Target, folder: Path) -> None:
     program = PROGRAMS[found.name]
     again = f"run tui-tasks setup {found.name}{' --user' if at.is_user else ''}"
     entry = server_entry.find(read(at.path(at.files.server), at.root), program)
     if entry is not None and (words := program.words(entry)):
         found.parts.append("server")
-        found.problems += _unknown(words[0], again)
+        found.problems += _missing_program(words[0], again)
         if not at.is_user and found.name == "claude":
             found.problems += _claude_trust(folder)
     if found.name == "gemini" and entry is not None:
@@ -79,12 +79,12 @@ def _look(found: Installed, at: Target, folder: Path) -> None:
     if missing:
         found.problems.append(f"{file.path} is too old: no hook for {', '.join(missing)}; {again} --hooks")
     for word in dict.fromkeys(words[0] for words in commands.values()):
-        found.problems += _unknown(word, f"{again} --hooks")
+        found.problems += _missing_program(word, f"{again} --hooks")
     if found.name == "codex":
         found.problems += _codex_trust(file)
 
 
-def _unknown(word: str, again: str) -> Iterator[str]:
+def _missing_program(word: str, again: str) -> Iterator[str]:
     if shutil.which(word) is None:
         yield f"{word} is started there, and not found; {again} --remove, or put it on PATH"
 
@@ -136,7 +136,7 @@ def _codex_trust(file: File) -> Iterator[str]:
     untrusted = [
         event
         for event, number, each in hooks_entry.positions(file)
-        if "trusted_hash" not in _table(trusted, f"{file.real}:{_snake(event)}:{number}:{each}")
+        if "trusted_hash" not in _table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}")
     ]
     if untrusted:
         events = ", ".join(untrusted)
@@ -148,7 +148,7 @@ def _table(settings: Any, key: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _snake(event: str) -> str:
+def _snake_case(event: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
 
 

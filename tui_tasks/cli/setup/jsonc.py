@@ -90,7 +90,7 @@ def put(text: str | None, path: Path, value: Any) -> str:
     if text is None:
         return put("", path, value) + "\n"
     if is_empty(text):
-        made = _to_json(_nested(path, value), "  ", "\n", "")
+        made = _to_json(_wrap_in_objects(path, value), "  ", "\n", "")
         mark = "\ufeff" if text.startswith("\ufeff") else ""
         return mark + made + text.removeprefix(mark) if _OPEN_COMMENT.search(text) else text + made
     node = _parse(text)
@@ -98,7 +98,7 @@ def put(text: str | None, path: Path, value: Any) -> str:
         if key not in node.keys:
             if not isinstance(node.data, dict):
                 raise NotAContainer(f"{_format_path(path[:depth])} is no object")
-            return _add_member(text, node, depth, str(key), _nested(path[depth + 1 :], value))
+            return _add_member(text, node, depth, str(key), _wrap_in_objects(path[depth + 1 :], value))
         node = _member(node, key)
     made = _to_json(value, _indent_unit(text), _newline(text), _indent_of_line(text, node.start))
     return text[: node.start] + made + text[node.end :]
@@ -211,7 +211,7 @@ def _format_path(path: Path) -> str:
     return ".".join(f'"{key}"' for key in path) or "the file"
 
 
-def _nested(path: Path, value: Any) -> Any:
+def _wrap_in_objects(path: Path, value: Any) -> Any:
     for key in reversed(path):
         value = {key: value}
     return value

@@ -67,7 +67,7 @@ class Program:
         return words if isinstance(words, list) and all(isinstance(word, str) for word in words) else []
 
 
-def _below(variable: str, otherwise: str, below: str = "") -> Callable[[Mapping[str, str], Path], Path]:
+def _home_folder(variable: str, otherwise: str, below: str = "") -> Callable[[Mapping[str, str], Path], Path]:
     def find(environment: Mapping[str, str], home: Path) -> Path:
         named = environment.get(variable)
         return (Path(named) if named and Path(named).is_absolute() else home / otherwise) / below
@@ -75,30 +75,30 @@ def _below(variable: str, otherwise: str, below: str = "") -> Callable[[Mapping[
     return find
 
 
-def _vscode(environment: Mapping[str, str], home: Path) -> Path:
+def _vscode_folder(environment: Mapping[str, str], home: Path) -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "Code" / "User"
-    return _below("XDG_CONFIG_HOME", ".config", "Code/User")(environment, home)
+    return _home_folder("XDG_CONFIG_HOME", ".config", "Code/User")(environment, home)
 
 
-def _skill(folder: str) -> str:
+def _skill_path(folder: str) -> str:
     return f"{folder}/{SERVER}/SKILL.md"
 
 
 PROGRAMS: Final = {
     "claude": Program(
         servers="mcpServers",
-        project=ProgramFiles(".mcp.json", ".claude/settings.json", "CLAUDE.md", _skill(".claude/skills")),
-        user=ProgramFiles(".claude.json", "settings.json", "CLAUDE.md", _skill("skills")),
-        home=_below("CLAUDE_CONFIG_DIR", ".claude"),
+        project=ProgramFiles(".mcp.json", ".claude/settings.json", "CLAUDE.md", _skill_path(".claude/skills")),
+        user=ProgramFiles(".claude.json", "settings.json", "CLAUDE.md", _skill_path("skills")),
+        home=_home_folder("CLAUDE_CONFIG_DIR", ".claude"),
         next="Start claude. Where it asks about the server of .mcp.json, choose to use it: the dialog proposes not to.",
         next_hooks="The hooks are run from the next session on; /hooks lists them.",
     ),
     "codex": Program(
         servers="mcp_servers",
-        project=ProgramFiles(".codex/config.toml", ".codex/hooks.json", "AGENTS.md", _skill(".agents/skills")),
-        user=ProgramFiles("config.toml", "hooks.json", "AGENTS.md", _skill("skills")),
-        home=_below("CODEX_HOME", ".codex"),
+        project=ProgramFiles(".codex/config.toml", ".codex/hooks.json", "AGENTS.md", _skill_path(".agents/skills")),
+        user=ProgramFiles("config.toml", "hooks.json", "AGENTS.md", _skill_path("skills")),
+        home=_home_folder("CODEX_HOME", ".codex"),
         next="Start codex. It reads a project's files only where the folder is trusted: it asks at the first start.",
         next_hooks="Start codex, and trust the hooks where it asks, or by /hooks: until then it runs none of them.",
     ),
@@ -106,22 +106,26 @@ PROGRAMS: Final = {
         servers="mcpServers",
         project=ProgramFiles(".cursor/mcp.json", guide="AGENTS.md"),
         user=ProgramFiles("mcp.json"),
-        home=_below("", ".cursor"),
+        home=_home_folder("", ".cursor"),
         next="Open the folder in Cursor, and switch the server on under Settings, MCP.",
     ),
     "gemini": Program(
         servers="mcpServers",
-        project=ProgramFiles(".gemini/settings.json", ".gemini/settings.json", "GEMINI.md", _skill(".agents/skills")),
-        user=ProgramFiles("settings.json", "settings.json", "GEMINI.md", _skill("skills")),
-        home=_below("", ".gemini"),
+        project=ProgramFiles(
+            ".gemini/settings.json", ".gemini/settings.json", "GEMINI.md", _skill_path(".agents/skills")
+        ),
+        user=ProgramFiles("settings.json", "settings.json", "GEMINI.md", _skill_path("skills")),
+        home=_home_folder("", ".gemini"),
         next="Start gemini; /mcp lists the server. It reads a project's files only where the folder is trusted.",
         next_hooks="The hooks are run from the next session on, unless hooksConfig.enabled is false in your settings.",
     ),
     "opencode": Program(
         servers="mcp",
-        project=ProgramFiles("opencode.json", ".opencode/plugins/tui-tasks.js", "AGENTS.md", _skill(".agents/skills")),
-        user=ProgramFiles("opencode.json", "plugins/tui-tasks.js", "AGENTS.md", _skill("skills")),
-        home=_below("XDG_CONFIG_HOME", ".config", "opencode"),
+        project=ProgramFiles(
+            "opencode.json", ".opencode/plugins/tui-tasks.js", "AGENTS.md", _skill_path(".agents/skills")
+        ),
+        user=ProgramFiles("opencode.json", "plugins/tui-tasks.js", "AGENTS.md", _skill_path("skills")),
+        home=_home_folder("XDG_CONFIG_HOME", ".config", "opencode"),
         next="Start opencode; `opencode mcp list` shows the server.",
         next_hooks="The plugin is loaded when opencode starts next.",
         joined=True,
@@ -131,7 +135,7 @@ PROGRAMS: Final = {
         servers="servers",
         project=ProgramFiles(".vscode/mcp.json", guide="AGENTS.md"),
         user=ProgramFiles("mcp.json"),
-        home=_vscode,
+        home=_vscode_folder,
         next="Open the folder in VS Code, and start the server by MCP: List Servers.",
         extra=(("type", "stdio"),),
     ),

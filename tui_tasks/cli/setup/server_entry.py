@@ -56,9 +56,9 @@ def put(file: File, program: Program, starter: Sequence[str], given: Options, ot
             return False
         mcp = words.index("mcp")
         options, others = _options(words[mcp + 1 :])
-        options = _merged(options, given)
+        options = _merge_options(options, given)
     else:
-        options, others = _merged(otherwise, given), []
+        options, others = _merge_options(otherwise, given), []
     new_entry = program.entry([*starter, "mcp", *_argv(options), *others])
     if existing is not None:
         # The user may have written the other members in another way.
@@ -164,7 +164,7 @@ def _options(words: Sequence[str]) -> tuple[Options, list[str]]:
     return options, others
 
 
-def _merged(options: Options, given: Options) -> Options:
+def _merge_options(options: Options, given: Options) -> Options:
     options = {name: value for name, value in options.items() if _EXCLUDES.get(name) not in given}
     return options | given
 

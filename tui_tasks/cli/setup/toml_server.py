@@ -45,7 +45,7 @@ def put(text: str | None, name: str, entry: dict[str, Any]) -> str:
             if there.get(key) != value:
                 there[key] = value
         return mark + tomlkit.dumps(document)
-    made = mark + appended.append(text.removeprefix(mark) if text is not None else None, _block(name, entry))
+    made = mark + appended.append(text.removeprefix(mark) if text is not None else None, _table_text(name, entry))
     expected = document.unwrap()
     expected.setdefault(SERVERS, {})[name] = entry
     try:
@@ -74,7 +74,7 @@ def remove(text: str, name: str) -> str | None:
     entry = expected.get(SERVERS, {})[name]
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
-    block = _block(name, entry).rstrip("\n").replace("\n", appended.newline_of(text))
+    block = _table_text(name, entry).rstrip("\n").replace("\n", appended.newline_of(text))
     start = body.find(block)
     if start >= 0:
         left = appended.remove(body, start, start + len(block))
@@ -109,7 +109,7 @@ def _check_round_trip(document: tomlkit.TOMLDocument, text: str | None) -> None:
         raise NotToml("its tables stand in an order in which it cannot be edited without moving them")
 
 
-def _block(name: str, entry: dict[str, Any]) -> str:
+def _table_text(name: str, entry: dict[str, Any]) -> str:
     table = tomlkit.table()
     table.update(entry)
     return tomlkit.dumps({SERVERS: tomlkit.table(is_super_table=True).append(name, table)})

@@ -199,9 +199,15 @@ def _declare_fields(command: argparse.ArgumentParser) -> None:
 
 def _new(options: argparse.Namespace) -> None:
     zone = options.timezone or system_zone()
-    times = _times(options.when or "", zone)
+    times = _parse_times(options.when or "", zone)
     arguments = {"name": options.name, "prompt": options.prompt, "system_prompt": options.system_prompt or ""}
-    arguments |= {"timezone": zone, "kind": times.kind, **_when(times), "dedicated_context": False, **_context(options)}
+    arguments |= {
+        "timezone": zone,
+        "kind": times.kind,
+        **_time_arguments(times),
+        "dedicated_context": False,
+        **_context(options),
+    }
     with open_store(options) as store:
         made = request(_session(options, store), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
@@ -219,7 +225,7 @@ def _edit(options: argparse.Namespace) -> None:
         job = _found(store, options.job)
         if options.when is not None:
             zone = options.timezone or job.timezone
-            arguments |= _when(_times(options.when, zone, job.type))
+            arguments |= _time_arguments(_parse_times(options.when, zone, job.type))
         changed = request(_session(options, store), "scheduler:update_task", uuid=job.uid, **arguments)
     _print_result(options, "changed", job, changed)
     _warn_of_missing_runner(options)
@@ -243,14 +249,14 @@ def _warn_of_missing_runner(options: argparse.Namespace) -> None:
         print(f"tui-tasks jobs: {safe_line(runners.missing(options.runner))}", file=sys.stderr)
 
 
-def _times(text: str, zone: str, kind: str = "") -> job_syntax.Times:
+def _parse_times(text: str, zone: str, kind: str = "") -> job_syntax.Times:
     try:
         return job_syntax.read_times(text, zone, clock.now(), kind)
     except ScheduleError as error:
         raise InvalidArgument("when", str(error)) from None
 
 
-def _when(times: job_syntax.Times) -> dict[str, Any]:
+def _time_arguments(times: job_syntax.Times) -> dict[str, Any]:
     if times.schedule is not None:
         return {"schedule": dict(times.schedule)}
     return {"plan": list(times.plan)} if times.plan is not None else {}

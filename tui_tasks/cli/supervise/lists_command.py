@@ -73,7 +73,7 @@ def _new(options: argparse.Namespace) -> None:
     _print_result(options, "made", made)
 
 
-def _changes(word: str, operation: Callable[[TaskList, argparse.Namespace], Operation]) -> Callable[[Any], None]:
+def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace], Operation]) -> Callable[[Any], None]:
     def run(options: argparse.Namespace) -> None:
         require_database(options)
         with open_store(options) as store:
@@ -93,7 +93,7 @@ def _print_result(options: argparse.Namespace, word: str, home: TaskList) -> Non
         print(f"{word}: {_line(home)}")
 
 
-def _target(**more: str) -> Callable[[argparse.ArgumentParser], None]:
+def _declare_target(**more: str) -> Callable[[argparse.ArgumentParser], None]:
     def declare(command: argparse.ArgumentParser) -> None:
         command.add_argument("target", metavar="LIST", help=_LIST)
         words(**more)(command)
@@ -101,8 +101,8 @@ def _target(**more: str) -> Callable[[argparse.ArgumentParser], None]:
     return declare
 
 
-def _on_or_off(command: argparse.ArgumentParser) -> None:
-    _target()(command)
+def _declare_switch(command: argparse.ArgumentParser) -> None:
+    _declare_target()(command)
     command.add_argument("switch", metavar="on|off", choices=("on", "off"))
 
 
@@ -110,32 +110,32 @@ _ACTIONS: Final = {
     "new": CommandAction("make a list, where there is none of that name", words(name="how it is called"), _new),
     "rename": CommandAction(
         "give a list another name",
-        _target(name="the new name"),
-        _changes("renamed", lambda home, options: RenameList(home.uid, options.name)),
+        _declare_target(name="the new name"),
+        _commit_change("renamed", lambda home, options: RenameList(home.uid, options.name)),
     ),
     "archive": CommandAction(
         "put a list out of the way, until a task is added to it",
-        _target(),
-        _changes("archived", lambda home, _: ArchiveList(home.uid, True)),
+        _declare_target(),
+        _commit_change("archived", lambda home, _: ArchiveList(home.uid, True)),
     ),
     "unarchive": CommandAction(
         "take a list out of the archive",
-        _target(),
-        _changes("taken out of the archive", lambda home, _: ArchiveList(home.uid, False)),
+        _declare_target(),
+        _commit_change("taken out of the archive", lambda home, _: ArchiveList(home.uid, False)),
     ),
     "rm": CommandAction(
         "delete a list with its tasks, which undo in the screen brings back",
-        _target(),
-        _changes("deleted", lambda home, _: DeleteList(home.uid)),
+        _declare_target(),
+        _commit_change("deleted", lambda home, _: DeleteList(home.uid)),
     ),
     "one-in-progress": CommandAction(
         "hold a list to one task in progress, or no longer",
-        _on_or_off,
-        _changes("changed", lambda home, options: SetListRule(home.uid, options.switch == "on")),
+        _declare_switch,
+        _commit_change("changed", lambda home, options: SetListRule(home.uid, options.switch == "on")),
     ),
     "review": CommandAction(
         "hold what agents file in a list until you accept it, or no longer",
-        _on_or_off,
-        _changes("changed", lambda home, options: SetListReview(home.uid, options.switch == "on")),
+        _declare_switch,
+        _commit_change("changed", lambda home, options: SetListReview(home.uid, options.switch == "on")),
     ),
 }

@@ -45,11 +45,11 @@ def _read_all(texts: Iterator[str]) -> Iterable[str]:
         held.append(text)
         size += len(text)
         if size > MEMORY_CHARS:
-            return _spooled(chain(held, texts))
+            return _through_file(chain(held, texts))
     return held
 
 
-def _spooled(texts: Iterable[str]) -> Iterator[str]:
+def _through_file(texts: Iterable[str]) -> Iterator[str]:
     try:
         file = _temporary_file()
         # Each text is JSON on one line, so a line break separates them.

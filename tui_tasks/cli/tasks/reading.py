@@ -78,10 +78,10 @@ def _proofs(session: Session, home: TaskList, tasks: Sequence[Task], *, ascii_on
     db = session.store.db
     done = [(task.uid, task.checks) for task in tasks if task.status == "done"]
     found = checks.of_tasks(db, done, home, checks.definitions(db)) if done else {}
-    return {uid: words for uid, each in found.items() if (words := _proof(each, ascii_only=ascii_only))}
+    return {uid: words for uid, each in found.items() if (words := _proof_text(each, ascii_only=ascii_only))}
 
 
-def _proof(found: Sequence[Check], *, ascii_only: bool) -> str:
+def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
     state = verified(check.state for check in found)
     failed = [check.name for check in found if check.state == "failed"]
     return proof_words(state, failed, ascii_only=ascii_only) if state is not None else ""

@@ -53,25 +53,25 @@ def run(name: str, options: argparse.Namespace) -> int:
 _REFERENCE: Final = "its number in its list, its uid, or the beginning of that"
 
 
-def _nothing(command: argparse.ArgumentParser) -> None:
+def _declare_nothing(command: argparse.ArgumentParser) -> None:
     pass
 
 
-def _task(command: argparse.ArgumentParser) -> None:
+def _declare_task(command: argparse.ArgumentParser) -> None:
     command.add_argument("task", metavar="TASK", help=_REFERENCE)
 
 
-def _tasks(command: argparse.ArgumentParser) -> None:
+def _declare_tasks(command: argparse.ArgumentParser) -> None:
     told = "their numbers in their list, their uids, or the beginnings of those"
     command.add_argument("tasks", metavar="TASK", nargs="+", help=f"one or more: {told}")
 
 
-def _task_and_reason(command: argparse.ArgumentParser) -> None:
-    _task(command)
-    _reason(command)
+def _declare_task_and_reason(command: argparse.ArgumentParser) -> None:
+    _declare_task(command)
+    _declare_reason(command)
 
 
-def _reason(command: argparse.ArgumentParser) -> None:
+def _declare_reason(command: argparse.ArgumentParser) -> None:
     command.add_argument("reason", metavar="REASON", nargs="*", help="why; it is logged")
 
 
@@ -87,7 +87,7 @@ _CLEARABLE: Final = ("description", "tags", "agent", "after")
 
 
 def _declare_edit(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _declare_task(command)
     command.add_argument("words", metavar="TITLE", nargs="*", help=f"a new title, {_QUICK_ADD}")
     command.add_argument("--description", metavar="TEXT", help="a new description")
     command.add_argument("--untag", metavar="TAG", action="append", default=[], help="take a tag away; may be repeated")
@@ -105,57 +105,57 @@ def _declare_ls(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_status(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _declare_task(command)
     command.add_argument("status", metavar="STATUS", choices=STATUSES, help=f"one of {', '.join(STATUSES)}")
-    _reason(command)
+    _declare_reason(command)
 
 
 def _declare_log(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _declare_task(command)
     command.add_argument("message", metavar="MESSAGE", nargs="+", help="what is to be logged")
 
 
 def _declare_mv(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _declare_task(command)
     where = command.add_mutually_exclusive_group(required=True)
-    where.add_argument("place", metavar="PLACE", nargs="?", type=_place, help="the number that it is to have")
+    where.add_argument("place", metavar="PLACE", nargs="?", type=_parse_place, help="the number that it is to have")
     where.add_argument("--before", metavar="TASK", help="right before that task, in its list")
     where.add_argument("--after", metavar="TASK", help="right after that task, in its list")
     where.add_argument("--to", metavar="LIST", dest="target", help="to the end of that list")
 
 
 def _declare_link(command: argparse.ArgumentParser) -> None:
-    _task(command)
+    _declare_task(command)
     command.add_argument(
         "links", metavar="LINK", nargs="+", help="branch:NAME, commit:HASH, pull_request:https://... or file:PATH"
     )
     command.add_argument("--remove", action="store_true", help="take these links away")
 
 
-def _place(word: str) -> int:
+def _parse_place(word: str) -> int:
     return int(word.removeprefix("#"))
 
 
-_place.__name__ = "number"  # argparse puts it into the error message
+_parse_place.__name__ = "number"  # argparse puts it into the error message
 
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "add": _declare_add,
     "ls": _declare_ls,
-    "show": _task,
-    "next": _nothing,
-    "start": _tasks,
+    "show": _declare_task,
+    "next": _declare_nothing,
+    "start": _declare_tasks,
     "log": _declare_log,
     "status": _declare_status,
-    "done": _tasks,
-    "fail": _task_and_reason,
-    "skip": _task_and_reason,
+    "done": _declare_tasks,
+    "fail": _declare_task_and_reason,
+    "skip": _declare_task_and_reason,
     "edit": _declare_edit,
     "mv": _declare_mv,
     "link": _declare_link,
-    "rm": _tasks,
-    "undo": _nothing,
-    "redo": _nothing,
+    "rm": _declare_tasks,
+    "undo": _declare_nothing,
+    "redo": _declare_nothing,
 }
 
 # Their actions
@@ -196,7 +196,7 @@ def _log(options: argparse.Namespace, session: Session) -> None:
     changes.log(session, options.task, " ".join(options.message), as_json=options.json)
 
 
-def _sets(status: str) -> Callable[[argparse.Namespace, Session], None]:
+def _set_status(status: str) -> Callable[[argparse.Namespace, Session], None]:
     def run(options: argparse.Namespace, session: Session) -> None:
         from tui_tasks.cli.tasks import changes
 
@@ -208,7 +208,7 @@ def _sets(status: str) -> Callable[[argparse.Namespace, Session], None]:
 
 
 def _status(options: argparse.Namespace, session: Session) -> None:
-    _sets(options.status)(options, session)
+    _set_status(options.status)(options, session)
 
 
 def _edit(options: argparse.Namespace, session: Session) -> None:
@@ -255,12 +255,12 @@ _RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
     "ls": _ls,
     "show": _show,
     "next": _next,
-    "start": _sets("in_progress"),
+    "start": _set_status("in_progress"),
     "log": _log,
     "status": _status,
-    "done": _sets("done"),
-    "fail": _sets("failed"),
-    "skip": _sets("skipped"),
+    "done": _set_status("done"),
+    "fail": _set_status("failed"),
+    "skip": _set_status("skipped"),
     "edit": _edit,
     "mv": _mv,
     "link": _link,

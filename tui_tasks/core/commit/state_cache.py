@@ -53,7 +53,7 @@ class StateCache:
 
     def list_by_id(self, id: int) -> TaskList:
         """Return the list with that row id."""
-        return self._lists.get(id) or self._keep(queries.list_by_id(self._db, id))
+        return self._lists.get(id) or self._cache_list(queries.list_by_id(self._db, id))
 
     def list_by_uid(self, uid: str) -> TaskList:
         """Return the list with that uid.
@@ -61,16 +61,16 @@ class StateCache:
         Raises:
             NotFound: there is none.
         """
-        return self._lists.get(uid) or self._keep(queries.list_by_uid(self._db, uid))
+        return self._lists.get(uid) or self._cache_list(queries.list_by_uid(self._db, uid))
 
     def find_list(self, handle: str) -> TaskList | None:
         """Return the list with that name, else the plan with that id, else None."""
         if handle not in self._handles:
             found = queries.find_list(self._db, handle)
-            self._handles[handle] = found and self._keep(found)
+            self._handles[handle] = found and self._cache_list(found)
         return self._handles[handle]
 
-    def _keep(self, found: TaskList) -> TaskList:
+    def _cache_list(self, found: TaskList) -> TaskList:
         self._lists[found.id] = found
         if not found.deleted:
             self._lists[found.uid] = found

@@ -136,11 +136,11 @@ def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
     _forget_names(path)
     stamp = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
     numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
-    names = (_beside(path, f"{_ASIDE}{stamp}{number}") for number in numbers)
-    aside = next(name for name in names if not any(os.path.lexists(_beside(name, end)) for end in _KEPT))
+    names = (_with_suffix(path, f"{_ASIDE}{stamp}{number}") for number in numbers)
+    aside = next(name for name in names if not any(os.path.lexists(_with_suffix(name, end)) for end in _KEPT))
     for end in _KEPT if log else _KEPT[:1]:
         with contextlib.suppress(FileNotFoundError):
-            _beside(aside, end).hardlink_to(_beside(path, end))
+            _with_suffix(aside, end).hardlink_to(_with_suffix(path, end))
     sync_folder(str(path.parent))
     return aside if aside.exists() else None
 
@@ -158,11 +158,11 @@ def _put_in_place(part: Path, path: Path) -> None:
     part.rename(path)
     sync_folder(str(path.parent))
     for end in (*open_files.LEFTOVERS, "-journal"):
-        _beside(path, end).unlink(missing_ok=True)
+        _with_suffix(path, end).unlink(missing_ok=True)
     sync_folder(str(path.parent))
 
 
-def _beside(path: Path, end: str) -> Path:
+def _with_suffix(path: Path, end: str) -> Path:
     return path.with_name(f"{path.name}{end}")
 
 

@@ -41,7 +41,7 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
     if not newest:
         raise Conflict("nothing has been written yet, so there is no past to show")
     if text.strip().isdecimal():
-        return _of_entry(db, int(text), newest, zone)
+        return _moment_of_entry(db, int(text), newest, zone)
     try:
         instant = instants.past(text, now, zone)
     except ValueError as refused:
@@ -52,7 +52,7 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
     return found
 
 
-def _of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -> Moment:
+def _moment_of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -> Moment:
     if seq > newest:
         raise InvalidArgument("at", f"there is no entry {seq:,} yet: the newest is {newest:,}")
     if seq < max(earliest(db), 1):

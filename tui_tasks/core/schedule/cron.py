@@ -181,12 +181,12 @@ def _rule(cron: Cron) -> _Rule:
         days, weekdays, either = _values("day", "*"), _values("weekday", "*"), False
     elif either and not possible:
         days, either = _values("day", "*"), False
-    asked = (_listed("day", days), _listed("month", months), _listed("weekday", weekdays))
+    asked = (_joined_numbers("day", days), _joined_numbers("month", months), _joined_numbers("weekday", weekdays))
     times = tuple(hour * 3600 + minute * 60 for hour in hours for minute in minutes)
     return _Rule(minutes, hours, days, months, weekdays, either, times, " ".join(("0", "0", *asked)))
 
 
-def _listed(field: str, values: tuple[int, ...]) -> str:
+def _joined_numbers(field: str, values: tuple[int, ...]) -> str:
     return "*" if len(values) == _SIZES[field] else ",".join(map(str, values))
 
 

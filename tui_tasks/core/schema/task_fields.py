@@ -88,7 +88,7 @@ def parse_due(text: str, now: datetime) -> str:
         ValueError: it is neither, nor a word that means one.
     """
     word = text.strip().lower()
-    if (day := _day(word, now.date())) is not None:
+    if (day := _parse_day(word, now.date())) is not None:
         return day.isoformat()
     try:
         if len(word) <= 10:
@@ -101,7 +101,7 @@ def parse_due(text: str, now: datetime) -> str:
         raise ValueError(_DUE) from None
 
 
-def _day(word: str, today: date) -> date | None:
+def _parse_day(word: str, today: date) -> date | None:
     if word in _WORDS:
         return today + timedelta(_WORDS[word])
     if word[:3] in _DAYS and word in _weekdays():
@@ -146,7 +146,7 @@ def local_time(now: int, zone: tzinfo | None = None) -> datetime:
 
 
 def _write_due(due: str, now: datetime) -> str:
-    return due if _is_date(due) else _local(due, now).isoformat(timespec="minutes")
+    return due if _is_date(due) else _local_time_of(due, now).isoformat(timespec="minutes")
 
 
 def _short_due(due: str, now: datetime) -> str:
@@ -163,7 +163,7 @@ def _short_due(due: str, now: datetime) -> str:
 
 def _long_due(due: str, now: datetime) -> str:
     """Return it with the date: `due in 2d (Sat 2026-01-31)`, `due in 3h (Sat 2026-01-31 17:00)`."""
-    at = date.fromisoformat(due) if _is_date(due) else _local(due, now)
+    at = date.fromisoformat(due) if _is_date(due) else _local_time_of(due, now)
     time = "" if _is_date(due) else f" {at:%H:%M}"
     return f"{_short_due(due, now)} ({_DAYS[at.weekday()].title()} {at.isoformat()[:10]}{time})"
 
@@ -172,7 +172,7 @@ def _due_lasts(due: str, now: datetime) -> int:
     from tui_tasks.text import times
 
     if _is_date(due):
-        return max(_microseconds(_begin(now.date() + timedelta(1), now)) - _microseconds(now), 1)
+        return max(_microseconds(_start_of_day(now.date() + timedelta(1), now)) - _microseconds(now), 1)
     return times.age_lasts(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
 
 
@@ -180,13 +180,13 @@ def _due_ranges(word: str, now: datetime) -> list[Range]:
     """Read `today`, `fri`, `2026-01-31`, `<3d`, `>=1w` or `overdue` as a range of dates and one of instants."""
     today = now.date()
     if word == OVERDUE:
-        return [Range(None, today.isoformat(), True), Range(None, _utc(now + timedelta(milliseconds=1)), False)]
+        return [Range(None, today.isoformat(), True), Range(None, _utc_text(now + timedelta(milliseconds=1)), False)]
     sign, rest = _compared(word)
-    day = _day(rest, today)
+    day = _parse_day(rest, today)
     try:
         day = day or date.fromisoformat(rest)
         first, last = _bounds(sign, day, day + timedelta(1))
-        begun, ended = (_utc(_begin(each, now)) if each else None for each in (first, last))
+        begun, ended = (_utc_text(_start_of_day(each, now)) if each else None for each in (first, last))
     except (ValueError, OverflowError):
         raise ValueError(_DUE_FILTER) from None
     dates = Range(first and first.isoformat(), last and last.isoformat(), True)
@@ -197,18 +197,18 @@ def _is_date(due: str) -> bool:
     return len(due) == 10
 
 
-def _local(due: str, now: datetime) -> datetime:
+def _local_time_of(due: str, now: datetime) -> datetime:
     try:
         return datetime.fromisoformat(due).astimezone(now.tzinfo)
     except OverflowError:
         return datetime.fromisoformat(due)
 
 
-def _begin(day: date, now: datetime) -> datetime:
+def _start_of_day(day: date, now: datetime) -> datetime:
     return datetime.combine(day, time_of_day(), now.tzinfo)
 
 
-def _utc(at: datetime) -> str:
+def _utc_text(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 

@@ -46,12 +46,12 @@ def checked(kind: str, target: str) -> Link:
     """
     if kind not in KINDS:
         raise ValueError(f"no kind of link {kind[:40]!r}; there is {', '.join(KINDS)}")
-    if not 1 <= len(target) <= MAX_CHARS or not _is_plain(target) or not _fits(kind, target):
+    if not 1 <= len(target) <= MAX_CHARS or not _is_plain(target) or not _is_valid_target(kind, target):
         raise ValueError(f"{kind} takes {_ACCEPTED[kind]}, up to {MAX_CHARS:,} characters, not {target[:80]!r}")
     return {"kind": kind, "target": target}
 
 
-def _fits(kind: str, target: str) -> bool:
+def _is_valid_target(kind: str, target: str) -> bool:
     if kind == BRANCH:
         return not re.search(_NO_BRANCH, target)
     if kind == COMMIT:

@@ -57,7 +57,7 @@ def decode(kind: type[A], given: dict[str, Any]) -> A:
         InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
     """
     if not _is_plain(kind) or None in given.values():
-        given = _mender(kind)(given | {"rest": given} if issubclass(kind, Open) else given, "")
+        given = _converter(kind)(given | {"rest": given} if issubclass(kind, Open) else given, "")
     try:
         try:
             return msgspec.convert(given, kind)
@@ -93,7 +93,7 @@ def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
     if field:
         holder, path = path, f"{path}.{field[1]}" if path else field[1]
         is_unknown = "unknown" in text
-        message = _unknown(kind, holder, field[1]) if is_unknown else _missing(kind, holder, field[1])
+        message = _unknown_message(kind, holder, field[1]) if is_unknown else _missing_message(kind, holder, field[1])
     if message in (_BLANK, _EMPTY):
         message = "must not be blank"
     if message.startswith("Invalid enum value"):
@@ -120,12 +120,12 @@ def _in_words_of_json(text: str) -> str:
     return re.sub(_TYPES, words, text).replace("Expected ", "expected ", 1)
 
 
-def _unknown(kind: type[Arguments], holder: str, name: str) -> str:
+def _unknown_message(kind: type[Arguments], holder: str, name: str) -> str:
     path = f"{holder}.{name}" if holder else name
     return f"unknown argument {path}; {_names_text(kind, holder)}{nearest(name, _names(kind, holder))}"
 
 
-def _missing(kind: type[Arguments], holder: str, name: str) -> str:
+def _missing_message(kind: type[Arguments], holder: str, name: str) -> str:
     if holder:
         return f"missing argument {holder}.{name}; {_names_text(kind, holder)}"
     return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_names_text(kind, holder)}'
@@ -224,19 +224,19 @@ def _names_task(kind: Any) -> bool:
 
 
 # Converts a value; the path is where it is in the arguments.
-_Mend = Callable[[Any, str], Any]
+_Converter = Callable[[Any, str], Any]
 
 
 @cache
 def _is_plain(kind: type[Arguments]) -> bool:
     """Return whether nulls are all that may need conversion: the struct has no list or object in it."""
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
-    return not issubclass(kind, Open) and not any(_mender_of(field.type) for field in fields)
+    return not issubclass(kind, Open) and not any(_converter_of(field.type) for field in fields)
 
 
 @cache
-def _mender(kind: type[Arguments]) -> _Mend:
-    return _mend_struct(msgspec.inspect.type_info(kind))
+def _converter(kind: type[Arguments]) -> _Converter:
+    return _struct_converter(msgspec.inspect.type_info(kind))
 
 
 def _bare(kind: Any) -> Any:
@@ -244,27 +244,27 @@ def _bare(kind: Any) -> Any:
     return kind.type if isinstance(kind, msgspec.inspect.Metadata) else kind
 
 
-def _mender_of(kind: Any) -> _Mend | None:
+def _converter_of(kind: Any) -> _Converter | None:
     """Return the function that converts values of a type; None if it has no list or object in it."""
     info = msgspec.inspect
     kind = _bare(kind)
     if isinstance(kind, info.UnionType):
-        return next(filter(None, map(_mender_of, kind.types)), None)
+        return next(filter(None, map(_converter_of, kind.types)), None)
     if isinstance(kind, info.StructType):
-        return _mend_string(kind, _mend_struct(kind))
+        return _string_converter(kind, _struct_converter(kind))
     if isinstance(kind, info.ListType):
-        item = _mender_of(kind.item_type)
-        return _mend_string(kind, _mend_items(item) if item else None)
-    return _mend_string(kind, None) if isinstance(kind, info.DictType) else None
+        item = _converter_of(kind.item_type)
+        return _string_converter(kind, _items_converter(item) if item else None)
+    return _string_converter(kind, None) if isinstance(kind, info.DictType) else None
 
 
-def _mend_struct(kind: Any) -> _Mend:
+def _struct_converter(kind: Any) -> _Converter:
     """Return a function that drops the nulls of optional fields, and converts lists and objects within."""
     required = {field.encode_name for field in kind.fields if field.required}
-    menders = {field.encode_name: mender for field in kind.fields if (mender := _mender_of(field.type))}
+    menders = {field.encode_name: mender for field in kind.fields if (mender := _converter_of(field.type))}
     optional = {field.encode_name for field in kind.fields} - required
 
-    def mend(value: Any, path: str) -> Any:
+    def convert(value: Any, path: str) -> Any:
         if not isinstance(value, dict):
             return value
         mended = {name: item for name, item in value.items() if item is not None or name not in optional}
@@ -272,32 +272,32 @@ def _mend_struct(kind: Any) -> _Mend:
             mended[name] = menders[name](mended[name], f"{path}.{name}" if path else name)
         return mended
 
-    return mend
+    return convert
 
 
-def _mend_items(item: _Mend) -> _Mend:
-    def mend(value: Any, path: str) -> Any:
+def _items_converter(item: _Converter) -> _Converter:
+    def convert(value: Any, path: str) -> Any:
         if not isinstance(value, list):
             return value
         return [item(one, f"{path}[{at}]") for at, one in enumerate(value)]
 
-    return mend
+    return convert
 
 
-def _mend_string(kind: Any, inner: _Mend | None) -> _Mend:
-    def mend(value: Any, path: str) -> Any:
+def _string_converter(kind: Any, inner: _Converter | None) -> _Converter:
+    def convert(value: Any, path: str) -> Any:
         if isinstance(value, str):
             value = _parsed_string(kind, value, path)
         return inner(value, path) if inner else value
 
-    return mend
+    return convert
 
 
 def _parsed_string(kind: Any, text: str, path: str) -> Any:
     """Return a list or object that a string contains, or a list of that one string if the type takes it."""
     stripped = text.strip()
     info = msgspec.inspect
-    may_be_one = isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), _TAKES_TEXT)
+    may_be_one = isinstance(kind, info.ListType) and isinstance(_bare(kind.item_type), _TEXT_TYPES)
     if re.match(_HOLDS if may_be_one else _BEGINS, stripped):
         try:
             return strict_json.loads_either(stripped)
@@ -306,7 +306,7 @@ def _parsed_string(kind: Any, text: str, path: str) -> Any:
     return [text] if may_be_one else text
 
 
-_TAKES_TEXT: Final = (msgspec.inspect.StrType, msgspec.inspect.LiteralType, msgspec.inspect.AnyType)
+_TEXT_TYPES: Final = (msgspec.inspect.StrType, msgspec.inspect.LiteralType, msgspec.inspect.AnyType)
 _BEGINS: Final = r"[\[{]"
 # It does not match `[CI] waiting for the runner`, which is one string.
 _HOLDS: Final = r"""(?s)[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))"""

@@ -109,22 +109,22 @@ def _priority(word: str) -> int | None:
 
 def can_write(sign: str, name: str) -> bool:
     """Return whether `parse` reads a tag or an agent's name back unchanged."""
-    draft = parse(_written(sign, name), _ANY_TIME)
+    draft = parse(_quoted(sign, name), _ANY_TIME)
     return (draft.tags if sign == "#" else (draft.agent,)) == (name,)
 
 
-def _written(sign: str, name: str) -> str:
+def _quoted(sign: str, name: str) -> str:
     plain = parse(sign + name, _ANY_TIME)
     return sign + name if (plain.tags or (plain.agent,)) == (name,) else f'{sign}"{name}"'
 
 
 def fields(tags: tuple[str, ...], priority: int, agent: str | None, after: tuple[int, ...]) -> str:
     """Return fields of a task in the syntax that `parse` reads: `#infra !high @claude-2 after #5`."""
-    parts = [_written("#", tag) for tag in tags]
+    parts = [_quoted("#", tag) for tag in tags]
     if priority != vocab.MEDIUM:
         parts.append(f"!{vocab.priority_word(priority)}")
     if agent:
-        parts.append(_written("@", agent))
+        parts.append(_quoted("@", agent))
     if after:
         parts.append(f"after {', '.join(f'#{number}' for number in after)}")
     return " ".join(parts)

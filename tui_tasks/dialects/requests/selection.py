@@ -37,7 +37,7 @@ def select(words: Iterable[str], table: Table = TABLE) -> SelectedTable:
     Raises:
         InvalidRequest: a word selects no tool; the message names similar ones.
     """
-    return SelectedTable(table, frozenset(name for word in words for name in _named(word, table)))
+    return SelectedTable(table, frozenset(name for word in words for name in _selected_names(word, table)))
 
 
 def words_of(given: str) -> list[str]:
@@ -50,10 +50,10 @@ def without(table: Table, names: frozenset[str]) -> SelectedTable:
     return SelectedTable(table, frozenset(table.tools) - names)
 
 
-def _named(word: str, table: Table) -> list[str]:
+def _selected_names(word: str, table: Table) -> list[str]:
     tools = {name: tool for name, tool in table.tools.items() if not tool.human}
     if word in GROUPS:
-        return [name for begins in GROUPS[word] for name in tools if _is_meant(name, begins)]
+        return [name for begins in GROUPS[word] for name in tools if _matches(name, begins)]
     plain = word.replace(":", "_")
     if found := [name for name in tools if name.replace(":", "_") == plain]:
         return found
@@ -62,7 +62,7 @@ def _named(word: str, table: Table) -> list[str]:
     raise _unknown(word, tools)
 
 
-def _is_meant(name: str, begins: str) -> bool:
+def _matches(name: str, begins: str) -> bool:
     return name.startswith(begins) if begins.endswith(":") else name == begins
 
 

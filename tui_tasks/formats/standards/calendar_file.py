@@ -63,9 +63,9 @@ def _todo(task: Task, at: str, home: TaskList) -> Todo:
     for uid in sorted(task.depends_on):
         todo.add("related-to", uid, parameters={"RELTYPE": "DEPENDS-ON"})
     if task.status == "done" and task.finished_at is not None:
-        todo.add("completed", _second(task.finished_at))
-    todo.add("created", _second(task.created_at))
-    todo.add("dtstamp", _second(task.updated_at))
+        todo.add("completed", _whole_second(task.finished_at))
+    todo.add("created", _whole_second(task.created_at))
+    todo.add("dtstamp", _whole_second(task.updated_at))
     return todo
 
 
@@ -73,13 +73,13 @@ def _event(job: Job, at: int) -> Event:
     event = Event()
     event.add("uid", f"{job.uid}-{at // SECOND}")
     event.add("summary", plain_name(job.name, one_line=True))
-    event.add("dtstart", _second(at))
-    event.add("dtstamp", _second(job.created_at))
+    event.add("dtstart", _whole_second(at))
+    event.add("dtstamp", _whole_second(job.created_at))
     event.add("transp", "TRANSPARENT")
     return event
 
 
-def _second(at: int) -> datetime:
+def _whole_second(at: int) -> datetime:
     return utc(at // SECOND * SECOND)
 
 

@@ -51,7 +51,7 @@ def _line(task: Task, home: TaskList, now: datetime) -> str:
     line.creation_date = day_of(task.created_at, now)
     if line.is_completed:
         line.completion_date = day_of(task.finished_at or task.updated_at, now)
-    letter = _letter(task.priority)
+    letter = _priority_letter(task.priority)
     line.priority = letter
     words = {
         "uid": task.uid,
@@ -59,14 +59,14 @@ def _line(task: Task, home: TaskList, now: datetime) -> str:
         "due": None if task.due is None else day_of_due(task.due, now),
         "status": None if task.status in ("pending", "done") else task.status,
         "est": task.estimate,
-        "agent": task.agent and _word(task.agent),
-        "list": _word(home.name),
+        "agent": task.agent and _as_word(task.agent),
+        "list": _as_word(home.name),
     }
     parts = [f"{name}:{value}" for name, value in words.items() if value is not None]
     parts += [f"dep:{uid}" for uid in sorted(task.depends_on)]
     parts += [f"link:{kind}:{target}" for kind, target in _one_word_links(task.links)]
-    parts += [f"+{_word(task.domain)}"] if task.domain else []
-    line.description = " ".join([_name(task.name), *parts, *(f"@{_word(tag)}" for tag in task.tags)])
+    parts += [f"+{_as_word(task.domain)}"] if task.domain else []
+    line.description = " ".join([_name(task.name), *parts, *(f"@{_as_word(tag)}" for tag in task.tags)])
     return str(line)
 
 
@@ -74,7 +74,7 @@ def _name(name: str) -> str:
     return plain_name(name, one_line=True)
 
 
-def _word(text: str) -> str:
+def _as_word(text: str) -> str:
     return _SPACE.sub("_", plain(text)) or "_"
 
 
@@ -83,7 +83,7 @@ def _one_word_links(links: tuple[dict[str, str], ...]) -> list[tuple[str, str]]:
     return [(link["kind"], link["target"]) for link in links if not _SPACE.search(link["target"])]
 
 
-def _letter(priority: int) -> str | None:
+def _priority_letter(priority: int) -> str | None:
     return None if priority == MEDIUM else _LETTERS[min(priority, len(_LETTERS)) - 1]
 
 
@@ -101,10 +101,10 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
         reducers={
             "name": _name,
             "status": lambda status: "done" if status in CLOSED else "pending",
-            "priority": _letter,
-            "tags": lambda tags: tuple(map(_word, tags)),
-            "domain": lambda domain: domain and _word(domain),
-            "agent": lambda agent: agent and _word(agent),
+            "priority": _priority_letter,
+            "tags": lambda tags: tuple(map(_as_word, tags)),
+            "domain": lambda domain: domain and _as_word(domain),
+            "agent": lambda agent: agent and _as_word(agent),
             "due": lambda due: due and day_of_due(due, now),
             "links": _one_word_links,
             **dict.fromkeys(("created_at", "finished_at"), day),
@@ -139,7 +139,7 @@ def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: d
         seen[name] += 1
         id_ = name if seen[name] == 1 else f"{name}\0{seen[name]}"
     if line.priority is not None:
-        fields["priority"] = _priority(found, line.priority)
+        fields["priority"] = _parse_priority(found, line.priority)
     days = {"created_at": line.creation_date, "finished_at": line.completion_date}
     times: dict[str, int | None] = {
         name: since_epoch(start_of_day(day, now)) for name, day in days.items() if day is not None
@@ -179,7 +179,7 @@ def _apply_words(found: ParsedFile, fields: dict[str, Any], words: list[str], li
         elif name == "due":
             fields["due"] = value
         elif name == "pri":
-            fields["priority"] = _priority(found, value)
+            fields["priority"] = _parse_priority(found, value)
         elif name == "status" and value in STATUSES and (value in CLOSED) == bool(line.is_completed):
             fields["status"] = value
         elif name == "est":
@@ -198,7 +198,7 @@ def _apply_words(found: ParsedFile, fields: dict[str, Any], words: list[str], li
     return home
 
 
-def _priority(found: ParsedFile, letter: str) -> int:
+def _parse_priority(found: ParsedFile, letter: str) -> int:
     if len(letter) == 1 and letter in _LETTERS:
         return _LETTERS.index(letter) + 1
     found.lost[f"priority: {letter} is no letter"] += 1

@@ -105,12 +105,12 @@ def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any],
         issue.url or f"#{issue.number}",
         checked_fields(where, fields, found, now),
         times=valid_times(fields.get("status"), {name: parse_instant(text) for name, text in times.items() if text}),
-        log=[_logged(comment) for comment in issue.comments],
+        log=[_log_record(comment) for comment in issue.comments],
         foreign=_foreign(found, issue, value),
     )
 
 
-def _logged(comment: _Comment) -> LogRecord:
+def _log_record(comment: _Comment) -> LogRecord:
     author = comment.author.login if comment.author else ""
     return LogRecord(None, parse_instant(comment.created_at) or 0, author or NAME, comment.body.replace("\r\n", "\n"))
 

@@ -54,7 +54,7 @@ def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
     return [InputRequested("permission", text(details, "toolName"), details, note=note)]
 
 
-def _spent(payload: dict[str, Any]) -> list[SessionEvent]:
+def _model_usage(payload: dict[str, Any]) -> list[SessionEvent]:
     tokens = number(table(table(payload, "llm_response"), "usageMetadata"), "totalTokenCount")
     return [Working(), UsageReported(int(tokens), more=True)] if tokens else [Working()]
 
@@ -72,7 +72,7 @@ _READERS: Final[dict[str, EventReader]] = {
     "BeforeTool": _tool_began,
     "AfterTool": _tool_ended,
     "BeforeModel": lambda _: [Working()],
-    "AfterModel": _spent,
+    "AfterModel": _model_usage,
     "Notification": _notification,
     "AfterAgent": lambda payload: [TurnEnded(text(payload, "prompt_response"))],
     "SessionEnd": lambda _: [SessionEnded()],

@@ -19,23 +19,23 @@ def formed(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> F
             questions `answer`, the human's whole text, and `lines`, its lines that are not blank.
     """
     if "answer" in decision:
-        return _answered(program, payload, decision)
+        return _question_form(program, payload, decision)
     if program == "opencode":
         reply: Form = {"id": _own_id(payload), "reply": _opencode_reply(decision)}
         return {"permission": reply if decision["allow"] else reply | {"message": decision["words"] or _DENIED}}
     if program == "gemini":
         return None
     if not decision["allow"]:
-        return _permission({"behavior": "deny", "message": decision["words"] or _DENIED})
+        return _permission_form({"behavior": "deny", "message": decision["words"] or _DENIED})
     said: Form = {"behavior": "allow"}
     if program == "claude" and decision.get("updated_input") is not None:
         said["updatedInput"] = decision["updated_input"]
     if program == "claude" and decision.get("always") is not None:
         said["updatedPermissions"] = [payload["permission_suggestions"][decision["always"]]]
-    return _permission(said)
+    return _permission_form(said)
 
 
-def _permission(said: Form) -> Form:
+def _permission_form(said: Form) -> Form:
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": said}}
 
 
@@ -50,7 +50,7 @@ def _own_id(payload: dict[str, Any]) -> Any:
     return properties.get("id") if isinstance(properties, dict) else None
 
 
-def _answered(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> Form | None:
+def _question_form(program: str, payload: dict[str, Any], decision: dict[str, Any]) -> Form | None:
     place = payload.get("properties" if program == "opencode" else "tool_input")
     questions = place.get("questions") if isinstance(place, dict) else None
     questions = questions if isinstance(questions, list) else []
@@ -62,7 +62,7 @@ def _answered(program: str, payload: dict[str, Any], decision: dict[str, Any]) -
     asked = [question.get("question", "") if isinstance(question, dict) else "" for question in questions]
     by_question = dict(zip(asked, given, strict=True))
     if program == "claude":
-        return _permission({"behavior": "allow", "updatedInput": {**(place or {}), "answers": by_question}})
+        return _permission_form({"behavior": "allow", "updatedInput": {**(place or {}), "answers": by_question}})
     if program == "gemini":
         told = "; ".join(f"{question} {text}" for question, text in by_question.items())
         return {"decision": "deny", "reason": f"The human has answered already: {told}"}

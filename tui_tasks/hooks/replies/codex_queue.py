@@ -65,12 +65,12 @@ class CodexQueue:
             return
         with folder:
             if self._queuing is not None:
-                self._follow(folder, self._queuing)
+                self._follow_command(folder, self._queuing)
                 return
             boxes = [name for name in mailbox.sessions(folder) if name.startswith(f"{PROGRAM}-")]
             for seen in sessions.current(self._store.db) if boxes else ():
                 if mailbox.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
-                    self._begin(folder, seen)
+                    self._start_command(folder, seen)
                     return
 
     def _can_take(self, seen: Seen) -> bool:
@@ -83,7 +83,7 @@ class CodexQueue:
             and _is_of_this_user(reading.of(seen.activity).path)
         )
 
-    def _begin(self, folder: Folder, seen: Seen) -> None:
+    def _start_command(self, folder: Folder, seen: Seen) -> None:
         program = shutil.which(PROGRAM)
         box = mailbox.opened(folder, PROGRAM, seen.session.session, make=False)
         if program is None or box is None:
@@ -108,7 +108,7 @@ class CodexQueue:
                 return
         self._queuing = _Queuing(seen.session.uid, seen.session.session, messages, process, time.monotonic() + _LIMIT)
 
-    def _follow(self, folder: Folder, queuing: _Queuing) -> None:
+    def _follow_command(self, folder: Folder, queuing: _Queuing) -> None:
         status = queuing.process.poll()
         if status is None:
             if time.monotonic() < queuing.until:

@@ -80,14 +80,14 @@ class Outbox:
             name = mailbox.name_of(session.program, session.session)
             if name in boxes:
                 boxes.discard(name)
-                self._settle(folder, session, now)
+                self._record_delivered(folder, session, now)
                 mailbox.remove(folder, name)
             if is_new:
-                self._leave(folder, session)
+                self._write_waiting(folder, session)
         for name in boxes:
             mailbox.remove(folder, name, with_content=True)  # its session has ended; the messages wait in the database
 
-    def _settle(self, folder: Folder, session: AgentSession, now: int) -> None:
+    def _record_delivered(self, folder: Folder, session: AgentSession, now: int) -> None:
         box = mailbox.opened(folder, session.program, session.session, make=False)
         if box is None:
             return
@@ -102,7 +102,7 @@ class Outbox:
                 if letter.number not in waiting:
                     mailbox.withdraw(box, letter.number)
 
-    def _leave(self, folder: Folder, session: AgentSession) -> None:
+    def _write_waiting(self, folder: Folder, session: AgentSession) -> None:
         found = messages.waiting(self._store.db, session.uid)
         agent = messages.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None

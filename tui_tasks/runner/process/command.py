@@ -133,9 +133,9 @@ class RunProcess:
             selector.unregister(stream)
             stream.close()
             return
-        self._keep(data, is_output=stream is self._process.stdout)
+        self._store_output(data, is_output=stream is self._process.stdout)
 
-    def _keep(self, data: bytes, *, is_output: bool) -> None:
+    def _store_output(self, data: bytes, *, is_output: bool) -> None:
         if self._read_output is not None and not is_output:
             self.last_words.feed(data)
             return
@@ -154,7 +154,7 @@ class RunProcess:
             assert stream is not None
             with contextlib.suppress(BlockingIOError, ValueError):
                 for _ in range(PIPE_READS):
-                    self._keep(os.read(stream.fileno(), CHUNK), is_output=stream is self._process.stdout)
+                    self._store_output(os.read(stream.fileno(), CHUNK), is_output=stream is self._process.stdout)
 
     # Ending
 
