@@ -61,6 +61,21 @@ async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, 
         assert asks(app)["claude-1"].answer == "pyjwt"
 
 
+async def test_the_human_may_leave_before_the_inbox_is_drawn_and_loses_no_answer_typed_half(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "r", *"half", "escape", "escape")
+        kept = views.get(app.link.db, KEPT)
+        assert [text for _, text in kept["drafts"].values()] == ["half"]
+        for left in (Inbox.do_back, Inbox.do_inbox_part):
+            inbox = Inbox(app.context)
+            app.push_screen(inbox)
+            left(inbox)
+            await settle(pilot)
+            assert not isinstance(app.screen, Inbox)
+            assert views.get(app.link.db, KEPT) == kept
+
+
 async def test_a_number_without_an_option_answers_nothing(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:

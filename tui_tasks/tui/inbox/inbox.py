@@ -62,7 +62,9 @@ class Inbox(Overlay):
         super().__init__(context)
         self._first = ask
         self.listed: InMemorySource[Ask] = InMemorySource(lambda ask: ask.uid, lambda ask: (ask.opened_at, ask.id))
-        self.later: set[str] = set()
+        # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
+        kept = views.get(context.db, KEPT) or {}
+        self.later: set[str] = set(kept.get("later", ()))
         self.tasks = AskedTasks(context)
         rows = AskRows(context, self.listed, self.tasks, self.later, lambda: self.small)
         self.window = VirtualList(context, rows, id="asks")
@@ -74,6 +76,8 @@ class Inbox(Overlay):
         self._both = RowsAndDetail(context, self.window, self._detail)
         agents_here = AgentActions(context, self.agent_here)
         self._answers = AskAnswers(self, agents_here)
+        self._reply = Reply(context, id="reply")
+        self._reply.drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
         self.controllers = (
             self._answers,
             agents_here,
@@ -90,7 +94,7 @@ class Inbox(Overlay):
         yield self._head
         yield rule(self.context, id="under-head")
         yield self._both
-        yield Reply(self.context, id="reply")
+        yield self._reply
         yield FootLine(self.context, id="foot")
 
     def _title(self, width: int) -> Sequence[Part]:
@@ -100,10 +104,7 @@ class Inbox(Overlay):
         return [(" Needs you", "bold"), (f"   {words}", "$muted"), *self.context.state.projects.alone_parts()]
 
     def on_mount(self) -> None:
-        """Read questions and drafts; the cursor is on the oldest question that was not put off."""
-        kept = views.get(self.context.db, KEPT) or {}
-        self.later.update(kept.get("later", ()))
-        self.query_one(Reply).drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
+        """Read the questions; the cursor is on the oldest question that was not put off."""
         self.listed.replace(self._asks())
         first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
@@ -164,7 +165,7 @@ class Inbox(Overlay):
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""
-        reply = self.query_one(Reply)
+        reply = self._reply
         if reply.is_open and reply.uid != event.key:
             reply.close()
         left, self._under = self.listed.get(self._under), event.key
@@ -179,16 +180,16 @@ class Inbox(Overlay):
         task = self.tasks.of(ask) if ask is not None else None
         working = agents.working(self.context.db).get(ask.agent) if ask is not None else None
         agent = messages.agent(self.context.db, ask.agent) if ask is not None else None
-        is_begun = ask is not None and ask.uid in self.query_one(Reply).drafts
+        is_begun = ask is not None and ask.uid in self._reply.drafts
         self._asked.put(ask, task, working, agent, draft=is_begun)
         self._detail.again()
-        self.query_one(Reply).show_state(ask)
+        self._reply.show_state(ask)
         self._head.again()
         self.hints_again()
 
     def hints_again(self) -> None:
         """Show at the foot the keys for the question under the cursor, or for the input."""
-        reply = self.query_one(Reply)
+        reply = self._reply
         ask = self.ask
         if reply.is_open:
             self.hint(*reply.hints)
@@ -232,7 +233,7 @@ class Inbox(Overlay):
 
     def do_back(self) -> None:
         """Go back to the pane; what was put off and what was typed half is kept."""
-        reply = self.query_one(Reply)
+        reply = self._reply
         if reply.is_open:
             reply.close()
             return
@@ -245,7 +246,7 @@ class Inbox(Overlay):
 
     def do_inbox_part(self) -> None:
         """Go to the next part."""
-        if self.query_one(Reply).is_open:
+        if self._reply.is_open:
             return
         self.do_back()
         parts.go_on(self.context, "asks")
