@@ -1,4 +1,4 @@
-"""Pane 1 by its keys and gestures: moving, statuses, getting about, the mouse; read only, empty, hostile, small."""
+"""Pane 1 by its keys: moving, statuses, getting about, and what its rows tell."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import re
 
 import pytest
 
-from tests.tui.driving import lines, opened, order, press, said, shown, task, until, write
-from tests.tui.plan import NOW, at
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tests.tui.driving import lines, opened, press, said, shown, task, until, write
+from tests.tui.plan import NOW
+from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import queries, records
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inputs.text_line import AddWords, FilterWords
-from tui_tasks.tui.list.list_pane import ListPane
-from tui_tasks.tui.tasks.task_sources import TasksOfList
-from tui_tasks.tui.widgets.frame import NowLine
 
 # Moving
 
@@ -322,142 +318,3 @@ async def test_q_leaves(app):
         await pilot.press("q")
         await pilot.pause()
     assert app.return_code == 0
-
-
-# The mouse
-
-
-async def test_a_click_takes_the_cursor_there_and_a_double_click_opens(app, plan):
-    async with opened(app, (80, 24)) as pilot:
-        await pilot.click("#tasks", offset=(10, 4))
-        assert app.pane.row_list.cursor == plan[5]
-        await pilot.double_click("#tasks", offset=(10, 6))
-        await pilot.pause()
-        assert app.pane.is_open
-        assert app.pane.detail.uid == plan[7]
-
-
-async def test_the_wheel_scrolls_and_leaves_the_cursor(app, plan):
-    async with opened(app, (40, 12)) as pilot:
-        from textual import events
-
-        window = app.pane.row_list
-        before = window.keys_on_screen
-        window.post_message(events.MouseScrollDown(window, 1, 1, 0, 1, 0, False, False, False, 1, 3))
-        await pilot.pause()
-        assert window.keys_on_screen != before
-        assert window.cursor == plan[1]
-
-
-@pytest.mark.parametrize(("start", "end", "place"), [(1, 4, 5), (6, 2, 3)])
-async def test_a_row_is_dragged_to_its_place(app, plan, start, end, place):
-    async with opened(app) as pilot:
-        dragged = plan[start + 1]
-        await pilot.mouse_down("#tasks", offset=(10, start))
-        await pilot.hover("#tasks", offset=(10, end))
-        await pilot.mouse_up("#tasks", offset=(10, end))
-        await pilot.pause()
-        await app.workers.wait_for_complete()
-        assert app.context.numbers.number_of(dragged) == place
-
-
-async def test_a_click_on_the_footer_does_what_it_says(app):
-    async with opened(app) as pilot:
-        await pilot.click("#foot", offset=(12, 0))
-        await pilot.pause()
-        assert app.focused is app.query_one(FilterWords)
-
-
-async def test_a_click_on_the_now_line_goes_to_the_task(app, plan):
-    async with opened(app) as pilot:
-        await pilot.click(NowLine, offset=(20, 0))
-        await app.workers.wait_for_complete()
-        await pilot.pause()
-        assert app.pane.row_list.cursor == plan[5]
-
-
-# Read only, empty, hostile, small
-
-
-async def test_read_only_shows_and_filters_and_says_why_it_changes_nothing(plan, make_app):
-    app = make_app(plan.path, read_only=True)
-    async with opened(app) as pilot:
-        assert "read only" in lines(app)[0]
-        for key in ("n", "s", "d", "e", "E", "J", "u", "m"):
-            await press(app, pilot, key)
-            assert "read only" in said(app)
-        await pilot.press("slash")
-        await write(pilot, "jwt")
-        await press(app, pilot, "enter")
-        assert len(app.pane.row_list.keys_on_screen) == 2
-
-
-async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path, make_app):
-    app = make_app(tmp_path / "t.db")
-    async with opened(app, (80, 24)) as pilot:
-        assert "No tasks yet." in shown(app)
-        await press(app, pilot, "d")
-        assert "no task here" in said(app)
-        await pilot.press("n")
-        await write(pilot, "first")
-        await press(app, pilot, "enter")
-        assert app.pane.row_list.row.name == "first"
-
-
-async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, monkeypatch):
-    with monkeypatch.context() as before:
-        before.setattr(ListPane, "refreshed", lambda pane: None)
-        app = make_app(plan.path)
-        async with opened(app, (80, 24)) as pilot:
-            assert "9 tasks" in shown(app)
-            assert "No tasks yet." not in shown(app)
-            empty = next(found.id for found in app.state.lists.values() if not found.total)
-            app.pane.row_list.show(TasksOfList(app.link.db, app.state, empty))
-            await until(pilot, lambda: "No tasks yet." in shown(app))
-
-
-async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make_app):
-    app = make_app(tmp_path / "t.db")
-    async with opened(app, (80, 24)) as pilot:
-        with Store(str(tmp_path / "t.db")) as store:
-            home = queries.find_list(store.db, "todo")
-            store.commit(AddTask("from an agent", home.uid), actor="claude-1", now=NOW)
-        await until(pilot, lambda: any("from an agent" in line for line in lines(app)))
-
-
-async def test_what_an_agent_writes_is_only_text(tmp_path, make_app):
-    nasty = "[@click=app.quit]x[/nope]\x1b]52;c;aGk=\x07\u202e\n$x"
-    with Store(str(tmp_path / "t.db")) as store:
-        home = queries.find_list(store.db, "todo")
-        (made,) = store.commit(
-            AddTask(nasty, home.uid, description=nasty, tags=(nasty,), domain=nasty, result=nasty), actor=nasty, now=NOW
-        )
-        store.commit(LogTask(made.uid, nasty), actor=nasty, now=NOW)
-    app = make_app(tmp_path / "t.db")
-    async with opened(app) as pilot:
-        for keys in (["enter"], ["escape"], ["s"], ["escape"], ["m"], ["escape"], ["colon"], ["escape"], ["e"]):
-            await pilot.press(*keys)
-            await pilot.pause()
-            text = shown(app)
-            assert "\x1b" not in text
-            assert "\u202e" not in text
-        assert app.is_running
-
-
-async def test_a_resize_at_any_moment_loses_nothing(app, plan):
-    async with opened(app) as pilot:
-        await press(app, pilot, "G", "k", "n")
-        await write(pilot, "half")
-        for size in ((40, 12), (200, 60), (10, 4), (80, 24), (120, 40)):
-            await pilot.resize_terminal(*size)
-            await pilot.pause()
-        assert app.query_one(AddWords).value == "half"
-        assert app.pane.row_list.cursor == plan[8]
-        await press(app, pilot, "enter")
-        assert "half" in order(app)
-
-
-async def test_a_time_of_another_day_has_its_day(app):
-    async with opened(app):
-        assert app.context.clock.time_of(at(9, 0)) == "09:00"
-        assert app.context.clock.time_of(at(9, 0) - 86_400_000_000) == "Fri 20 Nov 09:00"

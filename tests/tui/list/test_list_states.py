@@ -1,0 +1,96 @@
+"""Pane 1 where little can be shown or done: read only, empty, hostile, small."""
+
+from __future__ import annotations
+
+from tests.tui.driving import lines, opened, order, press, said, shown, until, write
+from tests.tui.plan import NOW, at
+from tui_tasks.core.operations.tasks import AddTask, LogTask
+from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.store import Store
+from tui_tasks.tui.inputs.text_line import AddWords
+from tui_tasks.tui.list.list_pane import ListPane
+from tui_tasks.tui.tasks.task_sources import TasksOfList
+
+
+async def test_read_only_shows_and_filters_and_says_why_it_changes_nothing(plan, make_app):
+    app = make_app(plan.path, read_only=True)
+    async with opened(app) as pilot:
+        assert "read only" in lines(app)[0]
+        for key in ("n", "s", "d", "e", "E", "J", "u", "m"):
+            await press(app, pilot, key)
+            assert "read only" in said(app)
+        await pilot.press("slash")
+        await write(pilot, "jwt")
+        await press(app, pilot, "enter")
+        assert len(app.pane.row_list.keys_on_screen) == 2
+
+
+async def test_an_empty_list_says_what_to_do_and_n_adds_the_first_task(tmp_path, make_app):
+    app = make_app(tmp_path / "t.db")
+    async with opened(app, (80, 24)) as pilot:
+        assert "No tasks yet." in shown(app)
+        await press(app, pilot, "d")
+        assert "no task here" in said(app)
+        await pilot.press("n")
+        await write(pilot, "first")
+        await press(app, pilot, "enter")
+        assert app.pane.row_list.row.name == "first"
+
+
+async def test_what_was_not_read_yet_is_not_said_to_be_empty(plan, make_app, monkeypatch):
+    with monkeypatch.context() as before:
+        before.setattr(ListPane, "refreshed", lambda pane: None)
+        app = make_app(plan.path)
+        async with opened(app, (80, 24)) as pilot:
+            assert "9 tasks" in shown(app)
+            assert "No tasks yet." not in shown(app)
+            empty = next(found.id for found in app.state.lists.values() if not found.total)
+            app.pane.row_list.show(TasksOfList(app.link.db, app.state, empty))
+            await until(pilot, lambda: "No tasks yet." in shown(app))
+
+
+async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make_app):
+    app = make_app(tmp_path / "t.db")
+    async with opened(app, (80, 24)) as pilot:
+        with Store(str(tmp_path / "t.db")) as store:
+            home = queries.find_list(store.db, "todo")
+            store.commit(AddTask("from an agent", home.uid), actor="claude-1", now=NOW)
+        await until(pilot, lambda: any("from an agent" in line for line in lines(app)))
+
+
+async def test_what_an_agent_writes_is_only_text(tmp_path, make_app):
+    nasty = "[@click=app.quit]x[/nope]\x1b]52;c;aGk=\x07\u202e\n$x"
+    with Store(str(tmp_path / "t.db")) as store:
+        home = queries.find_list(store.db, "todo")
+        (made,) = store.commit(
+            AddTask(nasty, home.uid, description=nasty, tags=(nasty,), domain=nasty, result=nasty), actor=nasty, now=NOW
+        )
+        store.commit(LogTask(made.uid, nasty), actor=nasty, now=NOW)
+    app = make_app(tmp_path / "t.db")
+    async with opened(app) as pilot:
+        for keys in (["enter"], ["escape"], ["s"], ["escape"], ["m"], ["escape"], ["colon"], ["escape"], ["e"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            text = shown(app)
+            assert "\x1b" not in text
+            assert "\u202e" not in text
+        assert app.is_running
+
+
+async def test_a_resize_at_any_moment_loses_nothing(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "G", "k", "n")
+        await write(pilot, "half")
+        for size in ((40, 12), (200, 60), (10, 4), (80, 24), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+        assert app.query_one(AddWords).value == "half"
+        assert app.pane.row_list.cursor == plan[8]
+        await press(app, pilot, "enter")
+        assert "half" in order(app)
+
+
+async def test_a_time_of_another_day_has_its_day(app):
+    async with opened(app):
+        assert app.context.clock.time_of(at(9, 0)) == "09:00"
+        assert app.context.clock.time_of(at(9, 0) - 86_400_000_000) == "Fri 20 Nov 09:00"
