@@ -16,9 +16,10 @@ from tui_tasks.core.store import Store
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> str:
-    """A task that has failed, whose agent would have the terminal obey it."""
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A task that has failed, whose agent would have the terminal obey it; the clock stands still."""
     path, now = str(tmp_path / "tasks.db"), clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
     with Store(path) as store:
         home = store.commit(EnsureList("Plan", "task"), actor="human", now=now)[0]
         task = store.commit(AddTask("Fix \x1b[31mthe test", home.uid), actor="claude-1", now=now)[0]
