@@ -29,7 +29,7 @@ from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.jobs.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.schedule import heartbeats
-from tui_tasks.core.schedule.schedule import ON_TIME
+from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM

@@ -16,7 +16,7 @@ from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.alerts import Alert
 from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.schedule.schedule import ON_TIME
+from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app import notifier

@@ -17,7 +17,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.schedule.schedule import ON_TIME
+from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.schema.tables.agents import AskRow
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.schema.tables.journal import JournalRow

@@ -1,8 +1,8 @@
-"""Five-field cron expressions on the wall clock, without zones: parse, enumerate, describe.
+"""Five-field cron expressions on the wall clock, without zones: parse and enumerate.
 
 The fields and their errors are those of the `scheduler` tools (`schedule` of `create_scheduled_task`); their meaning is
-that of Vixie cron. `schedule` says what a time means where clocks change. croniter and cron_descriptor take tens of
-milliseconds to import, so they are imported where a cron is evaluated or described.
+that of Vixie cron. `schedule` says what a time means where clocks change. croniter takes tens of milliseconds to
+import, so it is imported where a cron is evaluated.
 """
 
 import re
@@ -23,12 +23,12 @@ FIELDS: dict[str, tuple[int, int]] = {
     "weekday": (0, 7),
 }
 
-_SIZES = {"minute": 60, "hour": 24, "day": 31, "month": 12, "weekday": 7}
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+SIZES = {"minute": 60, "hour": 24, "day": 31, "month": 12, "weekday": 7}
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _NAMES = {
-    "month": {name: number for number, name in enumerate(_MONTHS, start=1)},
-    "weekday": {name: number for number, name in enumerate(_WEEKDAYS)},
+    "month": {name: number for number, name in enumerate(MONTHS, start=1)},
+    "weekday": {name: number for number, name in enumerate(WEEKDAYS)},
 }
 _LONGEST = dict.fromkeys(range(1, 13), 31) | {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _TERM = re.compile(r"(?:\*|([0-9a-z]+)(?:-([0-9a-z]+))?)(?:/([0-9]+))?", re.IGNORECASE | re.ASCII)
@@ -48,7 +48,7 @@ class ScheduleError(ValueError):
         self.index = index
 
 
-class _Rule(NamedTuple):
+class Rule(NamedTuple):
     """A parsed cron: the numbers of each field (Sunday is 0), and how its dates are combined.
 
     `times` are seconds of the day; `dates` is the text by which croniter is asked for the dates; `either` says that
@@ -76,8 +76,9 @@ class Cron:
     As in Vixie cron, day and weekday are combined by "or" if neither begins with `*`, otherwise by "and": `1` and `mon`
     fire on the 1st and on Mondays, `*/2` and `mon` on those Mondays whose day of the month is odd.
 
-    The constructor raises ScheduleError: with `field` if one field is wrong by itself, with "" if all five together
-    never fire (31 February).
+    Raises:
+        ScheduleError: with `field` if one field is wrong by itself, with "" if all five together never fire
+            (31 February).
     """
 
     minute: str
@@ -87,7 +88,7 @@ class Cron:
     weekday: str
 
     def __post_init__(self) -> None:
-        _rule(self)
+        rule_of(self)
 
     def __str__(self) -> str:
         return f"{self.minute} {self.hour} {self.day} {self.month} {self.weekday}"
@@ -96,7 +97,8 @@ class Cron:
     def parse(cls, fields: Mapping[str, object]) -> Self:
         """Return a Cron from the five named fields, each a str or an int (docs: scheduling).
 
-        Raises ScheduleError: `field` is the one that is missing, unknown or wrong.
+        Raises:
+            ScheduleError: `field` is the one that is missing, unknown or wrong.
         """
         if not isinstance(fields, Mapping):
             raise ScheduleError(f"a schedule has five fields: {', '.join(FIELDS)}")
@@ -125,7 +127,7 @@ def nominal(cron: Cron, start: int, stop: int) -> Iterator[int]:
     """
     if start >= stop:
         return
-    times = _rule(cron).times
+    times = rule_of(cron).times
     for day in dates(cron, start // DAY):
         midnight = day * DAY
         if midnight >= stop:
@@ -144,7 +146,7 @@ def dates(cron: Cron, first: int) -> Iterator[int]:
     """
     from croniter import CroniterBadDateError, croniter
 
-    rule = _rule(cron)
+    rule = rule_of(cron)
     try:
         start = _EPOCH + timedelta(days=first, minutes=-1)
         moments = croniter(rule.dates, start, ret_type=datetime, day_or=rule.either)
@@ -154,40 +156,30 @@ def dates(cron: Cron, first: int) -> Iterator[int]:
         return
 
 
-def describe(cron: Cron) -> str:
-    """Return the schedule in English, 24-hour clock: "every 15 minutes", "09:00 Mon–Fri".
-
-    cron_descriptor describes what has no short form. The text names no zone.
-    """
-    rule, interval = _rule(cron), _interval_words(cron)
-    days = _day_words(rule)
-    if days is not None and interval:
-        return f"{interval}, {days}" if days else interval
-    if days is not None and len(rule.times) <= 4:
-        clock = ", ".join(f"{second // 3600:02}:{second // 60 % 60:02}" for second in rule.times)
-        return f"{clock} {days or 'daily'}"
-    return _long_words(cron, rule)
-
-
 @lru_cache(maxsize=1024)
-def _rule(cron: Cron) -> _Rule:
-    minutes, hours, days, months, weekdays = (_values(name, getattr(cron, name)) for name in FIELDS)
+def rule_of(cron: Cron) -> Rule:
+    """Return what the fields of a cron mean.
+
+    Raises:
+        ScheduleError: a field is wrong, or it never fires.
+    """
+    minutes, hours, days, months, weekdays = (values_of(name, getattr(cron, name)) for name in FIELDS)
     either = not (cron.day.startswith("*") or cron.weekday.startswith("*"))
     possible = any(days[0] <= _LONGEST[month] for month in months)
     if not either and not possible:
-        raise ScheduleError(f"this schedule never fires: there is no day {days[0]} in {_month_words(months)}")
+        raise ScheduleError(f"this schedule never fires: there is no day {days[0]} in {month_words(months)}")
     # croniter takes a full list for `*` and combines by "and"; up to 6.0 it gives up if one side is impossible.
     if either and (len(days) == 31 or len(weekdays) == 7):
-        days, weekdays, either = _values("day", "*"), _values("weekday", "*"), False
+        days, weekdays, either = values_of("day", "*"), values_of("weekday", "*"), False
     elif either and not possible:
-        days, either = _values("day", "*"), False
+        days, either = values_of("day", "*"), False
     asked = (_joined_numbers("day", days), _joined_numbers("month", months), _joined_numbers("weekday", weekdays))
     times = tuple(hour * 3600 + minute * 60 for hour in hours for minute in minutes)
-    return _Rule(minutes, hours, days, months, weekdays, either, times, " ".join(("0", "0", *asked)))
+    return Rule(minutes, hours, days, months, weekdays, either, times, " ".join(("0", "0", *asked)))
 
 
 def _joined_numbers(field: str, values: tuple[int, ...]) -> str:
-    return "*" if len(values) == _SIZES[field] else ",".join(map(str, values))
+    return "*" if len(values) == SIZES[field] else ",".join(map(str, values))
 
 
 def _text(field: str, value: object) -> str:
@@ -200,10 +192,11 @@ def _text(field: str, value: object) -> str:
     raise ScheduleError(f"{field} must be a string or an integer", field=field)
 
 
-def _values(field: str, text: str) -> tuple[int, ...]:
+def values_of(field: str, text: str) -> tuple[int, ...]:
     """Return the numbers that one field names, ascending; Sunday is 0.
 
-    Raises ScheduleError if it is not a valid field.
+    Raises:
+        ScheduleError: it is not a valid field.
     """
     if len(text) > MAX_FIELD:
         raise ScheduleError(f"{field} is longer than {MAX_FIELD} characters", field=field)
@@ -238,8 +231,8 @@ def _term(field: str, term: str) -> range:
         raise ScheduleError(f"{field} {_quote(term)} runs backwards", field=field)
     step = 1 if every is None else int(every)
     # A step longer than the field would not do what it says: */90 would fire every hour.
-    if not 1 <= step <= _SIZES[field]:
-        raise ScheduleError(f"{field} {_quote(term)}: a step is 1 to {_SIZES[field]}", field=field)
+    if not 1 <= step <= SIZES[field]:
+        raise ScheduleError(f"{field} {_quote(term)}: a step is 1 to {SIZES[field]}", field=field)
     return range(low, high + 1, step)
 
 
@@ -261,80 +254,15 @@ def _quote(text: object) -> str:
     return repr(shown if len(shown) <= 40 else shown[:39] + "…")
 
 
-def _interval_words(cron: Cron) -> str:
-    """Return a description of minute and hour if they make an even interval, otherwise ""."""
-    minutes, hours = _rule(cron).minutes, _rule(cron).hours
-    if len(hours) == 24 and _even("minute", cron.minute):
-        return _every(60 // len(minutes), "minute") if len(minutes) > 1 else "every hour"
-    if len(minutes) == 1 and len(hours) > 1 and _even("hour", cron.hour):
-        at = f" at :{minutes[0]:02}" if minutes[0] else ""
-        return _every(24 // len(hours), "hour") + at
-    return ""
+def month_words(months: tuple[int, ...]) -> str:
+    """Return months as "Jan–Mar" or "Jan, Mar"."""
+    return spans(months, ("", *MONTHS))
 
 
-def _every(count: int, unit: str) -> str:
-    return f"every {unit}" if count == 1 else f"every {count} {unit}s"
-
-
-def _even(field: str, text: str) -> bool:
-    """Return whether the field is `*`, or `*/n` with an n that divides its size; only these are even intervals."""
-    if text == "*":
-        return True
-    return text.startswith("*/") and text[2:].isdigit() and _SIZES[field] % int(text[2:]) == 0
-
-
-def _day_words(rule: _Rule) -> str | None:
-    """Return a description of the three date fields: "" for every day, None without a short form."""
-    all_days, all_weekdays = len(rule.days) == 31, len(rule.weekdays) == 7
-    if len(rule.months) == 12 and all_days:
-        return "" if all_weekdays else _weekday_words(rule.weekdays)
-    if all_weekdays and len(rule.days) <= 3:
-        if len(rule.months) == 12:
-            return f"on day {', '.join(map(str, rule.days))}"
-        if len(rule.days) == len(rule.months) == 1:
-            return f"on {rule.days[0]} {_month_words(rule.months)}"
-    return None
-
-
-def _weekday_words(weekdays: tuple[int, ...]) -> str:
-    return _names([(number or 7) for number in weekdays], ("", *_WEEKDAYS[1:], _WEEKDAYS[0]))
-
-
-def _month_words(months: tuple[int, ...]) -> str:
-    return _names(months, ("", *_MONTHS))
-
-
-def _names(numbers: Iterable[int], names: tuple[str, ...]) -> str:
+def spans(numbers: Iterable[int], names: tuple[str, ...]) -> str:
     """Return "Mon–Fri" for three or more in a row, otherwise "Mon, Wed"."""
     order = sorted(numbers)
     words = [names[number].title() for number in order]
     if len(order) > 2 and order[-1] - order[0] == len(order) - 1:
         return f"{words[0]}–{words[-1]}"
     return ", ".join(words)
-
-
-def _long_words(cron: Cron, rule: _Rule) -> str:
-    from cron_descriptor import Options, get_description  # type: ignore[import-untyped]  # it has no types
-
-    fields = {name: _wordy(name, getattr(cron, name)) for name in FIELDS}
-    tail = ""
-    if len(rule.days) < 31 and len(rule.weekdays) < 7:
-        # cron_descriptor does not distinguish "and" from "or" here.
-        tail = f", {'or' if rule.either else 'but only'} on {_weekday_words(rule.weekdays)}"
-        tail += "" if len(rule.months) == 12 else f", in {_month_words(rule.months)}"
-        fields |= {"month": "*", "weekday": "*"}
-    else:
-        full = {"day": len(rule.days) == 31, "weekday": len(rule.weekdays) == 7}
-        fields |= {name: "*" for name, is_full in full.items() if is_full}
-    options = Options(use_24hour_time_format=True, locale_code="en_US")
-    words = str(get_description(" ".join(fields.values()), options))
-    return words[:1].lower() + words[1:] + tail
-
-
-def _wordy(field: str, text: str) -> str:
-    """Return the field in a form that cron_descriptor describes correctly: it takes every step for an even one."""
-    values = _values(field, text)
-    if len(values) == _SIZES[field]:
-        return "*"
-    listed = "/" in text and not _even(field, text) and len(values) <= 16
-    return ",".join(map(str, values)) if listed else text

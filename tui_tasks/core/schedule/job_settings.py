@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.schedule.schedule import CatchUp, Overlap, Policy
+from tui_tasks.core.schedule.decisions import CatchUp, Overlap, Policy
 
 HOUR: Final = 3600
 DAY: Final = 24 * HOUR

@@ -18,7 +18,7 @@ from textual.timer import Timer
 
 from tui_tasks.core.read import alerts
 from tui_tasks.core.read.alerts import Alert
-from tui_tasks.core.schedule.schedule import ON_TIME
+from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, count

@@ -12,8 +12,8 @@ from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.schedule import job_settings, run_logs
+from tui_tasks.core.schedule.decisions import Load
 from tui_tasks.core.schedule.run_logs import RunLog
-from tui_tasks.core.schedule.schedule import Load
 from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.schema.tables.processes import HeartbeatRow

@@ -28,7 +28,8 @@ from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schedule import due, heartbeats, job_settings
-from tui_tasks.core.schedule.schedule import ON_TIME, SECOND, Decision, decide
+from tui_tasks.core.schedule.decisions import ON_TIME, Decision, decide
+from tui_tasks.core.schedule.schedule import SECOND
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

@@ -1,0 +1,183 @@
+"""What is decided about each due time of a job: run, missed, skipped, coalesced. Pure functions.
+
+Instants are microseconds since 1970-01-01T00:00Z, and durations are seconds. The rules are those of the `scheduler`
+tools (docs: scheduling).
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import blake2b
+from typing import Literal, get_args
+
+from tui_tasks.core.schedule.cron import ScheduleError
+from tui_tasks.core.schedule.schedule import SECOND
+
+ON_TIME = 60 * SECOND
+"""Microseconds after which a due time is late; cron itself is not finer than this."""
+CatchUp = Literal["none", "one", "all"]
+Overlap = Literal["skip", "queue", "allow"]
+Verdict = Literal["ran", "missed", "skipped", "coalesced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a job's due times are handled.
+
+    catch_up: of the due times noticed late, start none, one (the latest), or all: the
+        latest `catch_up_cap`, each `stagger` seconds after the one before.
+    start_deadline: seconds after which a due time is given up, None for never.
+    overlap: while a run is active, skip what is due, queue one, or allow both.
+    starts_per_hour: the largest number of starts in an hour, None for no limit.
+    jitter: the seconds over which starts are spread (see `jitter`).
+
+    Raises:
+        ScheduleError: a setting is wrong; `field` names it.
+    """
+
+    catch_up: CatchUp = "one"
+    catch_up_cap: int = 10
+    stagger: int = 10
+    start_deadline: int | None = None
+    overlap: Overlap = "skip"
+    starts_per_hour: int | None = None
+    jitter: int = 0
+
+    def __post_init__(self) -> None:
+        for field, allowed in (("catch_up", CatchUp), ("overlap", Overlap)):
+            if getattr(self, field) not in get_args(allowed):
+                raise ScheduleError(f"{field} is one of {', '.join(get_args(allowed))}", field=field)
+        for field, least in (("catch_up_cap", 1), ("stagger", 0), ("jitter", 0)):
+            if getattr(self, field) < least:
+                raise ScheduleError(f"{field} is at least {least}", field=field)
+        for field, least in (("start_deadline", 1), ("starts_per_hour", 1)):
+            value = getattr(self, field)
+            if value is not None and value < least:
+                raise ScheduleError(f"{field} is at least {least}, or null for none", field=field)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a job has running: active runs, queued runs, runs started in the last hour."""
+
+    active: int = 0
+    queued: int = 0
+    started: int = 0
+
+
+IDLE = Load()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The final decision about one due time.
+
+    `reason` says why, for a human ("" for a run on time). Only with "ran": `start_at` is the instant at which to start,
+    and `queued` says that the job's other runs must end first. The next time that ran stands for one that was
+    "coalesced".
+    """
+
+    scheduled_for: int
+    decision: Verdict
+    reason: str = ""
+    start_at: int | None = None
+    queued: bool = False
+
+
+def decide(
+    due: Sequence[int], now: int, policy: Policy, load: Load = IDLE, *, job: str = "", later: int = 0
+) -> list[Decision]:
+    """Return one Decision for each due time of one job, in their order.
+
+    `due` are the instants since the last decided one, ascending, up to `now`. Those past the start deadline, and with
+    `catch_up` "none" the late ones, are missed. Of the rest the last runs, or with `catch_up` "all" the last
+    `catch_up_cap`; those before are coalesced into the first that runs. Runs that overlap or the hourly limit forbids
+    are skipped; if every run is forbidden, all are skipped and none is coalesced. Runs started together wait for each
+    other unless overlap is "allow".
+
+    `job` is the job's uid, for its jitter. A backlog too long for one list is decided in parts, oldest first; `later`
+    is how many due times are known to follow this part. A count of `catch_up_cap` is enough, as then nothing of this
+    part runs.
+
+    Raises:
+        ValueError: a time is not due yet.
+    """
+    if due and due[-1] > now:
+        raise ValueError("what is not due yet cannot be decided")
+    missed = _missed(due, now, policy)
+    rest = due[len(missed) :]
+    room, refusal = _room(policy, load, len(rest))
+    if room == 0:
+        return missed + [Decision(instant, "skipped", refusal) for instant in rest]
+    wanted = policy.catch_up_cap if policy.catch_up == "all" else 1
+    over, kept = _split(rest, wanted - later)
+    refused, runs = _split(kept, room)
+    coalesced = [Decision(instant, "coalesced", "a later run stands for it") for instant in over]
+    skipped = [Decision(instant, "skipped", refusal) for instant in refused]
+    return missed + coalesced + skipped + _runs(runs, now, policy, load, job)
+
+
+def retry_delay(attempt: int, base: float, cap: float) -> float:
+    """Return the seconds before retry number `attempt` (1 is the first): `base`, doubled each time, up to `cap`.
+
+    Raises:
+        ValueError: `attempt` is less than 1.
+    """
+    if attempt < 1:
+        raise ValueError("retries count from 1")
+    return min(cap, base * 2.0 ** min(attempt - 1, 64))
+
+
+def jitter(job: str, scheduled_for: int, spread: int) -> int:
+    """Return by how many microseconds to delay a start, from 0 to `spread` seconds.
+
+    It depends only on the job's uid and the due time, so that all processes agree.
+    """
+    digest = blake2b(f"{job} {scheduled_for}".encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") * spread * SECOND >> 64
+
+
+def _missed(due: Sequence[int], now: int, policy: Policy) -> list[Decision]:
+    """Return the decisions for the oldest of `due`, which are too late to run."""
+    given_up = late = 0
+    if policy.start_deadline is not None:
+        given_up = bisect_left(due, now - policy.start_deadline * SECOND)
+    if policy.catch_up == "none":
+        late = bisect_right(due, now - ON_TIME)
+    deadline = f"the start deadline of {policy.start_deadline} s had passed"
+    away = "noticed too late, and missed times are not caught up"
+    decisions = [Decision(instant, "missed", deadline) for instant in due[:given_up]]
+    return decisions + [Decision(instant, "missed", away) for instant in due[given_up:late]]
+
+
+def _room(policy: Policy, load: Load, most: int) -> tuple[int, str]:
+    """Return how many of `most` runs may be started or queued now, and why not more."""
+    room, refusal = most, ""
+    if load.active + load.queued and policy.overlap == "skip":
+        return 0, "the run before it is still active"
+    if load.active + load.queued and policy.overlap == "queue":
+        room, refusal = max(0, 1 - load.queued), "a run is already queued"
+    if policy.starts_per_hour is not None and policy.starts_per_hour - load.started < room:
+        room = max(0, policy.starts_per_hour - load.started)
+        refusal = f"the limit of {policy.starts_per_hour} starts an hour is reached"
+    return room, refusal
+
+
+def _split(times: Sequence[int], last: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the times before the last `last` ones, and those."""
+    at = max(0, len(times) - max(0, last))
+    return times[:at], times[at:]
+
+
+def _runs(runs: Sequence[int], now: int, policy: Policy, load: Load, job: str) -> list[Decision]:
+    decisions = []
+    for place, instant in enumerate(runs):
+        late = (now - instant) // SECOND
+        on_time = now - instant < ON_TIME
+        delay = jitter(job, instant, policy.jitter) + place * policy.stagger * SECOND
+        start_at = max(now, (instant if on_time else now) + delay)
+        queued = policy.overlap != "allow" and bool(place or load.active + load.queued)
+        reasons = ([] if on_time else [f"caught up, {timedelta(seconds=late)} late"]) + ["queued"] * queued
+        decisions.append(Decision(instant, "ran", ", ".join(reasons), start_at, queued))
+    return decisions
