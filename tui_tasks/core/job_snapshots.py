@@ -8,7 +8,7 @@ import msgspec
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
-    """A job of the scheduler (seed 003)."""
+    """A job of the scheduler (seed 003). Its fields are described in `schema.tables.jobs.JobRow`."""
 
     id: int
     uid: str
@@ -46,7 +46,9 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
 
 class Run(msgspec.Struct, frozen=True, gc=False):
-    """One nominal time or manual start of a job, and its outcome."""
+    """One nominal time or manual start of a job, and its outcome. Its fields are described in
+    `schema.tables.jobs.RunRow`.
+    """
 
     id: int
     uid: str

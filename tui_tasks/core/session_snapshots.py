@@ -8,7 +8,10 @@ import msgspec
 
 
 class AgentSession(msgspec.Struct, frozen=True, gc=False):
-    """A session of an agent program. `state` is the journal's; `read.sessions` finds what it is doing."""
+    """A session of an agent program. Its fields are described in `schema.tables.sessions.SessionRow`.
+
+    `state` is the one in the journal; `read.agents.sessions` finds what the session is doing.
+    """
 
     id: int
     uid: str
@@ -36,7 +39,10 @@ class AgentSession(msgspec.Struct, frozen=True, gc=False):
 
 
 class SessionActivity(msgspec.Struct, gc=False):
-    """What a session is doing, between two entries about it; `news` are columns that the next entry writes."""
+    """What a session is doing, between two entries about it; `news` are columns that the next entry writes.
+
+    Its fields are described in `schema.tables.sessions.ActivityRow`.
+    """
 
     uid: str
     last_seen: int
@@ -56,7 +62,14 @@ class SessionActivity(msgspec.Struct, gc=False):
 
 
 class Stuck(msgspec.Struct, frozen=True, gc=False):
-    """Whether an agent is stuck: the kind of cause (`stuck.Cause`; None: it is not), a line about it, since when."""
+    """Whether an agent is stuck.
+
+    Attributes:
+        uid: the agent's name.
+        cause: one of `stuck.Cause`; None: it is not stuck.
+        text: a line about the cause.
+        since: when it became stuck, in microseconds since the epoch.
+    """
 
     uid: str
     cause: str | None

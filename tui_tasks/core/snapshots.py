@@ -19,7 +19,9 @@ from tui_tasks.core.schema.task_fields import FIELDS
 
 
 class TaskList(msgspec.Struct, frozen=True, gc=False):
-    """A list of tasks, with the number of its tasks in each status."""
+    """A list of tasks, with the number of its tasks in each status. Its fields are described in
+    `schema.tables.tasks.ListRow`.
+    """
 
     id: int
     uid: str
@@ -58,7 +60,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 
 
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A task with all its fields (docs: protocol, section 4).
+    """A task with all its fields (docs: protocol, section 4), described in `schema.tables.tasks.TaskRow`.
 
     A field that older journal entries, copies or backups lack has its default here.
     """
@@ -148,7 +150,9 @@ class Memory(msgspec.Struct, frozen=True, gc=False):
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
-    """An agent's hold on a task."""
+    """An agent's hold on a task; `lease` is in microseconds. Its fields are described in
+    `schema.tables.tasks.ClaimRow`.
+    """
 
     id: int
     uid: str
@@ -161,7 +165,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):
-    """A question to the human."""
+    """A question to the human. Its fields are described in `schema.tables.agents.AskRow`."""
 
     id: int
     uid: str
@@ -188,7 +192,7 @@ class Agent(msgspec.Struct, frozen=True, gc=False):
 
 
 class HumanMessage(msgspec.Struct, frozen=True, gc=False):
-    """A message of the human's to an agent. `seq` and `delivered_seq` are the entries of sending and delivery."""
+    """A message of the human to an agent. `seq` and `delivered_seq` are the entries of sending and delivery."""
 
     id: int
     uid: str
@@ -229,7 +233,7 @@ class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
 
 
 class CheckRun(msgspec.Struct, frozen=True, gc=False):
-    """One run of a check's command."""
+    """One run of a check's command. Its fields are described in `schema.tables.checks.CheckRunRow`."""
 
     id: int
     uid: str
@@ -280,7 +284,7 @@ def verified(states: Iterable[str]) -> str | None:
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One entry of the journal."""
+    """One entry of the journal. Its fields are described in `schema.tables.journal.JournalRow`."""
 
     seq: int
     at: int

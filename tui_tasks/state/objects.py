@@ -9,7 +9,18 @@ Verified = Literal["unproven", "running", "passed", "failed", "stale"]
 
 
 class CheckObject(TypedDict):
-    """A check of a task and its last run."""
+    """A check of a task and its last run.
+
+    Attributes:
+        name: the name of the check.
+        state: what its last run shows.
+        run_id: the id of that run.
+        exit_code: the exit status of its command.
+        output: the end of its output.
+        at: when it ended, or began if it runs.
+        commit: the git commit of its folder when it began.
+        diff: the hash of the uncommitted changes then.
+    """
 
     name: str
     state: Verified
@@ -29,8 +40,23 @@ class LinkObject(TypedDict):
 
 
 class TaskObject(TypedDict):
-    """A task with every field. Instants are ISO 8601 in UTC; `priority` 1 is the most urgent; `estimate` is in
-    minutes.
+    """A task with every field. Instants are ISO 8601 in UTC.
+
+    Attributes:
+        uid: its id.
+        key: an id that the caller chose.
+        list: the handle of its list.
+        priority: 1 is the most urgent.
+        agent: the agent to which it is assigned.
+        intent: what its agent is about to do.
+        depends_on: the uids of the tasks that must be finished before.
+        blocked: whether one of them is unfinished.
+        held: whether it waits for the human's acceptance.
+        node_ids: graph nodes that it is linked to.
+        version: increased by every change, for `if_version`.
+        due: a date, or an instant.
+        estimate: minutes.
+        verified: the state of its checks together; None without checks.
     """
 
     uid: str
@@ -75,7 +101,17 @@ class ListObject(TypedDict):
 
 
 class Event(TypedDict):
-    """A change. `event` is its kind, such as `task.updated`; some kinds have further keys."""
+    """A change in the state; some kinds have further keys.
+
+    Attributes:
+        event: its kind, such as `task.updated`.
+        seq: its number in the journal.
+        at: when, as ISO 8601 in UTC.
+        actor: who made it.
+        task: the task as it was afterwards.
+        changes: the values before and after, by field.
+        why: the reasoning given with the request.
+    """
 
     event: str
     seq: int

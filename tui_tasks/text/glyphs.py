@@ -9,13 +9,19 @@ from tui_tasks.text.safe import safe_line
 
 
 class Look(NamedTuple):
-    """The look of a state: its word, and in its colour a glyph, or a letter when all must be ASCII."""
+    """The look of a state.
+
+    Attributes:
+        glyph: one cell.
+        word: the state as text.
+        letter: an ASCII letter for the glyph.
+        color: the theme's variable, with its dollar sign.
+    """
 
     glyph: str
     word: str
     letter: str
     color: str
-    """The theme's variable, with its dollar."""
 
     def mark(self, *, ascii_only: bool = False) -> str:
         """Return the glyph or the letter: one cell."""

@@ -31,7 +31,12 @@ _READ = Statement(
 
 @dataclass(frozen=True, slots=True)
 class RunLog:
-    """The stored output of a run: pieces of (offset, bytes), in order, and how many bytes there were in all."""
+    """The stored output of a run.
+
+    Attributes:
+        pieces: (offset, bytes), in order.
+        total: how many bytes there were in all.
+    """
 
     pieces: tuple[tuple[int, bytes], ...]
     total: int

@@ -18,9 +18,9 @@ from tui_tasks.core.schema import work_links
 
 
 class Range(NamedTuple):
-    """Values from `low` up to but not including `high`; None is no bound.
+    """Values from `low` up to but not including `high`; None: no bound.
 
-    `is_date`: only what is due on a date (True), or only what is due at an instant (False).
+    `is_date`: only dates (True), or only instants (False) match; None: both.
     """
 
     low: Any
@@ -29,14 +29,23 @@ class Range(NamedTuple):
 
 
 class TaskField(NamedTuple):
-    """A field.
+    """A field of a task.
 
-    `parse` takes a text and the local time, and raises ValueError with a message that says what it takes. `write`
-    returns what `parse` reads back. `short` and `long` show a value to people. `ranges` returns the values that a
-    filter's word means, and raises ValueError as `parse` does. `suggested` are such words, to be offered. `is_late`:
-    whether an open task with the value is marked as late. `lasts`: for how many microseconds `short` and `long` stay
-    true. `none` is the value of a task that has none. `load` takes the value as JSON has it; None: `parse` takes its
-    text.
+    Attributes:
+        name: its name, in JSON and in the database.
+        type: the type of its values.
+        help: its description.
+        parse: converts a text; `now` is local time. Raises ValueError with a message about accepted texts.
+        write: returns a text that `parse` accepts.
+        short: returns a short text for people.
+        long: returns a longer text for people.
+        ranges: returns the values that a word of a filter matches; raises ValueError as `parse` does.
+        suggested: words for filters, to suggest.
+        example: an example of its value in quick add.
+        is_late: whether an open task with the value is marked as late.
+        lasts: for how many microseconds the texts of `short` and `long` stay valid.
+        none: the value of a task that has none.
+        load: converts a JSON value; None: `parse` converts its text.
     """
 
     name: str

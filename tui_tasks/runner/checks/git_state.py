@@ -17,7 +17,12 @@ _LIST_SETTINGS: Final = ("config", "--list", "--name-only", "-z")
 
 
 class GitState(NamedTuple):
-    """The commit, and the SHA-256 of the diff to it, in hexadecimal; both None without a work tree or a commit."""
+    """The git state of a folder; both None without a work tree or a commit.
+
+    Attributes:
+        commit: the commit.
+        diff: the SHA-256 of the uncommitted changes, in hexadecimal.
+    """
 
     commit: str | None = None
     diff: str | None = None

@@ -29,9 +29,13 @@ _prctl: Any = getattr(ctypes.CDLL(None, use_errno=True), "prctl", None) if sys.p
 
 
 class ProcessIdentity(NamedTuple):
-    """A process, told apart from any other: its boot, pid namespace, pid and start time. "" where unknown.
+    """A process, distinguished from any other one; "" if a part is unknown.
 
-    The start time is in clock ticks since boot (`/proc`) or in seconds since the epoch (psutil).
+    Attributes:
+        boot: the id of the machine's boot.
+        namespace: the pid namespace.
+        pid: the pid.
+        born: the start time, in clock ticks since boot (`/proc`) or in seconds since the epoch (psutil).
     """
 
     boot: str
