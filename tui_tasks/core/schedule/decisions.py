@@ -23,17 +23,17 @@ Verdict = Literal["ran", "missed", "skipped", "coalesced"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a job's due times are handled.
+    """How a job's due times are handled. The constructor raises ScheduleError, `field` being the setting at fault.
 
-    catch_up: of the due times noticed late, start none, one (the latest), or all: the
-        latest `catch_up_cap`, each `stagger` seconds after the one before.
-    start_deadline: seconds after which a due time is given up, None for never.
-    overlap: while a run is active, skip what is due, queue one, or allow both.
-    starts_per_hour: the largest number of starts in an hour, None for no limit.
-    jitter: the seconds over which starts are spread (see `jitter`).
-
-    Raises:
-        ScheduleError: a setting is wrong; `field` names it.
+    Attributes:
+        catch_up: of the due times noticed late, start none, one (the latest), or all: the latest `catch_up_cap`, each
+            `stagger` seconds after the one before.
+        catch_up_cap: see `catch_up`.
+        stagger: see `catch_up`.
+        start_deadline: seconds after which a due time is given up; None: never.
+        overlap: while a run is active, skip what is due, queue one, or allow both.
+        starts_per_hour: the most starts in an hour; None: no limit.
+        jitter: the seconds over which starts are spread (see `jitter`).
     """
 
     catch_up: CatchUp = "one"
@@ -59,7 +59,13 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a job has running: active runs, queued runs, runs started in the last hour."""
+    """What a job has running.
+
+    Attributes:
+        active: active runs.
+        queued: queued runs.
+        started: runs started in the last hour.
+    """
 
     active: int = 0
     queued: int = 0
@@ -73,9 +79,12 @@ IDLE = Load()
 class Decision:
     """The final decision about one due time.
 
-    `reason` says why, for a human ("" for a run on time). Only with "ran": `start_at` is the instant at which to start,
-    and `queued` says that the job's other runs must end first. The next time that ran stands for one that was
-    "coalesced".
+    Attributes:
+        scheduled_for: the due time.
+        decision: "ran", "missed", "skipped", or "coalesced" (the next time that ran stands for it).
+        reason: why, for a human; "" for a run on time.
+        start_at: only with "ran": when to start.
+        queued: only with "ran": whether the job's other runs must end first.
     """
 
     scheduled_for: int
