@@ -103,9 +103,7 @@ def test_a_listener_of_the_newest_revision_is_told_too(path: Path) -> None:
             uri = "tui-tasks://list/tasklist"
             async with client.listen(resource_subscriptions=[uri]) as changes:
                 await client.call_tool("tasklist_add_task", {"name": "one"})
-                async for change in changes:
-                    assert change == ResourceUpdated(uri=uri)
-                    break
+                assert await anext(aiter(changes)) == ResourceUpdated(uri=uri)
 
     in_process(path, script)
 

@@ -289,6 +289,7 @@ def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path,
         server.wait(30)
     with Store(str(path)) as whole:
         entries = list(all_entries(whole.db))
+    assert copies
     for copy in copies:
         with Store(str(copy)) as opened:
             held = list(all_entries(opened.db))
