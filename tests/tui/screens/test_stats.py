@@ -9,7 +9,7 @@ from tests.tui.driving import SIZES, by_agent, opened, press, said, settle, show
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
-from tui_tasks.core.journal import journal
+from tui_tasks.core.journal import instants, journal
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
@@ -31,7 +31,7 @@ def week(tmp_path: Path) -> Week:
 def counted(path: str, list_id: int, starts: list[int]) -> Tally:
     tally = Tally(starts)
     with Store(path) as store:
-        low = statistics.seq_before(store.db, starts[0])
+        low = instants.seq_before(store.db, starts[0])
         tally.take(statistics.events(store.db, list_id, low, journal.newest(store.db)))
     return tally
 
@@ -80,16 +80,16 @@ def test_the_entry_before_an_instant_is_found_without_going_through_the_journal(
     with Store(week.path) as store:
         entries = journal.latest(store.db, 1_000)
         for instant in (0, entries[0].at, day(17, 0), entries[-1].at, entries[-1].at + 1):
-            assert statistics.seq_before(store.db, instant) == sum(entry.at < instant for entry in entries)
+            assert instants.seq_before(store.db, instant) == sum(entry.at < instant for entry in entries)
 
 
-@pytest.mark.parametrize("stretch", [4, statistics.STRETCH])
+@pytest.mark.parametrize("stretch", [4, instants.STRETCH])
 def test_what_a_clock_that_was_set_back_put_out_of_order_is_counted(tmp_path, monkeypatch, stretch):
-    monkeypatch.setattr(statistics, "STRETCH", stretch)
+    monkeypatch.setattr(instants, "STRETCH", stretch)
     with Store(str(tmp_path / "tasks.db")) as store:
         for when in (10, 20, 130, 131, 132, 40, 50, 60, 150, 160):
             store.commit(CreatePlan(f"At {when}"), actor="human", now=when)
-        low = statistics.seq_before(store.db, 100)
+        low = instants.seq_before(store.db, 100)
         assert {130, 131, 132, 150, 160} <= {entry.at for entry in journal.since(store.db, low, 100)}
 
 

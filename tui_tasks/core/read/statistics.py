@@ -1,7 +1,6 @@
 """Statistics of the last days: tasks opened and done, waits for the human, runs. Read in parts, and bounded.
 
-Instants in the journal are found by bisection, and at most the newest `MOST` entries are read. Instants and durations
-are microseconds.
+At most the newest `MOST` entries of the journal are read. Instants and durations are microseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.journal import journal
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.schema.tables.agents import AskRow
@@ -25,9 +23,13 @@ from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.vocab import HUMAN, OPEN
 
 MOST: Final = 200_000
+"""How many journal entries are read at most, the newest ones."""
 STRETCH: Final = 2_000
+"""How many entries are read in one part."""
 MOST_ASKS: Final = 2_000
+"""How many questions are read at most, the newest ones."""
 MOST_RUNS: Final = 500
+"""How many runs of each job are read at most, the newest ones."""
 
 J = JournalRow
 
@@ -61,14 +63,6 @@ class AskWait(msgspec.Struct, frozen=True, gc=False):
 
 
 _state = msgspec.json.Decoder(_State).decode
-_AT = Statement(J.select(J.at).where(J.seq >= slot("seq")).order_by(J.seq).limit(1))
-_ANY_LATER = Statement(
-    J.select(J.seq)
-    .where((J.seq > slot("low")) & (J.seq <= slot("high")) & (J.at >= slot("at")))
-    .order_by(J.seq)
-    .limit(1)
-)
-_OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
 _EVENTS = Statement(
     J.select(
         J.at,
@@ -102,26 +96,6 @@ _RUNS = Statement(
     .order_by(RunRow.id.desc())
     .limit(MOST_RUNS)
 )
-
-
-def seq_before(db: Database, instant: int) -> int:
-    """Return a seq up to which all entries are earlier than an instant, usually the last such seq; 0 without one."""
-    oldest = db.one(_OLDEST)
-    low, high = (oldest[0] if oldest else 1), journal.newest(db) + 1
-    while low < high:
-        middle = (low + high) // 2
-        if db.one(_AT, seq=middle)[0] < instant:
-            low = middle + 1
-        else:
-            high = middle
-    return _back_to(db, low - 1, instant)
-
-
-def _back_to(db: Database, seq: int, instant: int) -> int:
-    """Return a lower seq where the clock was set back: later instants may then stand before `seq`."""
-    while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
-        seq -= STRETCH
-    return max(seq, 0)
 
 
 def events(db: Database, list_id: int, low: int, high: int) -> list[Event]:

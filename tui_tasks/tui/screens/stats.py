@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 
-from tui_tasks.core.journal import journal
+from tui_tasks.core.journal import instants, journal
 from tui_tasks.core.read import checks, statistics
 from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
@@ -109,7 +109,7 @@ class Stats(Overlay):
         starts = bounds(now, self.context.clock.zone)
         self._list_id, self._since = self.context.state.list_id, starts[0]
         self._tally = statistics.Tally(starts)
-        oldest, newest = statistics.seq_before(db, starts[0]), journal.newest(db)
+        oldest, newest = instants.seq_before(db, starts[0]), journal.newest(db)
         self._seq = max(oldest, newest - statistics.MOST)
         self._cut = self._seq > oldest
         self._drawing.figures = None

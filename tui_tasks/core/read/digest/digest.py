@@ -8,8 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.read import statistics
+from tui_tasks.core.journal import compaction, instants, journal
 from tui_tasks.core.read.digest import entries
 from tui_tasks.core.read.digest.digest_line import PARTS, DigestLine
 from tui_tasks.core.read.digest.failed import failed
@@ -41,7 +40,7 @@ class Digest(msgspec.Struct, frozen=True):
 def digest(db: Database, since: int, now: int) -> Digest:
     """Return what happened since an instant, and what needs the human now."""
     with db.transaction(write=False):
-        after = max(statistics.seq_before(db, since), journal.oldest(db) - 1)
+        after = max(instants.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
         needing = list(needs_you(db))
         statuses, events = entries.statuses(db, after), entries.events(db, after)

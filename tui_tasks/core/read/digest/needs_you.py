@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.journal import journal
-from tui_tasks.core.read import asks, checks, statistics
+from tui_tasks.core.journal import instants, journal
+from tui_tasks.core.read import asks, checks
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.digest.digest_line import DigestLine
 from tui_tasks.core.read.tasks import held, queries
@@ -56,7 +56,7 @@ def _failed_check(db: Database, uid: str) -> DigestLine:
 
 def _entry_of(db: Database, kind: str, uid: str, at: int) -> tuple[int, ...]:
     """Return the seq of the entry of that kind about a row, written at an instant; empty if it was compacted away."""
-    start = statistics.seq_before(db, at)
+    start = instants.seq_before(db, at)
     found = db.sql(
         "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
         (start, start + _NEAR, kind, uid),
