@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.answers import why_unanswerable
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
@@ -16,14 +18,40 @@ if TYPE_CHECKING:
 
 
 class OptionKeys(Controller):
-    """The actions that choose an option by its number."""
+    """The actions that answer a question with one of its options: by number, or with the one that says yes.
 
-    @abstractmethod
-    def choose(self, number: int) -> Any:
-        """Answer with an option, counted from 1, or show why it cannot be chosen."""
+    `ask` returns the question that keys act on; `give` answers it, or shows why it cannot be answered so; `why_not` is
+    `Controller.why_not` for these actions.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        ask: Callable[[], Ask | None],
+        give: Callable[[Ask, str], Any],
+        why_not: Callable[[Action], str | None],
+    ) -> None:
+        self._context = context
+        self._ask = ask
+        self._give = give
+        self._why_not = why_not
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`."""
+        return self._why_not(action)
+
+    def _answer(self, answer: str | None, otherwise: str) -> Any:
+        ask = self._ask()
+        if ask is not None and answer is not None:
+            return self._give(ask, answer)
+        self._context.say(otherwise)
+        return None
 
     def _choose(self, number: int) -> Any:
-        return self.choose(number)
+        options = self._options
+        reply = self._context.keymap.key_of("ask_reply")
+        otherwise = f"There is no option {number}; {reply} replies in your own words."
+        return self._answer(options[number - 1] if number <= len(options) else None, otherwise)
 
     do_ask_1 = partialmethod(_choose, 1)
     do_ask_2 = partialmethod(_choose, 2)
@@ -34,6 +62,23 @@ class OptionKeys(Controller):
     do_ask_7 = partialmethod(_choose, 7)
     do_ask_8 = partialmethod(_choose, 8)
     do_ask_9 = partialmethod(_choose, 9)
+
+    @property
+    def _options(self) -> Sequence[str]:
+        ask = self._ask()
+        return ask.options if ask is not None else ()
+
+    def do_ask_approve(self) -> Any:
+        """Answer with the option that says yes; if that is ambiguous, none is guessed."""
+        otherwise = "None of the options says yes: choose one by its number."
+        return self._answer(agent_text.approving(self._options), otherwise)
+
+    def do_ask_always(self) -> Any:
+        """Allow it from now on, as the program suggests."""
+        ask = self._ask()
+        found = agent_text.allowing_always(ask) if ask is not None else []
+        otherwise = agent_text.why_not_always(ask, found) if ask is not None else ""
+        return self._answer(found[0] if len(found) == 1 else None, otherwise)
 
 
 async def send_answer(context: Context, ask: Ask, answer: str, updated_input: Any = None) -> bool:

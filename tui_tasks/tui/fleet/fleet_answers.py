@@ -8,16 +8,17 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.answering import OptionKeys, send_answer
+from tui_tasks.tui.agents.answering import send_answer
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.fleet.fleet_screen import Fleet
 
 
-class FleetAnswers(OptionKeys):
-    """The actions of the scope `answers`, for the question of the agent under the cursor."""
+class FleetAnswers(Controller):
+    """Answers the question of the agent under the cursor, also for `OptionKeys`."""
 
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
@@ -30,38 +31,9 @@ class FleetAnswers(OptionKeys):
         ask = self._fleet.ask
         return "it asks nothing" if ask is None else why_unanswerable(self._context.link.path, ask)
 
-    def _answer_whole(self, answer: str | None, otherwise: str) -> Any:
-        """Answer a question that is shown to its end; else open the inbox."""
-        ask = self._fleet.ask
-        assert ask is not None
-        if answer is None:
-            self._context.say(otherwise)
-            return None
-        if not self._fleet.shows_whole(ask):
-            return self.do_agent_ask()
-        return self._answer(ask, answer)
-
-    def choose(self, number: int) -> Any:
-        """As `OptionKeys.choose`; a question that is not shown whole opens in the inbox."""
-        ask = self._fleet.ask
-        assert ask is not None
-        answer = ask.options[number - 1] if number <= len(ask.options) else None
-        return self._answer_whole(answer, f"There is no option {number}.")
-
-    def do_ask_approve(self) -> Any:
-        """Answer with the option that says yes."""
-        ask = self._fleet.ask
-        assert ask is not None
-        return self._answer_whole(
-            agent_text.approving(ask.options), "None of the options says yes: choose one by its number."
-        )
-
-    def do_ask_always(self) -> Any:
-        """Allow it from now on, as the program suggests."""
-        ask = self._fleet.ask
-        assert ask is not None
-        found = agent_text.allowing_always(ask)
-        return self._answer_whole(found[0] if len(found) == 1 else None, agent_text.why_not_always(ask, found))
+    def give(self, ask: Ask, answer: str) -> Any:
+        """Answer a question that is shown to its end; else show it in the inbox."""
+        return self._answer(ask, answer) if self._fleet.shows_whole(ask) else self.do_agent_ask()
 
     async def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""

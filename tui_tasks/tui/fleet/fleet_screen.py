@@ -16,6 +16,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import DAY, SECOND
 from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.answering import OptionKeys
 from tui_tasks.tui.fleet import fleet_text
 from tui_tasks.tui.fleet.fleet_actions import FleetActions
 from tui_tasks.tui.fleet.fleet_answers import FleetAnswers
@@ -62,9 +63,11 @@ class Fleet(Overlay):
         self._titles = FrameLine(context, lambda width: titles(width, self._longest_name), id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
         self._note = TextLines(context, self._note_text, id="note")
+        answers = FleetAnswers(self)
         self.controllers = (
             RowMoves(lambda: self.window),
-            FleetAnswers(self),
+            answers,
+            OptionKeys(context, lambda: self.ask, answers.give, answers.why_not),
             FleetActions(self),
             AgentActions(context, self.agent_here),
             ProjectActions(context),

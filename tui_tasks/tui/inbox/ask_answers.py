@@ -14,17 +14,18 @@ from tui_tasks.hooks.replies.answers import why_unanswerable
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import OptionKeys, send_answer
+from tui_tasks.tui.agents.answering import send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox import Inbox
 
 
-class AskAnswers(OptionKeys):
-    """The actions of the scope `asks` that answer, by a key or in an input."""
+class AskAnswers(Controller):
+    """Answers the question under the cursor, by a key or in an input, also for `OptionKeys`."""
 
     def __init__(self, inbox: Inbox, agents: AgentActions) -> None:
         """`agents` sends what is typed when the question has been closed meanwhile."""
@@ -52,43 +53,12 @@ class AskAnswers(OptionKeys):
             else f"It goes on below: {self._context.keymap.key_of('page_down')} to its end first."
         )
 
-    def choose(self, number: int) -> Any:
-        """As `OptionKeys.choose`; the question must have been shown to its end."""
-        ask = self._inbox.ask
-        assert ask is not None
-        if number > len(ask.options):
-            self._context.say(
-                f"There is no option {number}; {self._context.keymap.key_of('ask_reply')} replies in your own words."
-            )
-            return None
-        if (why := self._why_unread(ask)) is not None:
-            self._context.say(why)
-            return None
-        return self._answer(ask, ask.options[number - 1])
-
-    async def do_ask_approve(self) -> None:
-        """Answer with the option that says yes; where there are others only, none is guessed."""
-        ask = self._inbox.ask
-        assert ask is not None
-        answer = agent_text.approving(ask.options)
-        if answer is None:
-            self._context.say("None of the options says yes: choose one by its number.")
-            return
-        if (why := self._why_unread(ask)) is not None:
-            self._context.say(why)
-            return
-        await self._answer(ask, answer)
-
-    async def do_ask_always(self) -> None:
-        """Allow it from now on, as the program suggests."""
-        ask = self._inbox.ask
-        assert ask is not None
-        found = agent_text.allowing_always(ask)
-        why = agent_text.why_not_always(ask, found) if len(found) != 1 else self._why_unread(ask)
-        if why is not None:
-            self._context.say(why)
-        else:
-            await self._answer(ask, found[0])
+    def give(self, ask: Ask, answer: str) -> Any:
+        """Answer a question with one of its options; it must have been shown to its end."""
+        if (why := self._why_unread(ask)) is None:
+            return self._answer(ask, answer)
+        self._context.say(why)
+        return None
 
     async def do_ask_edit(self) -> None:
         """Change in the editor what a tool is given, and allow it so."""

@@ -20,6 +20,7 @@ from tui_tasks.core.read.agents import agents
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.answering import OptionKeys
 from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.inbox.ask_answers import AskAnswers
 from tui_tasks.tui.inbox.ask_detail import AskDetail
@@ -80,6 +81,7 @@ class Inbox(Overlay):
         self._reply.drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
         self.controllers = (
             self._answers,
+            OptionKeys(context, lambda: self.ask, self._answers.give, self._answers.why_not),
             agents_here,
             PageKeys(self._both),
             RowMoves(lambda: self.window),
