@@ -26,16 +26,16 @@ HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), (
 
 
 class FilterBar(ResilientMessages, Horizontal):
-    """The bar, shown while there is a filter. Posts `Wanted`, `Kept`, `Cleared` and `Save`."""
+    """The bar, shown while there is a filter. Posts `Changed`, `Submitted`, `Cleared` and `Save`."""
 
-    class Wanted(Message):
+    class Changed(Message):
         """The filter has changed."""
 
         def __init__(self, parsed: Parsed) -> None:
             super().__init__()
             self.parsed = parsed
 
-    class Kept(Message):
+    class Submitted(Message):
         """The human has ended typing; the filter stays."""
 
     class Cleared(Message):
@@ -73,13 +73,13 @@ class FilterBar(ResilientMessages, Horizontal):
         self._known = known
         self._language = language
         self._words: FilterWords | None = None
-        self._said: Parsed = Parsed()
+        self._parsed: Parsed = Parsed()
         self._count = ""
         self._count_line = FrameLine(context, right=self._count_or_mistake)
 
     def _count_or_mistake(self, width: int) -> Sequence[Part]:
         """Return the number of matches, or the mistake in the filter."""
-        return [(f" {safe_line(self._said.problem or self._count, width - 2)} ", "$muted")]
+        return [(f" {safe_line(self._parsed.problem or self._count, width - 2)} ", "$muted")]
 
     @property
     def text(self) -> str:
@@ -115,7 +115,7 @@ class FilterBar(ResilientMessages, Horizontal):
             self._words.value = text
         self._words.focus()
         self._words.action_end()
-        self._tell()
+        self._post()
         if kept:
             self.keep()
 
@@ -140,7 +140,7 @@ class FilterBar(ResilientMessages, Horizontal):
         self.remove_class("-open")
         if self._words is not None:
             self._words.value = ""
-        self._take(Parsed())
+        self._set(Parsed())
         self.say("")
         self.post_message(self.Cleared(typing))
 
@@ -149,8 +149,8 @@ class FilterBar(ResilientMessages, Horizontal):
         if not self.text.strip():
             self.clear()
             return
-        self._tell(typing=False)
-        self.post_message(self.Kept())
+        self._post(typing=False)
+        self.post_message(self.Submitted())
 
     def save(self) -> None:
         """Post that the filter is to be saved under a name."""
@@ -161,7 +161,7 @@ class FilterBar(ResilientMessages, Horizontal):
         """Post the changed filter."""
         event.stop()
         if self.is_open:
-            self._tell()
+            self._post()
 
     def on_descendant_focus(self) -> None:
         """Show the keys of this bar in the footer."""
@@ -172,14 +172,14 @@ class FilterBar(ResilientMessages, Horizontal):
         """Show the pane's keys in the footer again."""
         self.context.hint()
 
-    def _tell(self, *, typing: bool = True) -> None:
+    def _post(self, *, typing: bool = True) -> None:
         parsed = parse(self.text, typing=typing, language=self._language)
-        if parsed != self._said:
-            self._take(parsed)
-            self.post_message(self.Wanted(parsed))
+        if parsed != self._parsed:
+            self._set(parsed)
+            self.post_message(self.Changed(parsed))
 
-    def _take(self, parsed: Parsed) -> None:
+    def _set(self, parsed: Parsed) -> None:
         """Set the parsed filter; its mistake is shown in full in the footer."""
-        if parsed.problem != self._said.problem:
+        if parsed.problem != self._parsed.problem:
             self.context.say(parsed.problem)
-        self._said = parsed
+        self._parsed = parsed

@@ -302,7 +302,7 @@ class LogPane(Pane):
         projects = sorted({found.project for found in state.lists.values() if found.project})
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "project": projects}
 
-    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+    def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching entries."""
         event.stop()
         self._show(Filter(event.parsed.terms))
@@ -331,7 +331,7 @@ class LogPane(Pane):
         searched = (newest - reached) / max(1, newest - oldest)
         self.filter_bar.say(f"searched {searched:.0%}")
 
-    def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
+    def on_filter_bar_submitted(self, event: FilterBar.Submitted) -> None:
         """Return to the entries, with the filter."""
         event.stop()
         self.row_list.focus()

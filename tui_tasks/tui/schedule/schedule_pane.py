@@ -171,11 +171,11 @@ class SchedulePane(Pane):
         """Return the values that Tab completes to, by field."""
         return {"who": sorted({line.job.created_by for line in self._all})}
 
-    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+    def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching jobs."""
         self._show_matching(event.parsed)
 
-    def on_filter_bar_kept(self) -> None:
+    def on_filter_bar_submitted(self) -> None:
         """Return to the rows."""
         self.row_list.focus()
 

@@ -114,7 +114,7 @@ class QuickAdd(ResilientMessages, Vertical):
 
         if self._words is None:
             keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
-            words = AddWords(keys=keys, pasted=self._take_lines)
+            words = AddWords(keys=keys, pasted=self._paste_lines)
             await self.mount(Horizontal(Static(plain(" +", "$changed bold")), words), self._preview_line)
             self._words = words
         self._begin(place)
@@ -198,7 +198,7 @@ class QuickAdd(ResilientMessages, Vertical):
 
     # Several lines
 
-    def _take_lines(self, text: str) -> None:
+    def _paste_lines(self, text: str) -> None:
         self.context.run(self._ask_of_lines(text))
 
     async def _ask_of_lines(self, text: str) -> None:

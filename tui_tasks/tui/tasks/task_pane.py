@@ -99,12 +99,12 @@ class TaskPane(Pane):
         """As `Pane.filter_by`."""
         self.filter_actions.open(text)
 
-    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+    def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching tasks."""
         event.stop()
         self.show_matching(self.filter_actions.filter_of(event.parsed))
 
-    def on_filter_bar_kept(self, event: FilterBar.Kept) -> None:
+    def on_filter_bar_submitted(self, event: FilterBar.Submitted) -> None:
         """Return to the rows, with the filter."""
         event.stop()
         self.focus_rows()
