@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from tests.tui.driving import lines
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core import connections
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.widgets.frame import TopLine
 
 
 async def test_the_top_line_counts_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
-    def top() -> str:
-        return "".join(text for text, _ in app.query_one("#top", TopLine).right(120))
-
     async with app.run_test(size=(120, 40)):
-        assert "2 agents" in top()
+        assert lines(app)[0].endswith("live  2 agents")
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
         assert app.context.state.there(NOW + 2_000_000) == 1
