@@ -1,7 +1,7 @@
-"""A client of the control channel for programs in Python: `Client`, and `AsyncClient` for asyncio.
+"""A client of the control channel for Python programs: `Client`, and `AsyncClient` for asyncio.
 
-It starts `tui-tasks serve` and speaks with it. A request is sent again, under the same idempotency key, where the
-server has ended before it answered; events go on after the last one that was heard.
+It starts `tui-tasks serve` and makes requests to it. If the server ends before it replies, the request is sent again
+under the same idempotency key; events continue after the last one that was received.
 """
 
 from tui_tasks.client.async_client import AsyncClient

@@ -1,6 +1,6 @@
-"""Who may speak over HTTP: this machine's own names, and tokens for agents elsewhere, each with a name and rights.
+"""Access over HTTP: this machine's own names, and tokens for agents elsewhere, each with a name and rights.
 
-Tokens are stored as hashes only, in a file beside the database that only its owner can read; only the agent has the
+Only the hashes of tokens are stored, in a file beside the database that only its owner can read; only the agent has the
 token.
 """
 

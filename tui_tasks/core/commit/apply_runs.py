@@ -49,7 +49,8 @@ def apply_many(db: Database, job_uid: str, new: dict[str, Any]) -> bool:
     """Write an entry that stands for many runs of a job; return whether it is such an entry.
 
     `times`: insert these nominal times as decided and not run. `below`: delete the ended runs with a smaller id.
-    `after`: delete the decisions about later times that did not run, and the runs `unbegun`, to decide them anew.
+    `after`: delete the decisions about later times that did not run, and the runs `unbegun`, so that they are decided
+    again.
     """
     if "times" in new:
         blank = {name: field.default for name, field in _COLUMNS.items()}

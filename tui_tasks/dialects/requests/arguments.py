@@ -1,6 +1,6 @@
-"""Arguments: they become checked, typed values, and a schema tells an agent what to send.
+"""The arguments of tools: converts them to checked, typed values, and makes the schema that agents see.
 
-The types are msgspec structs. What is accepted beyond them (docs: protocol, section 2) is converted before the check:
+The types are msgspec structs. What is accepted in addition (docs: protocol, section 2) is converted before the check:
 null for an optional argument, a list or object within a string, one string for a list of one.
 """
 
