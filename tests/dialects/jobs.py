@@ -1,7 +1,5 @@
 """What tests of `scheduler:*` share: jobs by short names, and the part that a scheduler and a supervisor play."""
 
-import json
-
 from tests.conftest import SECOND, Talk
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, DecideDue, EndRun
 from tui_tasks.core.snapshots import Heartbeat
@@ -37,8 +35,3 @@ def decide(talk: Talk, uuid: str) -> None:
 
 def job_events(talk: Talk) -> list[dict]:
     return [event for event in talk.events() if event["event"].startswith(("job.", "run."))]
-
-
-def settled(talk: Talk) -> list[dict]:
-    """The replies of the waits that are over."""
-    return [json.loads(line) for line in talk.session.settle()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import Talk
+from tests.talking import names
 
 
 @pytest.fixture
@@ -79,10 +80,6 @@ def request(tool: str, **arguments: object) -> dict:
 
 def by(agent: str, name: str) -> dict:
     return request("tasklist:add_task", name=name) | {"agent": agent}
-
-
-def names(talk: Talk) -> list[str]:
-    return [task["name"] for task in talk.ok("tasklist:display")]
 
 
 def test_an_undo_in_a_batch_takes_back_what_was_there_before_the_batch(talk):

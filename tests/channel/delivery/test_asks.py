@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from tests.conftest import SECOND, Talk
-from tests.talking import add
+from tests.talking import add, settled
 from tui_tasks.channel import single_request
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
@@ -21,10 +21,6 @@ def asked(talk: Talk, **arguments) -> str:
     """A question that waits; its uid."""
     assert talk.session.answer([{"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", **arguments}}]) == []
     return asks.open_asks(talk.store.db)[-1].uid
-
-
-def settled(talk: Talk, **how) -> list[dict]:
-    return [json.loads(line) for line in talk.session.settle(**how)]
 
 
 def test_a_question_waits_for_the_human_and_holds_up_nobody(talk, store, clock):

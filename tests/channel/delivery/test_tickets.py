@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tests.conftest import SECOND, Talk
+from tests.talking import settled
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import asks
-
-
-def settled(talk: Talk) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in talk.session.settle()]
 
 
 def ticket(talk: Talk, **arguments: Any) -> str:
