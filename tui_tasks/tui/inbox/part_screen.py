@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
 
 from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.painting.frame_line import DrawParts, FrameLine, rule
-from tui_tasks.tui.painting.text_lines import TextDrawing, TextLines
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
@@ -21,6 +21,22 @@ from tui_tasks.tui.widgets.overlay import Overlay
 from tui_tasks.tui.widgets.rows_and_detail import PageKeys, RowsAndDetail
 
 R = TypeVar("R")
+
+
+class RowText(TextDrawing, Generic[R]):
+    """Draws the row that `row` returns, by the function `lines_of` of its context, the row, and a width in cells."""
+
+    def __init__(
+        self, context: Context, row: Callable[[], R | None], lines_of: Callable[[Context, R, int], list[Drawn]]
+    ) -> None:
+        super().__init__(context)
+        self._row = row
+        self._lines_of = lines_of
+
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """As `TextDrawing.lines`; none without a row."""
+        row = self._row()
+        return self._lines_of(self.context, row, max(10, width - 2)) if row is not None else []
 
 
 class PartScreen(Overlay, Generic[R]):
@@ -43,14 +59,14 @@ class PartScreen(Overlay, Generic[R]):
         title: DrawParts,
         listed: InMemorySource[R],
         rows: RowDrawing[R],
-        detail: TextDrawing,
+        lines_of: Callable[[Context, R, int], list[Drawn]],
     ) -> None:
-        """`title` draws the left of the head, `rows` what is `listed`, `detail` the row under the cursor."""
+        """`title` draws the left of the head, `rows` what is `listed`, `lines_of` the row under the cursor."""
         super().__init__(context)
         self.head = FrameLine(context, title, lambda width: parts.others(context, self.PART, width), id="part-head")
         self.listed = listed
         self.window = VirtualList(context, rows, id="rows")
-        self._detail = TextLines(context, detail, id="part-detail")
+        self._detail = TextLines(context, RowText(context, lambda: self.row, lines_of), id="part-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.controllers = (PageKeys(self._both), RowMoves(lambda: self.window))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual.binding import BindingType
@@ -19,7 +19,7 @@ from tui_tasks.tui.inbox.failed_checks.failed_actions import FailedActions
 from tui_tasks.tui.inbox.part_screen import PartScreen
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block
+from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
@@ -66,24 +66,14 @@ def named_checks(row: FailedTask) -> str:
     return ", ".join(names)
 
 
-class FailedDetail(TextDrawing):
-    """Draws the task that `row` returns."""
-
-    def __init__(self, context: Context, row: Callable[[], FailedTask | None]) -> None:
-        super().__init__(context)
-        self._row = row
-
-    def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines: title, who reported it, its checks with the output of failed ones, description."""
-        row, room = self._row(), max(10, width - 2)
-        if row is None:
-            return []
-        what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
-        when = ago(row.at, self.context.clock.now())
-        who = f"{safe_line(agent_text.who(row.who), 40)} {what}, in {row.list_name}; checked {when}"
-        lines = block(row.task.name, room, "bold") + block(who, room, "$muted")
-        lines += [[], *proof.lines(self.context, row.task, room, OUTPUT_LINES)]
-        return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
+def failed_lines(context: Context, row: FailedTask, room: int) -> list[Drawn]:
+    """Return the lines of a task: title, who reported it, its checks with the output of failed ones, description."""
+    what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
+    when = ago(row.at, context.clock.now())
+    who = f"{safe_line(agent_text.who(row.who), 40)} {what}, in {row.list_name}; checked {when}"
+    lines = block(row.task.name, room, "bold") + block(who, room, "$muted")
+    lines += [[], *proof.lines(context, row.task, room, OUTPUT_LINES)]
+    return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
 
 class FailedChecks(PartScreen[FailedTask]):
@@ -98,7 +88,7 @@ class FailedChecks(PartScreen[FailedTask]):
 
     def __init__(self, context: Context) -> None:
         listed = InMemorySource[FailedTask](lambda row: row.uid, lambda row: (row.at, row.uid))
-        super().__init__(context, self._title, listed, FailedRows(context), FailedDetail(context, lambda: self.row))
+        super().__init__(context, self._title, listed, FailedRows(context), failed_lines)
         self.controllers = (
             *self.controllers,
             FailedActions(context, self),

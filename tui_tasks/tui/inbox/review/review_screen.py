@@ -17,7 +17,7 @@ from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.inbox.part_screen import PartScreen
-from tui_tasks.tui.inbox.review.held_detail import HeldDetail
+from tui_tasks.tui.inbox.review.held_detail import held_lines
 from tui_tasks.tui.inbox.review.review_actions import ReviewActions
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.styles import Part
@@ -81,7 +81,7 @@ class Review(PartScreen[HeldTask]):
     def __init__(self, context: Context) -> None:
         self._drawing = HeldRows(context)
         listed = InMemorySource[HeldTask](lambda row: row.uid, lambda row: (row.is_job, row.id))
-        super().__init__(context, self._title, listed, self._drawing, HeldDetail(context, lambda: self.row))
+        super().__init__(context, self._title, listed, self._drawing, held_lines)
         self.filter = ""
         self._total = 0
         self.controllers = (
