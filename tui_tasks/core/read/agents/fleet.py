@@ -146,7 +146,7 @@ class _Found:
         return Member(
             name=name,
             state=state,
-            since=self._since(state, name, told, seen, ask, task, stuck),
+            since=self._since(state, name, told),
             last_seen=at,
             session=seen.session if seen is not None else None,
             waiting_for=waits,
@@ -172,16 +172,10 @@ class _Found:
             return GONE
         return "waiting" if ask is not None else "working" if task is not None else "idle"
 
-    def _since(
-        self,
-        state: str,
-        name: str,
-        told: Told,
-        seen: Seen | None,
-        ask: Ask | None,
-        task: TaskLine | None,
-        stuck: Stuck | None,
-    ) -> int | None:
+    def _since(self, state: str, name: str, told: Told) -> int | None:
+        """Return since when an agent is in a state, in microseconds; None if that is unknown."""
+        seen, ask, task = self._sessions.get(name), self._asks.get(name), self._tasks.get(name)
+        stuck = self._stuck.get(name)
         if state == "waiting" and ask is not None:
             return ask.opened_at
         if state == "stuck" and stuck is not None:
