@@ -8,7 +8,6 @@ from textual import events
 from textual.keys import _character_to_key
 
 from tests.tui.driving import lines
-from tests.tui.plan import Plan
 from tui_tasks.core.read.tasks import queries, records
 
 
@@ -124,11 +123,11 @@ def keys_of(burst):
 
 
 @pytest.mark.parametrize("burst", BURSTS)
-async def test_keys_that_come_at_once_do_what_they_do_one_by_one(burst, tmp_path, make_app):
+async def test_keys_that_come_at_once_do_what_they_do_one_by_one(burst, plan, tmp_path, make_app):
     stands = []
     for how, at_once in (("slowly", False), ("at-once", True)):
         (tmp_path / how).mkdir()
-        app = make_app(Plan(tmp_path / how / "auth.db").path)
+        app = make_app(plan.copied(tmp_path / how / "auth.db").path)
         async with asyncio.timeout(60), app.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             for key in keys_of(burst):
