@@ -44,6 +44,11 @@ def test_what_means_nothing_is_told_and_the_rest_still_holds():
     assert "open" in parsed.problem
 
 
+def test_a_value_that_there_is_not_is_told_as_it_was_written():
+    assert parse("sort:-Due").problem.startswith("no sort '-Due'; there is due")
+    assert parse("status:in-progress").terms == (Term("status", "in_progress"),)
+
+
 @pytest.mark.parametrize("text", ["is:failed", "pr:high", "-is:open", "is:failed x"])
 def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
     parsed = parse(text)

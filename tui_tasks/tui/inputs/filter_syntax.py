@@ -112,7 +112,7 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
     if not value:
         return "" if open_end else f"{field}: wants a value"
     if field in language.values:
-        return _choice(field, value.replace("-", "_"), language.values[field], negated, open_end)
+        return _choice(field, value, language.values[field], negated, open_end)
     if field in language.ranges:
         return _ranged(language.ranges[field], value.lower(), negated, open_end)
     if field == "who" and value.casefold() in YOU:
@@ -141,10 +141,10 @@ def _ranged(field: TaskField, value: str, negated: bool, open_end: bool) -> Term
 
 
 def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_end: bool) -> Term | str:
-    value = value.casefold()
-    if value in known:
-        return Term(field, value, negated)
-    begun = [each for each in known if each.startswith(value)]
+    word = value.casefold().replace("-", "_")
+    if word in known:
+        return Term(field, word, negated)
+    begun = [each for each in known if each.startswith(word)]
     if open_end and len(begun) == 1:
         return Term(field, begun[0], negated)
     if open_end and begun:
