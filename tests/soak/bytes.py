@@ -24,7 +24,7 @@ LONG: Final = 900_000
 TASKS: Final = 60
 TAGS: Final = 95_000
 MANY: Final = 1_000_000
-MOST: Final = 64 << 20
+MAX: Final = 64 << 20
 """What a read may take."""
 
 
@@ -80,7 +80,7 @@ def of_reads(database: Path, count: int) -> int:
             at_first = memory(speaker.pid, "VmHWM")
             read(speaker, count)
             took = memory(speaker.pid, "VmHWM") - at_first
-        assert took <= MOST, f"{read.__name__}: {took >> 20} MiB"
+        assert took <= MAX, f"{read.__name__}: {took >> 20} MiB"
         most = max(most, took)
     assert size(database) <= before, "a read was written down"
     return most
@@ -115,7 +115,7 @@ def of_screen(folder: Path, tasks: int) -> int:
         finally:
             screen.close()
     more = took[1] - took[0]
-    assert more <= MOST, f"{tasks} tasks of {TAGS:,} tags took the screen {more >> 20} MiB"
+    assert more <= MAX, f"{tasks} tasks of {TAGS:,} tags took the screen {more >> 20} MiB"
     return max(0, more)
 
 
@@ -124,9 +124,9 @@ def of_tools(folder: Path, budget: Budget) -> str:
     database = folder / "long.db"
     with serve(database) as speaker:
         named = long_reads.fill_long(speaker.ok, long_reads.COUNT)
-    told = long_reads.of_tools(database, named, MOST)
+    told = long_reads.of_tools(database, named, MAX)
     many = folder / "many.db"
-    told_of_many = long_reads.of_tools(many, long_reads.fill_many(many, MANY), MOST, "--list", long_reads.MANY)
+    told_of_many = long_reads.of_tools(many, long_reads.fill_many(many, MANY), MAX, "--list", long_reads.MANY)
     rows = [f"{tool} {took >> 20} ({told_of_many[tool][0] >> 20})" for tool, (took, _) in told.items()]
     longest = max(size for _, size in (*told.values(), *told_of_many.values()))
     return (

@@ -38,7 +38,7 @@ BEHIND = (
     f"\n{KEYS}\n\x1b[38;5;{KEYS}",
     f"{END}{KEYS}{BEGIN}{KEYS}",
 )
-MOST = 2_000
+MAX = 2_000
 AT_ONCE = 4
 """So many payloads are pasted at each visit to a place: together they are less than a line of text takes."""
 
@@ -90,7 +90,7 @@ PLACES = (
 
 def pasted(number: int) -> str:
     """What is pasted: a payload, and something that would press keys behind it."""
-    return text(number, "paste", MOST) + BEHIND[number % len(BEHIND)]
+    return text(number, "paste", MAX) + BEHIND[number % len(BEHIND)]
 
 
 def newest(database: Path) -> int:

@@ -27,7 +27,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.keys.action_table import ACTIONS
 
 WRITES: Final = 100_000
-MOST_LOG: Final = 64 << 20
+MAX_LOG: Final = 64 << 20
 """What the write-ahead log may come to: what `journal_size_limit` lets stand."""
 KINDS: Final = {"list": (), "log": ("--pane", "log"), "plain": ("--plain",)}
 TYPED: Final = {"question_mark": "?", "slash": "/", "full_stop": ".", "exclamation_mark": "!", "colon": ":",
@@ -175,7 +175,7 @@ def soak(folder: Path, budget: Budget) -> str:
         actors = {actor for (actor,) in store.db.sql("SELECT DISTINCT actor FROM journal")}
     assert actors == {author.name for author in before.authors + load.authors}, actors
     lost = before.check(there).lost + load.check(there).lost
-    assert size < MOST_LOG, f"the log grew to {size:,} bytes"
+    assert size < MAX_LOG, f"the log grew to {size:,} bytes"
     return (
         f"three monitors: {typed:,} keys typed while nobody wrote, and the file as before to the byte and its times; "
         f"opened for reading alone, and {tried} ways to write refused by SQLite; through {load.done:,} writes beside "

@@ -24,7 +24,7 @@ UNREAD = 100_000
 """Requests of a client that does not read."""
 STOPS = 40
 CLOSED = 200
-MOST_HELD = 24 << 20
+MAX_HELD = 24 << 20
 """What a process may grow by for a reader who stands still: a backlog of 1 MiB, and what SQLite caches."""
 PATIENCE = 60.0
 
@@ -82,7 +82,7 @@ def reader(folder: Path, budget: Budget) -> str:
         sending.join()
     beside.end()
     assert ids == list(range(total)), "a reply was dropped, or came in another place"
-    assert held < MOST_HELD, f"{held:,} bytes held for a reader who stood still"
+    assert held < MAX_HELD, f"{held:,} bytes held for a reader who stood still"
     texts = found(database, replay=False).texts
     assert all(texts[f"unread {at}"] == 1 for at in range(0, total, 10))
     return (

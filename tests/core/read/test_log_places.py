@@ -71,7 +71,7 @@ def ahead(db):
 
 
 def test_an_entry_of_too_long_ago_has_no_number(monkeypatch):
-    monkeypatch.setattr(log_places, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(log_places, "MAX_ENTRIES", 3)
     with Store(":memory:") as store:
         home = store.commit(CreatePlan("Plan"), actor="human", now=START)[0]
         tasks = [store.commit(AddTask("t", home.uid), actor="human", now=START)[0] for _ in range(5)]

@@ -124,7 +124,7 @@ def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Pat
         store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
         assert not search.catch_up(store.db)
         assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
-        monkeypatch.setattr(search, "MOST_BEHIND", 0)
+        monkeypatch.setattr(search, "MAX_BEHIND", 0)
         assert search.narrowed(store.db, ["unheard"]) is None
         assert matching.tasks(store.db, home.id, query="unheard")[1] == 1
 

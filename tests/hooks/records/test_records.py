@@ -205,7 +205,7 @@ def test_a_payload_cannot_have_read_what_is_no_record(claude: Program, tmp_path:
 
 
 def test_a_record_that_is_long_is_read_in_parts(claude: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST", 1_000)
+    monkeypatch.setattr(reading, "MAX", 1_000)
     claude.fires("UserPromptSubmit", prompt="go")
     claude.writes({"usage": "x" * 5_000}, *(reply(str(number), 10) for number in range(20)))
     claude.looks(20)

@@ -40,7 +40,7 @@ PLANS = [PARTS, ("failed", "done", "skipped", "cancelled"), ("pending",), ("in_p
 @pytest.mark.parametrize("parts", PLANS)
 @pytest.mark.parametrize("only", [ALL, Filter((Term("word", "x"),))])
 def test_pages_forwards_and_backwards_give_each_card_once_in_the_same_order(many, parts, only, monkeypatch):
-    monkeypatch.setattr(board_pages, "MOST_PASSED", 2)
+    monkeypatch.setattr(board_pages, "MAX_PASSED", 2)
     db, list_id = many
     whole = [
         card

@@ -18,7 +18,7 @@ from tui_tasks.tui.state.app_state import AppState
 @pytest.mark.parametrize("only", [ALL, Filter((Term("kind", "log"),)), Filter((Term("word", "the"),))])
 @pytest.mark.parametrize("looked", [0, 1, 7, 30, 10**9])
 def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkeypatch, only, looked):
-    monkeypatch.setattr(log_pages, "MOST_PASSED", 3)
+    monkeypatch.setattr(log_pages, "MAX_PASSED", 3)
     with Store(plan.path) as store:
         seen = AppState(store.db, NOW)
         seen.looked = type(seen.looked)(looked, NOW)
@@ -94,7 +94,7 @@ def test_a_long_run_is_gone_through_piece_by_piece(plan):
                     transaction.speak("claude-1")
                     transaction.run(LogTask(plan[5], f"{number}"))
         page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
-        assert [(line.words, line.new["message"]) for line in page] == [(progress_runs.MOST_WORDS, "3999")]
+        assert [(line.words, line.new["message"]) for line in page] == [(progress_runs.MAX_WORDS, "3999")]
         assert page.reached is not None
 
 

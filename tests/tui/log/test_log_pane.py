@@ -312,7 +312,7 @@ async def test_a_filtered_log_follows_only_what_it_wants(plan, make_app):
 
 
 async def test_a_rare_word_is_looked_for_piece_by_piece(plan, make_app, monkeypatch):
-    monkeypatch.setattr(log_pages, "MOST_PASSED", 4)
+    monkeypatch.setattr(log_pages, "MAX_PASSED", 4)
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)

@@ -81,7 +81,7 @@ async def test_nothing_found_and_words_that_mean_nothing_are_told(plan, make_app
 
 async def test_a_long_list_is_looked_through_piece_by_piece(plan, elsewhere, make_app, monkeypatch):
     monkeypatch.setattr(pages, "STRETCH", 1)
-    monkeypatch.setattr(pages, "MOST_PASSED", 2)
+    monkeypatch.setattr(pages, "MAX_PASSED", 2)
     monkeypatch.setattr(search_all, "_AT_ONCE", 1)
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:

@@ -32,7 +32,7 @@ def counted(path: str, list_id: int, starts: list[int]) -> Tally:
     tally = Tally(starts)
     with Store(path) as store:
         low = instants.seq_before(store.db, starts[0])
-        tally.take(statistics.events(store.db, list_id, low, journal.newest(store.db)))
+        tally.count(statistics.events(store.db, list_id, low, journal.newest(store.db)))
     return tally
 
 

@@ -91,7 +91,7 @@ async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeyp
 
 
 async def test_all_that_match_are_marked_though_looking_takes_long(app, plan, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_PASSED", 2)
+    monkeypatch.setattr(pages, "MAX_PASSED", 2)
     async with opened(app) as pilot:
         await press(app, pilot, "slash")
         await write(pilot, "t who:claude-2")
@@ -103,7 +103,7 @@ async def test_all_that_match_are_marked_though_looking_takes_long(app, plan, mo
 async def test_all_cards_of_a_column_that_match_are_marked_though_looking_takes_long(plan, make_app, monkeypatch):
     agents = ["far", *[None] * 10, "far", *[None] * 5]
     by_agent(plan, "claude-1", *(AddTask(f"t{n}", plan.list_uid, agent=who) for n, who in enumerate(agents)))
-    monkeypatch.setattr(board_pages, "MOST_PASSED", 2)
+    monkeypatch.setattr(board_pages, "MAX_PASSED", 2)
     app = make_app(plan.path, pane="board")
     async with opened(app) as pilot:
         await press(app, pilot, "h", "slash")
@@ -113,7 +113,7 @@ async def test_all_cards_of_a_column_that_match_are_marked_though_looking_takes_
 
 
 async def test_a_filter_that_changes_while_it_is_looked_for_marks_nothing(app, plan, monkeypatch):
-    monkeypatch.setattr(pages, "MOST_PASSED", 2)
+    monkeypatch.setattr(pages, "MAX_PASSED", 2)
     async with opened(app) as pilot:
         await press(app, pilot, "slash")
         await write(pilot, "t")

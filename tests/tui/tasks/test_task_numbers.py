@@ -100,7 +100,7 @@ def test_a_list_is_quick_once_it_has_been_gone_through(store, monkeypatch):
 
 def test_pages_with_a_filter_go_on_where_they_were_broken_off(store, monkeypatch):
     monkeypatch.setattr(pages, "STRETCH", 7)
-    monkeypatch.setattr(pages, "MOST_PASSED", 20)
+    monkeypatch.setattr(pages, "MAX_PASSED", 20)
     (home,) = do(store, CreatePlan("one"))
     do(store, *(AddTask("wanted" if number % 31 == 0 else "other", home.uid) for number in range(200)))
     from tui_tasks.core.read.pages.filter import Filter, Term

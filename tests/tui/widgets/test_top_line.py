@@ -15,4 +15,4 @@ async def test_the_top_line_counts_the_agents_that_are_there(app: TaskApp, plan:
         assert lines(app)[0].endswith("live  2 agents")
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        assert app.context.state.there(NOW + 2_000_000) == 1
+        assert app.context.state.agent_count(NOW + 2_000_000) == 1

@@ -105,7 +105,7 @@ def _undo(options: argparse.Namespace) -> None:
         kept = [{"change": change, "why": why} for change, why in left]
         print_json({"agent": options.name, "taken_back": taken, "left": kept})
         return
-    print(f"taken back: {found.told}" if taken else "nothing was taken back")
+    print(f"taken back: {found.text}" if taken else "nothing was taken back")
     for change, why in left:
         print(f"left: change {change}: {safe_line(why)}")
 

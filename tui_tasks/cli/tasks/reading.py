@@ -67,7 +67,7 @@ def _of_list(
     if filter_.only:
         from tui_tasks.core.read.pages import pages  # few listings have a filter
 
-        uids = pages.wanted(session.store.db, home.id, filter_.only)
+        uids = pages.matching_uids(session.store.db, home.id, filter_.only)
     for place, task in enumerate(queries.tasks(session.store.db, home.id), 1):
         if (not statuses or task.status in statuses) and (uids is None or task.uid in uids):
             yield place, task

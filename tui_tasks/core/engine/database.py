@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.engine import lock_file, open_checks
 from tui_tasks.core.engine.driver import connect, refuse_faulty_library, sqlite3
-from tui_tasks.core.engine.open_files import OpenFiles, State
+from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.engine.private_files import make_private
 from tui_tasks.core.engine.storage_errors import BUSY_SECONDS, is_busy, needs_opening, storage_errors
 from tui_tasks.core.engine.write_queue import WriteQueue
@@ -71,7 +71,7 @@ class Database:
                 open_checks.refuse_cut_short(connection, self.path)
                 if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                     files.note_log()
-                if files.state() is not State.SAME:
+                if files.state() is not FileState.SAME:
                     raise DatabaseRefused(f"{self.path} was replaced while it was opened: try again")
             self._prepare(connection)
             failed.pop_all()
@@ -96,9 +96,9 @@ class Database:
         if not self._is_file:
             return
         state = self._files.state()
-        if state not in (State.SAME, State.REPLACED):
+        if state not in (FileState.SAME, FileState.REPLACED):
             raise StorageFailed(f"{self.path} {state.value}", retryable=True)
-        if state is State.REPLACED or self._has_failed:
+        if state is FileState.REPLACED or self._has_failed:
             before, queue = self._connection, self._queue
             try:
                 self._open()
@@ -107,7 +107,7 @@ class Database:
             before.close()
             if queue is not None:
                 queue.close()
-            if state is State.REPLACED and not self.read_only:
+            if state is FileState.REPLACED and not self.read_only:
                 # A restored database is one file, without a log.
                 self.write_ahead()
 
@@ -276,7 +276,7 @@ class Database:
             else:
                 self._queue.begin_write(self._cursor.execute, "BEGIN IMMEDIATE")
             self._files.note_log()
-            if not self._is_file or self._files.state() is State.SAME:
+            if not self._is_file or self._files.state() is FileState.SAME:
                 return
             # The file was replaced while this connection waited for the lock.
             self._roll_back()
@@ -288,7 +288,7 @@ class Database:
         Raises:
             StorageFailed: it did not: the file was replaced meanwhile.
         """
-        if self._is_file and (state := self._files.state()) is not State.SAME:
+        if self._is_file and (state := self._files.state()) is not FileState.SAME:
             raise StorageFailed(f"{self.path} {state.value}; what was written is not there", retryable=True)
 
     def _commit(self) -> None:
@@ -361,7 +361,7 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._is_file and self._files.state() is State.OVERWRITTEN:
+        if self._is_file and self._files.state() is FileState.OVERWRITTEN:
             _leave_log(self._connection)
         else:
             self._connection.close()

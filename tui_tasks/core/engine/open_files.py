@@ -19,7 +19,7 @@ _AT_REST: Final = b"\1\1"
 """Bytes 18 and 19 of a database that has no log, as a backup (sqlite.org/fileformat2.html, section 1.3)."""
 
 
-class State(enum.Enum):
+class FileState(enum.Enum):
     """What has happened to the files since they were opened."""
 
     SAME = ""
@@ -74,23 +74,23 @@ class OpenFiles:
         # A file that is written ahead from now on says so before it has a log.
         return any(os.path.exists(f"{self._path}{end}") for end in LEFTOVERS) and self._is_at_rest()
 
-    def state(self) -> State:
+    def state(self) -> FileState:
         """Return what has happened to the files since they were opened."""
         try:
             found = os.stat(self._path)
         except OSError:
-            return State.GONE
+            return FileState.GONE
         if (found.st_dev, found.st_ino) != self.file:
-            return State.REPLACED
+            return FileState.REPLACED
         if self._log is None:
-            return State.SAME
+            return FileState.SAME
         written = found.st_mtime_ns, found.st_size
         if written != self._written:
             # A checkpoint has written to it, which is seldom, or it was overwritten.
             if self._is_at_rest():
-                return State.OVERWRITTEN
+                return FileState.OVERWRITTEN
             self._written = written
-        return State.SAME if identity(self._log_path) == self._log else State.LOG_LOST
+        return FileState.SAME if identity(self._log_path) == self._log else FileState.LOG_LOST
 
     def _is_at_rest(self) -> bool:
         header = self._header()

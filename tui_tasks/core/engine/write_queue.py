@@ -21,7 +21,7 @@ from tui_tasks.core.engine.lock_file import open_lock_file
 
 _GRACE: Final = 50_000
 """µs of waiting after which others give way; until then the quickest goes first, which gives more throughput."""
-_MOST_PATIENCE: Final = 2_500_000
+_MAX_PATIENCE: Final = 2_500_000
 """µs of waiting after which nobody gives way any more: the waiter may be stopped (SIGSTOP)."""
 _SHORT_SLEEP_SECONDS: Final = 0.0002
 _SLEEP_SECONDS: Final = 0.002
@@ -101,7 +101,7 @@ class WriteQueue:
 
     def _has_earlier_waiter(self, now: int, until: int) -> bool:
         """Return whether another has been waiting since before an instant (µs)."""
-        start = max(now - _MOST_PATIENCE, 0)
+        start = max(now - _MAX_PATIENCE, 0)
         if _GET_LOCK is None or until <= start:
             return False
         try:

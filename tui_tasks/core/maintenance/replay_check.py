@@ -16,7 +16,7 @@ from tui_tasks.core.schema.state_tables import STATE, model_of
 
 AT_ONCE: Final = 100_000
 """The most entries to replay without being asked, which takes a few seconds."""
-_MOST: Final = 10
+_MAX: Final = 10
 """The most rows that are reported."""
 
 
@@ -34,7 +34,7 @@ def differences(db: Database) -> Iterator[str]:
             other.sql("PRAGMA synchronous = off")
             replay(db, other)
             found = (said for table in STATE for said in _of_table(table, db, other))
-            yield from (said for said, _ in zip(found, range(_MOST), strict=False))
+            yield from (said for said, _ in zip(found, range(_MAX), strict=False))
             if next(found, None) is not None:
                 yield "more rows are not as the journal tells"
         finally:

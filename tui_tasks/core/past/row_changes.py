@@ -48,7 +48,7 @@ def apply_together(source: Database, target: Database, after: int, upto: int) ->
     for seq, at, actor, entity, uid, task, old, new, version in read_entries(source, after, upto):
         yield seq
         if new is not None and entity in STATE:
-            changes.take(entity, uid, old, new)
+            changes.add(entity, uid, old, new)
         if version is not None and task is not None:
             changes.update("task", task, {"version": version, "updated_at": at, "updated_by": actor})
     changes.write()
@@ -65,7 +65,7 @@ class _RowChanges:
         self._waiting: set[str] = set()
         self._characters = 0
 
-    def take(self, entity: str, uid: str, old: str | None, new: str) -> None:
+    def add(self, entity: str, uid: str, old: str | None, new: str) -> None:
         """Take the change of an entry, whose values `old` and `new` are JSON."""
         self._characters += len(new)
         if self._characters > _MAX_CHARACTERS:

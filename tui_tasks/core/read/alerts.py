@@ -14,7 +14,7 @@ from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import TaskRow
 
-MOST: Final = 1_000
+MAX: Final = 1_000
 """How many alerts of one stretch are counted at most."""
 STRETCH: Final = 20_000
 """How many entries of a stretch of the journal are read, the newest ones."""
@@ -59,7 +59,7 @@ _ALERTS = Statement(
 )
 _DUE: Any = (JobRow.deleted == SQL("0")) & (JobRow.enabled == SQL("1")) & (JobRow.next_run > slot("after"))
 _OVERDUE = Statement(
-    JobRow.select(JobRow.name).where(_DUE & (JobRow.next_run <= slot("upto"))).order_by(JobRow.next_run).limit(MOST)
+    JobRow.select(JobRow.name).where(_DUE & (JobRow.next_run <= slot("upto"))).order_by(JobRow.next_run).limit(MAX)
 )
 _NEXT = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_DUE))
 _WORDS: Final = {"ask.opened": "ask", "run.finished": "run"}
@@ -67,9 +67,9 @@ _WORDS: Final = {"ask.opened": "ask", "run.finished": "run"}
 
 def between(db: Database, since: int, upto: int) -> list[Alert]:
     """Return the alerts of the entries `since < seq <= upto`, oldest first, without the human's own entries."""
-    rows = db.all(_ALERTS, since=max(since, upto - STRETCH), upto=upto, limit=MOST)
+    rows = db.all(_ALERTS, since=max(since, upto - STRETCH), upto=upto, limit=MAX)
     # A failed check needs nobody if its task is not done yet, or if the human has waived it.
-    failing = set(checks.failing(db, MOST)) if any(row[0] == "check.finished" for row in rows) else set()
+    failing = set(checks.failing(db, MAX)) if any(row[0] == "check.finished" for row in rows) else set()
     return [
         Alert("check", actor, f"{name} of {text}")
         if kind == "check.finished"

@@ -18,7 +18,7 @@ _LISTS: Final = msgspec.json.Decoder(tuple[str, ...])
 _STATES: Final = {"waiting": "unproven", "interrupted": "unproven"}
 
 # How many tasks are counted at most.
-MOST_COUNTED: Final = 10_000
+MAX_COUNTED: Final = 10_000
 
 
 def definitions(db: Database) -> tuple[CheckDefinition, ...]:
@@ -185,7 +185,7 @@ def counts(db: Database, home: TaskList, since: int) -> dict[str, int]:
     rows = db.sql(
         "SELECT uid, checks FROM task WHERE list_id = ? AND deleted = 0 AND status = 'done' AND finished_at >= ?"
         " AND (? OR checks IS NOT NULL) LIMIT ?",
-        (home.id, since, bool(known), MOST_COUNTED),
+        (home.id, since, bool(known), MAX_COUNTED),
     )
     done = [(uid, _LISTS.decode(names) if names else None) for uid, names in rows.fetchall()]
     states = [verified(check.state for check in found) for found in of_tasks(db, done, home, known).values()]

@@ -12,7 +12,7 @@ from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.snapshots import Check, Task
 
-MOST: Final = 1_000
+MAX: Final = 1_000
 """How many tasks are returned at most."""
 
 
@@ -38,7 +38,7 @@ def everything(db: Database) -> list[FailedTask]:
     """Return the tasks, the earliest failure first."""
     known = checks.definitions(db)
     found = []
-    for uid in checks.failing(db, MOST):
+    for uid in checks.failing(db, MAX):
         task = queries.task(db, uid)
         home = queries.list_by_id(db, task.list_id)
         failed = [check for check in checks.of_task(db, task, home, known) if check.state == "failed"]

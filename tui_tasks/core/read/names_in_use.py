@@ -1,6 +1,6 @@
 """The names in a database, for a shell's completion. In plain SQL, as importing Peewee takes too long.
 
-Each function returns words with a text about each. What may be many in a large database is limited to `MOST`.
+Each function returns words with a text about each. What may be many in a large database is limited to `MAX`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 
-MOST: Final = 200
+MAX: Final = 200
 # How many tasks from the top of a list are offered by their numbers.
 _NUMBERED: Final = 2_000
 _SHORT: Final = 8  # characters of a uid, as `ls` prints it
@@ -48,13 +48,13 @@ AND EXISTS (SELECT 1 FROM list WHERE list.id = task.list_id AND list.deleted = 0
 
 def lists(db: Database, project: str | None = None) -> Words:
     """Return the names of lists and the ids of plans: those of a project, or all."""
-    rows = db.sql(_LISTS, (project, MOST))
+    rows = db.sql(_LISTS, (project, MAX))
     return {handle: " ".join((title, f"{count:,} open")).strip() for handle, title, count in rows}
 
 
 def agents(db: Database) -> Words:
     """Return the agents that have an entry in the journal; the human and the program's own actors are none."""
-    return {name: "" for (name,) in db.sql(_ACTORS, (MOST,)) if name not in vocab.RESERVED_AGENTS}
+    return {name: "" for (name,) in db.sql(_ACTORS, (MAX,)) if name not in vocab.RESERVED_AGENTS}
 
 
 def projects(db: Database) -> Words:
@@ -71,13 +71,13 @@ def checks(db: Database) -> Words:
 
 def jobs(db: Database) -> Words:
     """Return the jobs, by name."""
-    rows = db.sql("SELECT name, IIF(enabled, '', 'off') FROM job WHERE deleted = 0 ORDER BY id LIMIT ?", (MOST,))
+    rows = db.sql("SELECT name, IIF(enabled, '', 'off') FROM job WHERE deleted = 0 ORDER BY id LIMIT ?", (MAX,))
     return dict(rows)
 
 
 def asks(db: Database) -> Words:
     """Return the open questions, by the first characters of their ids."""
-    rows = db.sql("SELECT uid, question FROM ask WHERE state = 'open' ORDER BY opened_at LIMIT ?", (MOST,))
+    rows = db.sql("SELECT uid, question FROM ask WHERE state = 'open' ORDER BY opened_at LIMIT ?", (MAX,))
     return {uid[:_SHORT]: question for uid, question in rows}
 
 
@@ -96,16 +96,16 @@ def tasks(db: Database, prefix: str, handle: str | None, project: str | None, st
         if numbered := dict(_cut((word, name) for word, name in found if word.startswith(prefix))):
             return numbered
     if prefix:
-        rows = db.sql(_BY_UID, (prefix, f"{prefix}\U0010ffff", MOST))
+        rows = db.sql(_BY_UID, (prefix, f"{prefix}\U0010ffff", MAX))
         return {uid[: max(_SHORT, len(prefix))]: name for uid, name, status in rows if status in statuses}
-    each = (db.sql(_IN_LIST, (home, status, MOST)) for status in statuses for home in homes)
+    each = (db.sql(_IN_LIST, (home, status, MAX)) for status in statuses for home in homes)
     return dict(_cut((uid[:_SHORT], name) for rows in each for uid, name in rows))
 
 
 def _homes(db: Database, handle: str | None, project: str | None) -> list[int]:
     if handle is None:
         found = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR project = ?1) ORDER BY archived, id LIMIT ?2"
-        return [home for (home,) in db.sql(found, (project, MOST))]
+        return [home for (home,) in db.sql(found, (project, MAX))]
     named = (
         "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
         " ORDER BY kind = 'list' AND name = ?1 DESC LIMIT 1"
@@ -114,4 +114,4 @@ def _homes(db: Database, handle: str | None, project: str | None) -> list[int]:
 
 
 def _cut(rows: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    return (row for row, _ in zip(rows, range(MOST), strict=False))
+    return (row for row, _ in zip(rows, range(MAX), strict=False))

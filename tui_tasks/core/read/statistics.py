@@ -1,6 +1,6 @@
 """Statistics of the last days: tasks opened and done, waits for the human, runs. Read in parts, and bounded.
 
-At most the newest `MOST` entries of the journal are read. Instants and durations are microseconds.
+At most the newest `MAX` entries of the journal are read. Instants and durations are microseconds.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.vocab import HUMAN, OPEN
 
-MOST: Final = 200_000
+MAX: Final = 200_000
 """How many journal entries are read at most, the newest ones."""
 STRETCH: Final = 2_000
 """How many entries are read in one part."""
-MOST_ASKS: Final = 2_000
+MAX_ASKS: Final = 2_000
 """How many questions are read at most, the newest ones."""
-MOST_RUNS: Final = 500
+MAX_RUNS: Final = 500
 """How many runs of each job are read at most, the newest ones."""
 
 J = JournalRow
@@ -38,7 +38,7 @@ class _State(msgspec.Struct):
     status: str | None = None
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
+class TaskEvent(msgspec.Struct, frozen=True, gc=False):
     """A journal entry about a task: the status before and after, None for no task.
 
     If the status has not changed (`same`), both are the task's current one.
@@ -87,18 +87,18 @@ _EVENTS = Statement(
 _ASKS = Statement(
     AskRow.select(AskRow.task_uid, AskRow.opened_at, AskRow.answered_at, AskRow.state)
     .order_by(AskRow.id.desc())
-    .limit(MOST_ASKS)
+    .limit(MAX_ASKS)
 )
 _JOBS = Statement(JobRow.select(JobRow.uid).where(JobRow.deleted == SQL("0")))
 _RUNS = Statement(
     RunRow.select(RunRow.started_at, RunRow.outcome)
     .where(RunRow.job_uid == slot("job"))
     .order_by(RunRow.id.desc())
-    .limit(MOST_RUNS)
+    .limit(MAX_RUNS)
 )
 
 
-def events(db: Database, list_id: int, low: int, high: int) -> list[Event]:
+def events(db: Database, list_id: int, low: int, high: int) -> list[TaskEvent]:
     """Return the events in the entries `low < seq <= high` about tasks that are in a list now, oldest first."""
     return [_event(*row) for row in db.all(_EVENTS, list=list_id, low=low, high=high)]
 
@@ -113,7 +113,7 @@ def _event(
     status: str,
     created_at: int,
     started_at: int | None,
-) -> Event:
+) -> TaskEvent:
     before: str | None = status
     after: str | None = status
     held, became = _state(old or "{}").status, _state(new or "{}").status
@@ -125,7 +125,7 @@ def _event(
         before = None
     elif became is not None and held is not None:
         before, after = held, became
-    return Event(at, task, before, after, before == after, actor == HUMAN, started_at or created_at)
+    return TaskEvent(at, task, before, after, before == after, actor == HUMAN, started_at or created_at)
 
 
 def waits(db: Database, since: int) -> list[AskWait]:
@@ -169,7 +169,7 @@ class Tally:
         self._quiet = 0
         self._spoke: dict[str, int] = {}
 
-    def take(self, found: Sequence[Event]) -> None:
+    def count(self, found: Sequence[TaskEvent]) -> None:
         """Count events."""
         for event in found:
             at = bisect_right(self.bounds, event.at) - 1
@@ -204,7 +204,7 @@ class Tally:
         """Return how many tasks have failed."""
         return len(self._failed)
 
-    def _note_quiet(self, event: Event) -> None:
+    def _note_quiet(self, event: TaskEvent) -> None:
         """Note how long a task in progress had no entry; the human's entries that keep its status do not count."""
         last = self._spoke.get(event.task)
         if event.same and event.by_human:

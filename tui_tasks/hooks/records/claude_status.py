@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.hooks.programs.fields import number, text
 
-_MOST: Final = 65_536
+_MAX: Final = 65_536
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -29,7 +29,7 @@ def idle_since(transcript: str, session: str, pid: int) -> int | None:
     try:
         handle = os.open(os.path.join(settings, "sessions", f"{pid}.json"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
-            entry = _decode(file.read(_MOST))
+            entry = _decode(file.read(_MAX))
     except (OSError, msgspec.DecodeError):
         return None
     since = number(entry, "statusUpdatedAt")

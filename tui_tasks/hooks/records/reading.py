@@ -1,4 +1,4 @@
-"""Reads the record of a session further: only what is new, and at most `MOST` bytes of a file at once."""
+"""Reads the record of a session further: only what is new, and at most `MAX` bytes of a file at once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tui_tasks.hooks.records.record import Ending, Part, Record
 
 PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
 """The programs whose records are read: each has a module here, with `files` and `apply_line`."""
-MOST: Final = 16 * 1024 * 1024
+MAX: Final = 16 * 1024 * 1024
 _OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # Events at which a record is read on, as the program may report nothing more.
 _EDGES: Final = (TurnEnded, TurnFailed, TurnInterrupted, SessionEnded)
@@ -125,8 +125,8 @@ def _lines(path: str, part: Part) -> Iterator[bytes]:
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_size <= part.read:
             return
         file.seek(part.read)
-        body = file.read(MOST)
+        body = file.read(MAX)
     end = body.rfind(b"\n") + 1
     # A line of that size has nothing of interest.
-    part.read += end or (len(body) if len(body) == MOST else 0)
+    part.read += end or (len(body) if len(body) == MAX else 0)
     yield from body[:end].splitlines()

@@ -22,9 +22,9 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 
 # The most failed tasks that `!` goes through.
-MOST_FAILED = 200
+MAX_FAILED = 200
 # The most tasks restored by one change among which the first is looked for.
-MOST_RESTORED = 1_000
+MAX_RESTORED = 1_000
 _DONE = {
     "task.created": "new task {}",
     "task.deleted": "deleting {}",
@@ -124,7 +124,7 @@ class GlobalActions(Controller):
     def _select_restored(self, change: int) -> None:
         """Put the cursor on the first of the tasks that were deleted by a change that was taken back."""
         db = self._context.db
-        parts = next(journal.of_change(db, change), [])[:MOST_RESTORED]
+        parts = next(journal.of_change(db, change), [])[:MAX_RESTORED]
         uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
         tasks = [task for uid in uids if (task := pages.line(db, uid)) and not task.deleted]
         here = [task for task in tasks if task.list_id == self._context.state.list_id]
@@ -186,8 +186,8 @@ class GlobalActions(Controller):
                 found[task.uid] = task
         # The current list comes first, then the others that the Now line has counted.
         for home in sorted(context.state.shelf, key=lambda home: home.id != context.state.list_id):
-            if home.failed and len(found) < MOST_FAILED:
-                for task in board_pages.page(db, home.id, "failed", pages.FIRST, MOST_FAILED):
+            if home.failed and len(found) < MAX_FAILED:
+                for task in board_pages.page(db, home.id, "failed", pages.FIRST, MAX_FAILED):
                     found.setdefault(task.uid, task)
         return list(found.values())
 

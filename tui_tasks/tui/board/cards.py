@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 # The most dependencies read to find the one that blocks a task.
-_MOST_BLOCKERS: Final = 5
+_MAX_BLOCKERS: Final = 5
 _QUIET: Final = ("done", "skipped", "cancelled")
 _PRIORITIES: Final = {vocab.URGENT: "urgent", vocab.HIGH: "high"}
 
@@ -93,7 +93,7 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
 
 def _blocker(context: Context, card: Card) -> int:
     """Return the number of the first task that blocks a card; 0 when it would have to be counted."""
-    for uid in card.depends_on[:_MOST_BLOCKERS]:
+    for uid in card.depends_on[:_MAX_BLOCKERS]:
         task = pages.line(context.db, uid)
         if task is not None and not task.deleted and task.status not in vocab.RELEASING:
             return context.numbers.number(task) if context.numbers.is_quick(task.list_id) else 0

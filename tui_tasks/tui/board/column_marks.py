@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tui_tasks.text.times import count
 from tui_tasks.tui.board.columns import Column
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.tasks.mark_actions import MOST_MARKED, PAUSE
+from tui_tasks.tui.tasks.mark_actions import MAX_MARKED, PAUSE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.board.board_pane import BoardPane
@@ -33,15 +33,15 @@ class ColumnMarks(Controller):
         """Search for cards in steps, between which keys are handled; then mark them at once."""
         context, only = self._context, self._pane.only
         source = self._pane.source(column.spec)
-        page = source.first(MOST_MARKED)
+        page = source.first(MAX_MARKED)
         cards = list(page)
-        while page.cut and len(cards) < MOST_MARKED:
+        while page.cut and len(cards) < MAX_MARKED:
             context.say(f"Looking for all that match…  {count(len(cards), 'card')}")
             await asyncio.sleep(PAUSE)
             if self._pane.only != only or context.state.list_id != source.list_id:
                 context.say("The filter has changed; nothing was marked.")
                 return
-            rest = MOST_MARKED - len(cards)
+            rest = MAX_MARKED - len(cards)
             page = source.after(cards[-1], rest) if cards else source.first(rest)
             cards += page
         column.cards.mark((card.uid for card in cards), on=True)

@@ -36,8 +36,8 @@ from tui_tasks.tui.widgets.breakpoints import NARROW
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.overlay import Overlay
 
-MOST_WORDS: Final = 12
-MOST_MESSAGES: Final = 3
+MAX_WORDS: Final = 12
+MAX_MESSAGES: Final = 3
 _PACE: Final = 0.1
 """Seconds at least between two reads of what agents are doing, which leaves no journal entries."""
 
@@ -216,8 +216,8 @@ class Fleet(Overlay):
 
     def _show(self) -> None:
         name = self.agent_here()
-        words = agents.words(self.context.db, name, min(MOST_WORDS, self.size.height // 3)) if name else []
-        sent = messages.newest(self.context.db, name, MOST_MESSAGES) if name else []
+        words = agents.words(self.context.db, name, min(MAX_WORDS, self.size.height // 3)) if name else []
+        sent = messages.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._note_text.put(self.member, words, sent)
         for part in (self._note, self._head, self._titles):
             part.again()

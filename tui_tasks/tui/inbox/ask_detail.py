@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.rules.agents.asks import MOST_OPTIONS
+from tui_tasks.core.rules.agents.asks import MAX_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
@@ -154,7 +154,7 @@ class AskDetail(TextDrawing):
 
     def _choice(self, number: int, text: str) -> tuple[str, str, str]:
         """Return key, text and action of an option. There are as many keys as a question can have options."""
-        if number > MOST_OPTIONS:
+        if number > MAX_OPTIONS:
             return "-", text, ""
         return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
 

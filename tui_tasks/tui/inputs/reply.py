@@ -18,7 +18,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
-_MOST: Final = 100_000
+_MAX: Final = 100_000
 
 
 class ReplyLine(WordLine):
@@ -26,7 +26,7 @@ class ReplyLine(WordLine):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.max_length = _MOST
+        self.max_length = _MAX
         self.select_on_focus = False
 
     def does(self, key: str) -> Callable[[], object] | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SIZE: Final = re.compile(r"(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?")
 _DIFF: Final = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
 _BASES: Final = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master")
-_MOST_COMMITS: Final = "100"
+_MAX_COMMITS: Final = "100"
 
 
 def folder_of(context: Context, task: Task) -> Path | None:
@@ -75,7 +75,7 @@ def text(folder: Path, link: Link) -> str:
     log = (
         "log",
         "--date=iso",
-        f"--max-count={_MOST_COMMITS}",
+        f"--max-count={_MAX_COMMITS}",
         "--format=%h  %ad  %an%n         %s",
         "--end-of-options",
     )

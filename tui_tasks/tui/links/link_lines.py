@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # Seconds before git is run: nothing is read for tasks that the cursor only passes.
 _PAUSE: Final = 0.15
 # At most so many links of a task are looked up.
-_MOST_ASKED: Final = 10
+_MAX_ASKED: Final = 10
 
 
 class LinkLines:
@@ -41,7 +41,7 @@ class LinkLines:
         if self._task is None or at is None or at[0] != self._task[0]:
             self._facts = {}
         self._task = at
-        links = [link for link in task.links if link["kind"] in OF_GIT][:_MOST_ASKED] if task else []
+        links = [link for link in task.links if link["kind"] in OF_GIT][:_MAX_ASKED] if task else []
         if not links or task is None:
             return
         from tui_tasks.tui.links import link_facts  # only now: few tasks have links

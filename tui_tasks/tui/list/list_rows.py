@@ -16,14 +16,14 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.state.app_state import MOST_NEW
+from tui_tasks.tui.state.app_state import MAX_NEW
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.emptied_note import EmptiedNote
 from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
 from tui_tasks.tui.widgets import breakpoints
 
 # Other lists are counted up to this number.
-_MOST_OTHERS = 99
+_MAX_OTHERS = 99
 # In cells: the width that a name gets before notes are shown beside it, and the least width of notes.
 NAME = 44
 LEAST_NOTE = 12
@@ -160,9 +160,9 @@ class ListLines:
         name = safe_line(found.name, max(8, width - 44))
         archived = "   archived" if found.archived else ""
         parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}", "$muted")]
-        others = context.state.others(context.state.list_id, _MOST_OTHERS + 1)
+        others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
-            number = f"{_MOST_OTHERS}+ other lists" if others > _MOST_OTHERS else count(others, "other list")
+            number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")
             keys = f"{context.keymap.key_of('previous_list')} {context.keymap.key_of('next_list')}"
             parts += [(f"   {keys}", "$changed"), (f" {number}", "$muted")]
         return parts
@@ -205,7 +205,7 @@ def _new_text(context: Context) -> str:
     """Return what agents have done to the current list: `4 changed, 2 deleted`."""
     state = context.state
     counted = (state.new_in(state.list_id), "changed"), (state.deleted_in(state.list_id), "deleted")
-    return ", ".join(f"{number}{'+' if number >= MOST_NEW else ''} {word}" for number, word in counted if number)
+    return ", ".join(f"{number}{'+' if number >= MAX_NEW else ''} {word}" for number, word in counted if number)
 
 
 def _short_path(path: str) -> str:

@@ -40,7 +40,7 @@ _HIDDEN: Final = frozenset(
     {"status", "priority", "agent", "domain", "deleted", "enabled", "outcome", "state", "rank", "list_id", "name_key"}
     | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
 )
-_MOST_LINES: Final = 200
+_MAX_LINES: Final = 200
 
 
 class EntryText(TextDrawing):
@@ -76,7 +76,7 @@ class EntryText(TextDrawing):
             shown += self._why(entry.why, width)
         if entry is not None and entry.old is not None and not said:
             shown += self._changes(entry, width)
-        return shown[:_MOST_LINES]
+        return shown[:_MAX_LINES]
 
     def _run_of_words(self, width: int) -> list[Drawn]:
         """Return the entries folded into this line with their times, newest first."""
@@ -87,7 +87,7 @@ class EntryText(TextDrawing):
             first, *rest = wrapped(text, max(8, width - 12), ascii_only=self.context.ascii_only) or [""]
             shown.append([(f" {when}  ", "$muted"), (first, "")])
             shown += [[(" " * 11 + line, "")] for line in rest]
-        return shown[:_MOST_LINES]
+        return shown[:_MAX_LINES]
 
     def _block(self, text: str, width: int, ink: str = "", indent: int = 1) -> list[Drawn]:
         room = width - indent - 1

@@ -35,7 +35,7 @@ from tui_tasks.tui.widgets.pane import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
 # The most lists offered for `list:`, newest first.
-_MOST_LISTS: Final = 200
+_MAX_LISTS: Final = 200
 
 
 class LogPane(Pane):
@@ -298,7 +298,7 @@ class LogPane(Pane):
     def _completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by field."""
         state = self.context.state
-        lists = [found.name for found in list(state.lists.values())[-_MOST_LISTS:]]
+        lists = [found.name for found in list(state.lists.values())[-_MAX_LISTS:]]
         projects = sorted({found.project for found in state.lists.values() if found.project})
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "project": projects}
 

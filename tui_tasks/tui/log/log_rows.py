@@ -33,7 +33,7 @@ _BEFORE_NAME: Final = 36
 # Entries of an agent about itself belong to no list.
 _OF_AGENTS: Final = frozenset({"session", "ask", "message"})
 # The most numbers of tasks in the cache.
-_MOST_NUMBERS: Final = 10_000
+_MAX_NUMBERS: Final = 10_000
 
 
 class EntriesOfJournal:
@@ -188,7 +188,7 @@ class LogRows(RowDrawing[LogLine]):
         where = self._where(row) if width >= 80 else ""
         if row.words > 1:
             if width >= 60:
-                many = f"{row.words - 1}+" if row.words == progress_runs.MOST_WORDS else f"{row.words}"
+                many = f"{row.words - 1}+" if row.words == progress_runs.MAX_WORDS else f"{row.words}"
                 parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
             where += " >" if ascii_only else " ▸"
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
@@ -219,7 +219,7 @@ class LogRows(RowDrawing[LogLine]):
             number = self._places_then.number(self.context.numbers.ahead, seq, task, list_id, rank)
         # The counts of long lists lack the entries that the screen has not applied yet.
         if newest == link.seq:
-            if len(self._then) >= _MOST_NUMBERS:
+            if len(self._then) >= _MAX_NUMBERS:
                 self._then.clear()
             self._then[seq] = number
         return number

@@ -16,37 +16,37 @@ MARKS: Final = {SEEN: "--- you last looked here ---", EARLIER: "--- earlier entr
 """Lines between the entries that are none themselves: their words, with their texts."""
 
 
-class Sign(NamedTuple):
+class LogMark(NamedTuple):
     """The mark of a kind: a glyph of its own (or of `format.SIGNS`, `format.LOOKS`), and its style."""
 
     mark: str
     ink: str = "$muted"
 
 
-_MARKS: Final[dict[str, Sign]] = {
-    "new": Sign("+"),
-    "log": Sign("log"),
-    "edit": Sign("~"),
-    "move": Sign("~"),
-    "delete": Sign("x"),
-    "back": Sign("+"),
-    "link": Sign("~"),
-    "save": Sign("~"),
-    "ask": Sign("needs_you", "$state-needs-you"),
-    "answer": Sign("="),
-    "claim": Sign("~"),
-    "run": Sign("scheduled"),
-    "fail": Sign("failed", "$state-failed"),
-    "status": Sign("status"),
-    "tell": Sign("=", "$changed"),
-    "pause": Sign("overdue", "$state-overdue"),
-    "resume": Sign("=", "$changed"),
-    "review": Sign("=", "$changed"),
-    "stuck": Sign("overdue", "$state-overdue"),
-    "check": Sign("=", "$changed"),
-    "refuse": Sign("overdue", "$state-overdue"),
-    SEEN: Sign("rule", "$changed"),
-    EARLIER: Sign("rule"),
+_MARKS: Final[dict[str, LogMark]] = {
+    "new": LogMark("+"),
+    "log": LogMark("log"),
+    "edit": LogMark("~"),
+    "move": LogMark("~"),
+    "delete": LogMark("x"),
+    "back": LogMark("+"),
+    "link": LogMark("~"),
+    "save": LogMark("~"),
+    "ask": LogMark("needs_you", "$state-needs-you"),
+    "answer": LogMark("="),
+    "claim": LogMark("~"),
+    "run": LogMark("scheduled"),
+    "fail": LogMark("failed", "$state-failed"),
+    "status": LogMark("status"),
+    "tell": LogMark("=", "$changed"),
+    "pause": LogMark("overdue", "$state-overdue"),
+    "resume": LogMark("=", "$changed"),
+    "review": LogMark("=", "$changed"),
+    "stuck": LogMark("overdue", "$state-overdue"),
+    "check": LogMark("=", "$changed"),
+    "refuse": LogMark("overdue", "$state-overdue"),
+    SEEN: LogMark("rule", "$changed"),
+    EARLIER: LogMark("rule"),
 }
 _WORDS_OF_FIELDS: Final = {
     "depends_on": "what it waits for",
@@ -58,7 +58,7 @@ _WORDS_OF_FIELDS: Final = {
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
     """Return the mark of an entry, one cell, and its style; a new status has that status's colour."""
-    found = _MARKS.get(line.word, Sign("log"))
+    found = _MARKS.get(line.word, LogMark("log"))
     ink = look(str(line.new.get("status"))).color if line.word == "status" else found.ink
     if len(found.mark) == 1:
         return found.mark, ink

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 HOURS: Final = 24
-_MOST_TIMES: Final = HOURS * 60
+_MAX_TIMES: Final = HOURS * 60
 _LABEL: Final = 5
 # Up to so many ticks, each is shown with its time of day.
 _TIMED: Final = 3
@@ -105,7 +105,7 @@ class Timeline(TextDrawing):
         if key not in self._times:
             self._times = {known: times for known, times in self._times.items() if known[-1] == start}
             try:
-                self._times[key] = due.due_between(job, start - 1, start + HOURS * HOUR - 1, _MOST_TIMES)
+                self._times[key] = due.due_between(job, start - 1, start + HOURS * HOUR - 1, _MAX_TIMES)
             except ScheduleError:
                 self._times[key] = []
         return [instant for instant in self._times[key] if instant > max(now, job.decided_until)]

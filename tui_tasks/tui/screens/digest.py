@@ -43,7 +43,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "spent": Look("$", "spent", "$", "$muted"),
 }
 # The most entries shown below one line.
-_MOST_ENTRIES: Final = 200
+_MAX_ENTRIES: Final = 200
 LEAST: Final = 8 * HOUR
 """Microseconds; the key shows no less than this, whenever the human last looked."""
 # The least pause between two reads: in seconds, and as a multiple of the time that the last read took.
@@ -176,7 +176,7 @@ class DigestScreen(Overlay):
             yield DigestRow((number, 0), line, line.part not in begun)
             begun.add(line.part)
             if line.key == self._open:
-                found = log_pages.find(self.context.db, line.entries[-_MOST_ENTRIES:])
+                found = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
                 yield from (DigestRow((number, seq), line, entry=found[seq]) for seq in sorted(found))
 
     def why_not(self, action: Action) -> str | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.themes.theme_manager import ThemeManager
 
-MOST_LISTS = 500
+MAX_LISTS = 500
 
 
 def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
@@ -105,7 +105,7 @@ def _lists(context: Context) -> list[PaletteEntry]:
     def go(list_id: int) -> Callable[[], None]:
         return lambda: context.navigation.show_list(list_id)
 
-    found = list(context.state.lists.values())[-MOST_LISTS:]
+    found = list(context.state.lists.values())[-MAX_LISTS:]
     archived = {True: "archived, "}
     return [
         PaletteEntry(

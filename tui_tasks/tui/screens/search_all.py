@@ -20,7 +20,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import FootLine
 
 # The most tasks shown; more than that call for a narrower filter.
-MOST_FOUND: Final = 200
+MAX_FOUND: Final = 200
 # Lists searched between two pauses, in which keys are handled, and the length of a pause in seconds.
 _AT_ONCE: Final = 20
 _PAUSE: Final = 0.005
@@ -75,9 +75,9 @@ class SearchAll(Picker):
     def _go_on(self) -> None:
         """Search the next lists, or the next part of a long one."""
         for _ in range(_AT_ONCE):
-            if not self._homes or len(self._found) >= MOST_FOUND:
+            if not self._homes or len(self._found) >= MAX_FOUND:
                 break
-            room = MOST_FOUND - len(self._found)
+            room = MAX_FOUND - len(self._found)
             page = pages.after(self.context.db, self._homes[0].id, self._rank, room, self._wanted)
             self._found += page
             if page.reached is not None:
@@ -85,7 +85,7 @@ class SearchAll(Picker):
                 break
             self._rank = pages.FIRST
             del self._homes[0]
-        is_over = not self._homes or len(self._found) >= MOST_FOUND
+        is_over = not self._homes or len(self._found) >= MAX_FOUND
         self._show(is_over=is_over)
         self._going_on = None if is_over else self.set_timer(_PAUSE, self._go_on)
 
@@ -97,7 +97,7 @@ class SearchAll(Picker):
         else:
             self._drawing.empty = "Nothing matches in any list." if is_over else "Looking further..."
         self.window.show(EntriesFound(entries, ""), cursor)
-        count = f"{len(self._found)}{'' if is_over and len(self._found) < MOST_FOUND else '+'}"
+        count = f"{len(self._found)}{'' if is_over and len(self._found) < MAX_FOUND else '+'}"
         found = [(count, "found", "")] if self._found else []
         go = "Go there" if self._chosen == self._go_to else "This one"
         self.query_one(FootLine).hint(("Enter", go, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)

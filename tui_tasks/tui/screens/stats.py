@@ -110,7 +110,7 @@ class Stats(Overlay):
         self._list_id, self._since = self.context.state.list_id, starts[0]
         self._tally = statistics.Tally(starts)
         oldest, newest = instants.seq_before(db, starts[0]), journal.newest(db)
-        self._seq = max(oldest, newest - statistics.MOST)
+        self._seq = max(oldest, newest - statistics.MAX)
         self._cut = self._seq > oldest
         self._drawing.figures = None
         self._head.again()
@@ -148,7 +148,7 @@ class Stats(Overlay):
         start = self._seq
         while self._seq < newest:
             high = min(self._seq + statistics.STRETCH, newest)
-            self._tally.take(statistics.events(self.context.db, self._list_id, self._seq, high))
+            self._tally.count(statistics.events(self.context.db, self._list_id, self._seq, high))
             self._seq = high
             if newest - start > _LONG * statistics.STRETCH and self._drawing.figures is None:
                 self._drawing.progress = (high - start) / (newest - start)

@@ -68,7 +68,7 @@ def drawn(figures: Figures, width: int, *, ascii_only: bool) -> list[Drawn]:
     lines += _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
     lines += [[], *_runs(figures, width - 2, ascii_only)]
     if figures.cut:
-        lines += [[], [(f" of the newest {statistics.MOST:,} journal entries alone", "$muted")]]
+        lines += [[], [(f" of the newest {statistics.MAX:,} journal entries alone", "$muted")]]
     return lines
 
 

@@ -25,9 +25,9 @@ from tui_tasks.tui.state.task_numbers import TaskNumbers
 
 _SECOND: Final = 1_000_000
 # At most so many tasks are marked as new.
-MOST_NEW: Final = 10_000
+MAX_NEW: Final = 10_000
 # At most so many tasks with a failed check are listed.
-MOST_UNPROVEN: Final = 1_000
+MAX_UNPROVEN: Final = 1_000
 _OF_TASKS: Final = ("task", "log", "state", "list")
 
 
@@ -69,7 +69,7 @@ class AppState:
         self.next_job: tuple[str, int] | None = None
         self.failing: list[str] = []
         self.spoke: dict[str, int] = {}
-        self._there = self._counted_at = 0
+        self._agent_count = self._counted_at = 0
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
@@ -77,7 +77,7 @@ class AppState:
         self.seen_at = 0
         self.looked = views.looked(db) or Looked(journal.newest(db) if marks_new else 0, now)
         self._read_all()
-        self._note_new(overview.changes(db, self.looked.seq, MOST_NEW))
+        self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
 
     def apply(self, changes: StateChanges) -> None:
         """Update the state with a batch of changes."""
@@ -85,7 +85,7 @@ class AppState:
         if changes.all:
             self.numbers.forget()
             self._read_all()
-            self._note_new(overview.changes(self._db, changes.since, MOST_NEW))
+            self._note_new(overview.changes(self._db, changes.since, MAX_NEW))
             return
         entries = changes.entries
         self.numbers.apply(entries)
@@ -100,7 +100,7 @@ class AppState:
         if changes.touches("agent"):
             self.paused = set(fleet.paused(self._db))
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
-            self.unproven = checks.failing(self._db, MOST_UNPROVEN)
+            self.unproven = checks.failing(self._db, MAX_UNPROVEN)
         if changes.touches("job"):
             self.held = held.count(self._db)
         if changes.touches("job", "run"):
@@ -150,15 +150,15 @@ class AppState:
         """Return how many tasks of a list agents have deleted that the human may have seen."""
         return sum(1 for home in self.deleted.values() if home == list_id)
 
-    def there(self, now: int) -> int:
+    def agent_count(self, now: int) -> int:
         """Return how many agents are present: sessions that have not ended, and agents connected to the channel."""
         # Connections to the channel leave no journal entries, so they are counted anew each second.
         if abs(now - self._counted_at) >= _SECOND:
             self._counted_at = now
-            self._there = len(
+            self._agent_count = len(
                 {session.uid for session in sessions.live(self._db)} | set(connections.connected_agents(self._db))
             )
-        return self._there
+        return self._agent_count
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
@@ -178,7 +178,7 @@ class AppState:
         self.held = held.count(self._db)
         self._read_stuck()
         self.paused = set(fleet.paused(self._db))
-        self.unproven = checks.failing(self._db, MOST_UNPROVEN)
+        self.unproven = checks.failing(self._db, MAX_UNPROVEN)
         self._read_jobs()
         self.spoke = {name: at for name, _, at in agents.speakers(self._db)}
 
@@ -224,11 +224,11 @@ class AppState:
     def _note_one(self, kind: str, uid: str, list_id: int) -> None:
         if kind == "task.deleted":
             self.new.pop(uid, None)
-            if uid not in self._made and len(self.deleted) < MOST_NEW:
+            if uid not in self._made and len(self.deleted) < MAX_NEW:
                 self.deleted[uid] = list_id
             return
         self.deleted.pop(uid, None)
-        if kind == "task.created" and len(self._made) < MOST_NEW:
+        if kind == "task.created" and len(self._made) < MAX_NEW:
             self._made.add(uid)
-        if len(self.new) < MOST_NEW or uid in self.new:
+        if len(self.new) < MAX_NEW or uid in self.new:
             self.new[uid] = list_id

@@ -34,7 +34,7 @@ PACE: Final = 0.03
 # Seconds between two tries to read a database that cannot be read.
 LOOK_AGAIN: Final = 1.0
 # With more new entries than this, everything on screen is reread instead.
-MOST_ENTRIES: Final = 500
+MAX_ENTRIES: Final = 500
 
 # Seconds after which a human notices a wait; and seconds between two reports of a write's progress.
 NOTICED: Final = 0.7
@@ -147,11 +147,11 @@ class DatabaseLink:
     def _changes(self) -> StateChanges | None:
         """Return the changes since the last call; None when there are none."""
         since, is_other = self.seq, self.db.file != self._file
-        entries = overview.changes(self.db, since, MOST_ENTRIES + 1)
+        entries = overview.changes(self.db, since, MAX_ENTRIES + 1)
         if not entries and not is_other:
             return None
         # Another file may differ in anything, and dropped entries cannot be read.
-        is_too_much = is_other or len(entries) > MOST_ENTRIES or entries[0].seq != since + 1
+        is_too_much = is_other or len(entries) > MAX_ENTRIES or entries[0].seq != since + 1
         # Rebalancing changes the ranks by which pages are cached; a check's definition concerns all tasks of a list.
         if is_too_much or any(entry.kind in (rebalancing.KIND, "check.defined") for entry in entries):
             return StateChanges(since, journal.newest(self.db), (), all=True)

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 # The number of newest log entries shown, and the characters of each; the log pane shows all.
-MOST_LOG = 100
-MOST_OF_ENTRY = 500
+MAX_LOG = 100
+MAX_OF_ENTRY = 500
 # The most lines of a title and the most tags, so that the text after them stays visible.
 TITLE_LINES = 4
-MOST_TAGS = 20
+MAX_TAGS = 20
 
 
 class TaskDetails:
@@ -48,8 +48,8 @@ class TaskDetails:
         self.line = line
         self.number = context.numbers.number(line)
         self.state = context.state.status_of(line)
-        self.log: list[LogEntry] = records.log_page(db, task.uid, MOST_LOG)
-        self.log_count = len(self.log) if len(self.log) < MOST_LOG else records.log_count(db, task.uid)
+        self.log: list[LogEntry] = records.log_page(db, task.uid, MAX_LOG)
+        self.log_count = len(self.log) if len(self.log) < MAX_LOG else records.log_count(db, task.uid)
         self.after = [found for uid in task.depends_on if (found := pages.line(db, uid)) and not found.deleted]
         self.blocks = overview.dependents(db, task.uid)
         self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]
@@ -128,8 +128,8 @@ class DetailText(TextDrawing):
     @staticmethod
     def _more_facts(task: Task, room: int) -> list[Drawn]:
         facts = [] if task.priority == vocab.MEDIUM else [vocab.priority_word(task.priority)]
-        facts += [f"#{tag}" for tag in task.tags[:MOST_TAGS]]
-        facts += [f"{len(task.tags) - MOST_TAGS} more tags"] if len(task.tags) > MOST_TAGS else []
+        facts += [f"#{tag}" for tag in task.tags[:MAX_TAGS]]
+        facts += [f"{len(task.tags) - MAX_TAGS} more tags"] if len(task.tags) > MAX_TAGS else []
         facts += [task.domain] if task.domain else []
         facts += [f"claimed by {task.claimed_by}"] if task.claimed_by else []
         return _block(" · ".join(facts), room, "$muted") if facts else []
@@ -150,7 +150,7 @@ class DetailText(TextDrawing):
             known = entry.agent in (details.task.agent, details.task.updated_by)
             who = "" if known else f"{agent_text.who(entry.agent)}: "
             when = f"{self.context.clock.time_of(entry.at)}  "
-            first, *rest = wrapped(f"{who}{entry.message}"[:MOST_OF_ENTRY], max(8, room - cell_len(when)))
+            first, *rest = wrapped(f"{who}{entry.message}"[:MAX_OF_ENTRY], max(8, room - cell_len(when)))
             lines.append([(f" {when}", "$muted"), (first, "")])
             lines += [[(f" {' ' * cell_len(when)}{line}", "")] for line in rest]
         return lines

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 # The most lists offered for `list:`, newest first.
-_MOST_LISTS: Final = 200
+_MAX_LISTS: Final = 200
 
 
 class FilterActions(Controller):
@@ -51,7 +51,7 @@ class FilterActions(Controller):
         state, rows = self._context.state, list(self._pane.nearby())
         tags = dict.fromkeys(tag for row in rows for tag in row.tags)
         domains = dict.fromkeys(row.domain for row in rows if row.domain)
-        lists = [found.name for found in list(state.lists.values())[-_MOST_LISTS:]]
+        lists = [found.name for found in list(state.lists.values())[-_MAX_LISTS:]]
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "tag": list(tags), "domain": list(domains)}
 
     def filter_of(self, parsed: Parsed) -> Filter:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
 
 # The most tasks that can be marked, and changed as one change.
-MOST_MARKED: Final = 10_000
+MAX_MARKED: Final = 10_000
 PAUSE: Final = 0.005
 """Seconds between two stretches of a long search, for keys to be handled."""
 
@@ -40,7 +40,7 @@ class MarkActions(Controller):
             self._pane.row_list.clear_marks()
             return None
         only, list_id = self._pane.only, self._context.state.list_id
-        uids, rank = pages.uids_on(self._context.db, list_id, pages.FIRST, only, MOST_MARKED)
+        uids, rank = pages.uids_on(self._context.db, list_id, pages.FIRST, only, MAX_MARKED)
         if rank is not None:
             return self._search(uids, rank, list_id, only)
         self._mark(uids)
@@ -56,11 +56,11 @@ class MarkActions(Controller):
             if self._pane.only != only or context.state.list_id != list_id:
                 context.say("The filter has changed; nothing was marked.")
                 return
-            more, rank = pages.uids_on(context.db, list_id, rank, only, MOST_MARKED - len(uids))
+            more, rank = pages.uids_on(context.db, list_id, rank, only, MAX_MARKED - len(uids))
             uids += more
         self._mark(uids)
 
     def _mark(self, uids: list[str]) -> None:
         self._pane.row_list.mark(uids, on=True)
-        limit = f", the first {MOST_MARKED:,}" if len(uids) == MOST_MARKED else ""
+        limit = f", the first {MAX_MARKED:,}" if len(uids) == MAX_MARKED else ""
         self._context.say(f"{count(len(uids), 'task')} marked{limit}.")

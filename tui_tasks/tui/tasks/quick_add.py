@@ -31,7 +31,7 @@ HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $E
 
 
 # The most pasted lines that become tasks.
-MOST_LINES: Final = 10_000
+MAX_LINES: Final = 10_000
 
 
 @dataclass(slots=True)
@@ -208,7 +208,7 @@ class QuickAdd(ResilientMessages, Vertical):
         assert self._words is not None
         typed, at = self._words.value, self._words.cursor_position
         items = items_of(typed[:at] + text + typed[at:])
-        too_many = f"at most {MOST_LINES:,} at once" if len(items) > MOST_LINES else ""
+        too_many = f"at most {MAX_LINES:,} at once" if len(items) > MAX_LINES else ""
         whole = "the description of this task" if typed.strip() else "one task: first its title, then its description"
         choices = [Choice("t", f"a task a line: {count(len(items), 'task')}", "", too_many), Choice("d", whole)]
         title = f"{count(len(text.splitlines()), 'line')} were pasted"

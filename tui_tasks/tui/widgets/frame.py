@@ -28,7 +28,7 @@ _IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past
 
 def _agents_here(context: Context) -> int:
     """Return how many agents are present."""
-    return context.state.there(context.clock.now())
+    return context.state.agent_count(context.clock.now())
 
 
 class TopLine(FrameLine):

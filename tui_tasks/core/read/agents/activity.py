@@ -26,8 +26,8 @@ from tui_tasks.core.snapshots import Ask, reader
 # How many of an agent's newest entries are read for its signs.
 LOOKED_AT: Final = 200
 _NOT_ENDED: Final = 2**62
-MOST_WAITING: Final = 200
-_MOST_TEXT: Final = 2_000
+MAX_WAITING: Final = 200
+_MAX_TEXT: Final = 2_000
 
 J = JournalRow
 _NEWEST = Statement(
@@ -130,20 +130,20 @@ def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentAc
     if asks:
         return _asking(found, asks[0])
     if seen.state == "failed" and _IS_LIMIT.search(message := seen.session.last_message or ""):
-        about = next(iter(message.strip().splitlines()), "")[:_MOST_TEXT]
+        about = next(iter(message.strip().splitlines()), "")[:_MAX_TEXT]
         return msgspec.structs.replace(found, waits_for="limit", waits_since=at.last_seen, waits_about=about)
     return found
 
 
 def _asking(activity: AgentActivity, ask: Ask) -> AgentActivity:
-    about = next(iter(ask.question[:_MOST_TEXT].strip().splitlines()), "")
+    about = next(iter(ask.question[:_MAX_TEXT].strip().splitlines()), "")
     return msgspec.structs.replace(activity, waits_for="human", waits_since=ask.opened_at, waits_about=about)
 
 
 def _waiting(db: Database, at_work: Iterable[str]) -> dict[str, str]:
     """Return the agents without a task in progress that wait for another agent's task, with that agent's name."""
     busy, found = set(at_work), dict[str, str]()
-    for agent, other, touched_by in db.all(_WAITING, limit=MOST_WAITING):
+    for agent, other, touched_by in db.all(_WAITING, limit=MAX_WAITING):
         if agent not in busy and (whose := other or touched_by) != agent:
             found.setdefault(agent, whose)
     return found
@@ -163,7 +163,7 @@ def _sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
         return Sign(at, _STEPS.get(status, "finish"), task)
     if kind in _FAILURES and new:
         told = _new(new)
-        return Sign(at, "fail", told.tool, (told.error or told.message)[:_MOST_TEXT])
+        return Sign(at, "fail", told.tool, (told.error or told.message)[:_MAX_TEXT])
     return Sign(at, "act")
 
 

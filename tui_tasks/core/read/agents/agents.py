@@ -17,7 +17,7 @@ from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
 # How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60
 # How many tasks in progress of one list are read.
-MOST_ACTIVE: Final = 200
+MAX_ACTIVE: Final = 200
 
 J = JournalRow
 
@@ -93,7 +93,7 @@ def working(db: Database) -> dict[str, TaskLine]:
     """Return the task in progress that each agent touched last, by agent name."""
     found: dict[str, TaskLine] = {}
     for (list_id,) in db.all(_BUSY_LISTS):
-        for row in db.all(_ACTIVE, list=list_id, limit=MOST_ACTIVE):
+        for row in db.all(_ACTIVE, list=list_id, limit=MAX_ACTIVE):
             task = read_line(row)
             if task.who not in found or task.updated_at > found[task.who].updated_at:
                 found[task.who] = task

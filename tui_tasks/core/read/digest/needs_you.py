@@ -13,7 +13,7 @@ from tui_tasks.core.read.digest.digest_line import DigestLine
 from tui_tasks.core.read.tasks import held, queries
 
 # How many tasks with a failed check are read at most.
-_MOST_FAILING: Final = 100_000
+_MAX_FAILING: Final = 100_000
 # How many entries are searched for the one that a question or an agent's state comes from.
 _NEAR: Final = 10_000
 
@@ -30,7 +30,7 @@ def needs_you(db: Database) -> Iterator[DigestLine]:
     for job in held.jobs(db):
         entries = _entry_of(db, "job.created", job.uid, job.at)
         yield _line("job", job.uid, job.name, job.maker, "a job that waits for you", job.at, entries)
-    for uid in checks.failing(db, _MOST_FAILING):
+    for uid in checks.failing(db, _MAX_FAILING):
         yield _failed_check(db, uid)
     for stuck in activity.stuck_now(db):
         entries = _newest_stuck(db, stuck.uid)

@@ -21,7 +21,7 @@ from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
 J = JournalRow
 
 # How many characters of a text a line shows.
-MOST_TEXT: Final = 400
+MAX_TEXT: Final = 400
 # How many entries before a failure are searched for its reason, if it is not in the entry itself.
 _LOOK_BACK: Final = 20
 _STATUSES_WITH_REASON: Final = ("failed", "skipped")
@@ -164,9 +164,9 @@ def _values(text: str | None) -> dict[str, Any]:
 
 def _short(value: Any) -> Any:
     if isinstance(value, str):
-        return value[:MOST_TEXT]
+        return value[:MAX_TEXT]
     if isinstance(value, list):
-        return [each[:MOST_TEXT] if isinstance(each, str) else each for each in value[:20]]
+        return [each[:MAX_TEXT] if isinstance(each, str) else each for each in value[:20]]
     return None if isinstance(value, dict) else value
 
 

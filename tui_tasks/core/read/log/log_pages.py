@@ -16,7 +16,7 @@ from tui_tasks.core.schema.tables.journal import JournalRow
 J = JournalRow
 
 # With a filter, reading stops early after this many entries, so that it does not block.
-MOST_PASSED: Final = 3_000
+MAX_PASSED: Final = 3_000
 FIRST: Final = 0
 LAST: Final = 2**62
 
@@ -61,7 +61,7 @@ def page(
 def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: bool, fold: int | None) -> LogPage:
     oldest, newest = edges(db)
     seq = min(max(seq, oldest - 1), newest + 1)
-    end = seq - MOST_PASSED if backwards else seq + MOST_PASSED
+    end = seq - MAX_PASSED if backwards else seq + MAX_PASSED
     if len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated:
         # The index finds an actor's entries fast, however few they are.
         end = FIRST if backwards else LAST

@@ -18,7 +18,7 @@ from tui_tasks.core.schema.tables.tasks import TaskRow
 J = JournalRow
 
 # How many entries are reverted at most, which takes some hundredths of a second.
-MOST_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 20_000
 _ADDS: Final = {"task.created": 1, "task.restored": 1, "task.deleted": -1, "task.moved": 0}
 _MOVES = Statement(
     J.select(J.seq, J.kind, J.task, J.old, TaskRow.list_id, TaskRow.rank)
@@ -56,7 +56,7 @@ class PlacesThen:
 
         `list_id` and `rank` are its current place; `ahead` counts the tasks of a list before a rank, as they are now.
         """
-        if self.newest - seq > MOST_ENTRIES:
+        if self.newest - seq > MAX_ENTRIES:
             return None
         self._read_back(seq)
         for at, home, place in self._moved.get(task, ()):

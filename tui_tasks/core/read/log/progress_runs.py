@@ -11,7 +11,7 @@ from tui_tasks.core.schema.tables.journal import JournalRow
 J = JournalRow
 
 # How many progress entries one line counts at most.
-MOST_WORDS: Final = 100
+MAX_WORDS: Final = 100
 # Heartbeats of claims come between progress entries, and are ignored.
 _IGNORED: Final = "claim.extended"
 
@@ -46,12 +46,12 @@ def _newest(whose: Any, limit: int) -> Statement:
 # Most runs are short, so few entries are read first, and more only if all of those belong to the run.
 _NEWEST: Final = {
     limit: (_newest(J.actor == slot("actor"), limit), _newest(J.task == slot("task"), limit))
-    for limit in (2, 10, MOST_WORDS)
+    for limit in (2, 10, MAX_WORDS)
 }
 
 
 def newest_of_run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
-    """Return a run of progress from its last entry back, up to `MOST_WORDS`: rows that end with instant and values."""
+    """Return a run of progress from its last entry back, up to `MAX_WORDS`: rows that end with instant and values."""
     run: list[Any] = []
     for limit, (of_actor, of_task) in _NEWEST.items():
         run = []

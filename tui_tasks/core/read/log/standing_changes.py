@@ -15,8 +15,8 @@ from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 
-MOST_NAMES: Final = 3
-MOST_CHANGES: Final = 1_000
+MAX_NAMES: Final = 3
+MAX_CHANGES: Final = 1_000
 """How many changes of one agent are undone at a time."""
 
 # How many of the newest entries are searched: others may have written millions since.
@@ -39,7 +39,7 @@ class Summary(NamedTuple):
     names: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """Return it in words: `24 deleted: Ship it, Fix it`."""
         many = f"{self.deleted:,} deleted" if self.deleted == self.entries else count(self.entries, "change")
         names = ", ".join(safe_line(name, 24) for name in self.names)
@@ -85,7 +85,7 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
                 if part.kind in vocab.UNDOABLE:
                     entries += 1
                     deleted += part.kind == "task.deleted"
-                    if part.task is not None and len(tasks) < MOST_NAMES:
+                    if part.task is not None and len(tasks) < MAX_NAMES:
                         tasks[part.task] = None
     found = (queries.any_task(db, uid) for uid in tasks)
     return Summary(tuple(actors), entries, deleted, tuple(task.name for task in found if task is not None))
@@ -106,4 +106,4 @@ def of_agent(db: Database, agent: str, since: int) -> list[int]:
     """Return an agent's changes since an instant (microseconds), newest first, without undos."""
     rows = db.all(_OF_AGENT, actor=agent, since=since, limit=_OF_LATE)
     found = dict.fromkeys(change for change, kind, undoes in rows if undoes is None and kind in vocab.UNDOABLE)
-    return list(found)[:MOST_CHANGES]
+    return list(found)[:MAX_CHANGES]

@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
-from tui_tasks.core.read.pages.pages import FIRST, LAST, LINE, MOST_PASSED, TaskLine, read_line
+from tui_tasks.core.read.pages.pages import FIRST, LAST, LINE, MAX_PASSED, TaskLine, read_line
 from tui_tasks.core.read.tasks.queries import LIVE
 from tui_tasks.core.schema.tables.agents import AskRow
 from tui_tasks.core.schema.tables.tasks import TaskRow
@@ -110,7 +110,7 @@ def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, onl
 
 def _step(db: Database, list_id: int, part: str, rank: str, *, backwards: bool = False) -> str | None:
     """Return the rank of the last card to look at in one read after a rank; None past the end."""
-    row = db.one(_STEP[part, backwards], list=list_id, rank=rank, n=MOST_PASSED - 1)
+    row = db.one(_STEP[part, backwards], list=list_id, rank=rank, n=MAX_PASSED - 1)
     return row[0] if row else None
 
 

@@ -19,11 +19,11 @@ from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import TaskList
 
-# With a filter, rows are read in stretches; after `MOST_PASSED` rows reading stops early.
+# With a filter, rows are read in stretches; after `MAX_PASSED` rows reading stops early.
 STRETCH: Final = 5_000
-MOST_PASSED: Final = 20_000
+MAX_PASSED: Final = 20_000
 # The longest JSON of a task's tags that a line includes.
-MOST_TAGS: Final = 4_000
+MAX_TAGS: Final = 4_000
 
 
 class TaskLine(msgspec.Struct, frozen=True, gc=False):
@@ -75,7 +75,7 @@ class TaskPage(list[TaskLine]):
 
 _FIELDS = columns(TaskRow)
 # Tags are offered for completion; a line of a screen has no room for thousands.
-_FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MOST_TAGS, _FIELDS["tags"])], SQL("'[]'"))
+_FEW_TAGS: Final = Case(None, [(fn.LENGTH(_FIELDS["tags"]) <= MAX_TAGS, _FIELDS["tags"])], SQL("'[]'"))
 LINE: Final = tuple(_FEW_TAGS if name == "tags" else _FIELDS[name] for name in TaskLine.__struct_fields__)
 _OF_LIST: Any = LIVE & (TaskRow.list_id == slot("list"))
 # Before and after every rank, as ranks are made of hexadecimal digits.
@@ -157,7 +157,7 @@ def _pass_over(db: Database, list_id: int, rank: str, limit: int, only: Filter, 
         query = TaskRow.select(*LINE).where(*wanted, *stretch).order_by(order).limit(limit - len(rows))
         rows += db.query(query)
         passed += STRETCH
-        if end is None or len(rows) >= limit or passed >= MOST_PASSED:
+        if end is None or len(rows) >= limit or passed >= MAX_PASSED:
             break
         rank = end
     page = TaskPage(map(read_line, reversed(rows) if backwards else rows))
@@ -234,7 +234,7 @@ def uid_of_number(db: Database, home: TaskList, number: int) -> str | None:
     return uid_after(db, home.id, before, 1) if before is not None else None
 
 
-def wanted(db: Database, list_id: int, only: Filter) -> frozenset[str]:
+def matching_uids(db: Database, list_id: int, only: Filter) -> frozenset[str]:
     """Return the uids of all matching tasks of the list."""
     few = found_by_words(db, list_id, only) or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     return frozenset(row[0] for row in db.query(TaskRow.select(TaskRow.uid).where(*few)))
@@ -244,7 +244,7 @@ def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, 
     """Return how many of the next tasks after a rank match, and the rank to go on from; None at the end."""
     if (few := found_by_words(db, list_id, only)) is not None:
         return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, TaskRow.rank > rank))[0][0], None
-    end = step(db, list_id, rank, MOST_PASSED)
+    end = step(db, list_id, rank, MAX_PASSED)
     query = TaskRow.select(fn.COUNT(TaskRow.id)).where(
         LIVE, TaskRow.list_id == list_id, TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *conditions(only)
     )
@@ -254,7 +254,7 @@ def count_on(db: Database, list_id: int, rank: str, only: Filter) -> tuple[int, 
 def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> tuple[list[str], str | None]:
     """Return the uids of the next `limit` matching tasks after a rank, and the rank to go on from; None at the end."""
     wanted = found_by_words(db, list_id, only)
-    end = step(db, list_id, rank, MOST_PASSED) if only and not wanted else None
+    end = step(db, list_id, rank, MAX_PASSED) if only and not wanted else None
     wanted = wanted or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     query = TaskRow.select(TaskRow.uid).where(TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *wanted)
     found = [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]

@@ -24,9 +24,9 @@ STEP: Final = 200
 # A step waits for this many entries, as each costs a commit.
 SLACK: Final = 500
 # An index that is behind by more entries than this is not used.
-MOST_BEHIND: Final = 5_000
+MAX_BEHIND: Final = 5_000
 # If more tasks than this may have a word, reading all tasks in order soon finds some.
-MOST_FOUND: Final = 5_000
+MAX_FOUND: Final = 5_000
 
 _MAKE: Final = (
     "CREATE VIRTUAL TABLE search USING fts5"
@@ -65,7 +65,7 @@ def catch_up(db: Database, most: int = STEP) -> bool:
     return _is_behind(db)
 
 
-def narrowed(db: Database, words: Iterable[str], most: int = MOST_FOUND) -> Any:
+def narrowed(db: Database, words: Iterable[str], most: int = MAX_FOUND) -> Any:
     """Return a condition that all tasks with all the words in their name or description meet, and few others.
 
     None if it would not help: the words are short, more than `most` tasks may have them, or there is no index, or it is
@@ -76,7 +76,7 @@ def narrowed(db: Database, words: Iterable[str], most: int = MOST_FOUND) -> Any:
     if progress is None or progress[0] is not None or _is_cut_off(db):
         return None
     seq, newest = progress[1], journal.newest(db)
-    if newest - seq > MOST_BEHIND:
+    if newest - seq > MAX_BEHIND:
         return None
     found = [row[0] for row in db.sql("SELECT rowid FROM search WHERE search MATCH ? LIMIT ?", (wanted, most + 1))]
     if len(found) > most:

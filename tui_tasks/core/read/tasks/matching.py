@@ -21,7 +21,7 @@ from tui_tasks.core.schema.tables.tasks import WAITS, MemoryRow, TaskRow
 from tui_tasks.core.snapshots import Memory, Task
 
 # All matches are counted, so reading each of this many costs less than going through a long list.
-MOST_FOUND: Final = 100_000
+MAX_FOUND: Final = 100_000
 ANY_PRIORITY: Final = (vocab.URGENT, 2**63 - 1)
 """The lowest and the highest number."""
 
@@ -70,7 +70,7 @@ def tasks(
             begin = _place_of(db, after, of_list & TaskRow.status.in_(among) & TaskRow.priority.between(*priorities))
         found = _page(db, list_id, among, priorities, begin, limit)
         return _read_one_by_one(db, iter(found)), _count(db, list_id, among, priorities)
-    narrow = None if query is None else search.narrowed(db, [query], MOST_FOUND)
+    narrow = None if query is None else search.narrowed(db, [query], MAX_FOUND)
     wanted: Any = LIVE & search.of_list(list_id, narrow) & TaskRow.status.in_(among)
     wanted &= TaskRow.priority.between(*priorities)
     for tag in tags:

@@ -20,10 +20,10 @@ from tui_tasks.core.schema.tables.tasks import WAITS, ListRow, TaskRow
 from tui_tasks.core.snapshots import Task, TaskList
 
 # How many ready tasks of unsuitable lists are passed over, before each list is queried by itself.
-_MOST_PASSED: Final = 100
+_MAX_PASSED: Final = 100
 # How many pending tasks of a list are looked at for a reason, and how many lists.
-_MOST_LOOKED_AT: Final = 100
-_MOST_LISTS: Final = 20
+_MAX_LOOKED_AT: Final = 100
+_MAX_LISTS: Final = 20
 _IS: Final = {"pending": "is pending", "in_progress": "is in progress", "failed": "has failed"}
 
 
@@ -48,7 +48,7 @@ def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
         of_home = (ListRow.deleted | ListRow.archived, ListRow.one_in_progress, ListRow.in_progress)
         query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
     # A literal number, as SQLite prepares the statement again for a bound one.
-    limit = SQL("1" if of_list else str(_MOST_PASSED))
+    limit = SQL("1" if of_list else str(_MAX_PASSED))
     return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
 
 
@@ -78,7 +78,7 @@ def next_task(
             if not is_away and not (claimable and one_in_progress and in_progress):
                 return read_task(row)
             passed += 1
-    if passed < _MOST_PASSED:
+    if passed < _MAX_PASSED:
         return None
     return _ready_in_lists(db, None, agent, alone=alone, claimable=claimable)
 
@@ -165,7 +165,7 @@ def why_none(
     homes = [home for home in there if home.pending]
     if not homes:
         return "nothing is pending in any list" + _going(sum(home.in_progress for home in there))
-    reasons = [_why(db, home, agent, claimable=claimable) for home in homes[:_MOST_LISTS]]
+    reasons = [_why(db, home, agent, claimable=claimable) for home in homes[:_MAX_LISTS]]
     more = len(homes) - 1
     return reasons[0] + (f"; nor is there anything in {more} other list{'s' * (more > 1)}" if more else "")
 
@@ -176,7 +176,7 @@ def _why(db: Database, home: TaskList, agent: str | None, *, claimable: bool, is
         return f"{named(db, first)} of {home.name} is in progress already, by {who}, and the list takes one at a time"
     if not home.pending:
         return f"nothing is pending in {home.name}{_going(home.in_progress)}"
-    tasks = queries.tasks_of_status(db, home.id, "pending", _MOST_LOOKED_AT)
+    tasks = queries.tasks_of_status(db, home.id, "pending", _MAX_LOOKED_AT)
     waiting = [(task, on) for task in tasks if (on := _waits_for(db, task)) is not None]
     failed = [pair for pair in waiting if pair[1].status == "failed"]
     for task, on in failed or waiting:

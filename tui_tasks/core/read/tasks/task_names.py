@@ -11,8 +11,8 @@ from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import Task
 
 # A task further down its list is named without its number, as counting takes longer the further down it is.
-MOST_COUNTED: Final = 10_000
-_MOST_CHARS: Final = 60
+MAX_COUNTED: Final = 10_000
+_MAX_CHARS: Final = 60
 
 _BEFORE = (
     TaskRow.select(TaskRow.id)
@@ -25,9 +25,9 @@ _COUNT_BEFORE = Statement(TaskRow.select(fn.COUNT(_BEFORE.c.id)).from_(_BEFORE))
 
 def named(db: Database, task: Task) -> str:
     """Return a task's name as in `task #3 "Build the parser"`; a deleted task has no number."""
-    name = " ".join(task.name[: 2 * _MOST_CHARS].split())
-    name = f"{name[: _MOST_CHARS - 1]}…" if len(name) > _MOST_CHARS else name
+    name = " ".join(task.name[: 2 * _MAX_CHARS].split())
+    name = f"{name[: _MAX_CHARS - 1]}…" if len(name) > _MAX_CHARS else name
     if task.deleted:
         return f'task "{name}"'
-    before: int = db.one(_COUNT_BEFORE, list=task.list_id, rank=task.rank, limit=MOST_COUNTED)[0]
-    return f'task "{name}"' if before >= MOST_COUNTED else f'task #{before + 1} "{name}"'
+    before: int = db.one(_COUNT_BEFORE, list=task.list_id, rank=task.rank, limit=MAX_COUNTED)[0]
+    return f'task "{name}"' if before >= MAX_COUNTED else f'task #{before + 1} "{name}"'

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
 
-MOST_OPTIONS: Final = 9
+MAX_OPTIONS: Final = 9
 """Each is chosen by a key of its own."""
 MAX_OPTION: Final = 500
 # Characters that join or vary the one before them; several in a row could hide a text.
@@ -64,8 +64,8 @@ def _check_asked(op: OpenAsk) -> None:
     Raises:
         InvalidArgument: there are too many options, a long one, or something invisible.
     """
-    if len(op.options) > MOST_OPTIONS:
-        raise InvalidArgument("options", f"options: at most {MOST_OPTIONS}, not {len(op.options)}")
+    if len(op.options) > MAX_OPTIONS:
+        raise InvalidArgument("options", f"options: at most {MAX_OPTIONS}, not {len(op.options)}")
     _refuse_unseen("question", op.question)
     for at, option in enumerate(op.options):
         if len(option) > MAX_OPTION:
@@ -136,7 +136,7 @@ def open_request(tx: Transaction, request: dict[str, Any], question: str, option
         uid=tx.new_uid(),
         agent=tx.actor,
         question=_visible(question),
-        options=tuple(dict.fromkeys(map(option_text, options)))[:MOST_OPTIONS],
+        options=tuple(dict.fromkeys(map(option_text, options)))[:MAX_OPTIONS],
         task_uid=None,
         opened_at=tx.now,
         expires_at=None,

@@ -9,7 +9,7 @@ from tui_tasks.core.session_snapshots import SessionActivity
 MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12
 """For so many minutes it is counted how often a session tells something."""
-MOST_TIMES: Final = 20
+MAX_TIMES: Final = 20
 """How often it is kept how long a tool took."""
 
 
@@ -31,7 +31,7 @@ def end_tool(activity: SessionActivity, at: int) -> None:
     """Note that the running tool has ended at an instant, and how long it took."""
     if activity.tool is not None and activity.tool_since is not None:
         times = [*activity.tool_times.get(activity.tool, []), max(0, at - activity.tool_since)]
-        activity.tool_times = {**activity.tool_times, activity.tool: times[-MOST_TIMES:]}
+        activity.tool_times = {**activity.tool_times, activity.tool: times[-MAX_TIMES:]}
     forget_tool(activity)
 
 

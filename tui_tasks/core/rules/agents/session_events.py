@@ -317,7 +317,7 @@ class ReportHandler:
     def task_list_reported(self, event: TaskListReported) -> None:
         """It has changed its own list of tasks."""
         if self._makes_tasks:
-            session_tasks.OwnList(self._tx, self._project, self._session).take(event)
+            session_tasks.OwnList(self._tx, self._project, self._session).apply(event)
 
     def usage_reported(self, event: UsageReported) -> None:
         """It has spent tokens or money."""

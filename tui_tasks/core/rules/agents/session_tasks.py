@@ -103,7 +103,7 @@ class OwnList:
         parent = queries.any_task(tx.db, session.task) if session.task is not None else None
         self._parent = parent if parent is not None and not parent.deleted else None
 
-    def take(self, listed: TaskListReported) -> None:
+    def apply(self, listed: TaskListReported) -> None:
         """Make, change and end tasks so that they are as the program has them."""
         with _as_far_as_it_goes():
             home = self._home()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _LIST_UID: Final = Statement(ListRow.select(ListRow.id).where(ListRow.uid == slot("uid")))
 _LOG_UID: Final = Statement(LogRow.select(LogRow.id).where(LogRow.uid == slot("uid")))
-_MOST_RANK: Final = 200
+_MAX_RANK: Final = 200
 
 
 @rule(ImportList)
@@ -130,7 +130,7 @@ def _refuse_where_held(tx: Transaction, task: Task, home: TaskList) -> None:
 
 def _free_rank(tx: Transaction, op: ImportTask, home: TaskList, own: str | None = None) -> str | None:
     """Return the rank that the file gives, or a free one beside it where another task has it."""
-    if op.rank is None or len(op.rank) > _MOST_RANK or not is_rank(op.rank):
+    if op.rank is None or len(op.rank) > _MAX_RANK or not is_rank(op.rank):
         return None
     return None if queries.at_rank(tx.db, home.id, op.rank) - {own} else op.rank
 

@@ -15,7 +15,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def held_lines(context: Context, row: HeldTask, room: int) -> list[Drawn]:
@@ -35,7 +35,7 @@ def held_lines(context: Context, row: HeldTask, room: int) -> list[Drawn]:
     if fields := _fields(task):
         lines += [[], *block(fields, room, "$muted")]
     lines += _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
-    waiting = [found.name for found in overview.dependents(context.db, row.uid, MOST_NAMED)]
+    waiting = [found.name for found in overview.dependents(context.db, row.uid, MAX_NAMED)]
     return [*lines, *_named("Wait for it", waiting, row.waiting, room)]
 
 
@@ -63,7 +63,7 @@ def _fields(task: Task) -> str:
 
 
 def _depends_on(context: Context, task: Task) -> list[str]:
-    return [found.name for found in queries.live_tasks(context.db, task.depends_on[:MOST_NAMED])]
+    return [found.name for found in queries.live_tasks(context.db, task.depends_on[:MAX_NAMED])]
 
 
 def _named(head: str, names: list[str], total: int, room: int) -> list[Drawn]:
