@@ -19,12 +19,12 @@ import pytest
 from tests.core.engine.databases import add
 from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.maintenance import held_log
+from tui_tasks.core.maintenance import wal_holder
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner.process import mark, processes, run_context
-from tui_tasks.runner.process.lease import Leases
+from tui_tasks.runner.process.holder_check import Leases
 from tui_tasks.runner.process.processes import ProcessIdentity
 from tui_tasks.settings import atomic_file
 from tui_tasks.tui.log.log_export import MARKDOWN, Export
@@ -213,8 +213,8 @@ def test_off_linux_nothing_is_marked(monkeypatch):
 def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):
     database = tmp_path / "tasks.db"
     with Path(f"{database}-wal").open("wb") as log:
-        log.truncate(held_log.LARGE)
-    (said,) = held_log.findings(database, tmp_path / "none")
+        log.truncate(wal_holder.LARGE)
+    (said,) = wal_holder.findings(database, tmp_path / "none")
     assert "Look for a tui-tasks that is stopped" in said
 
 

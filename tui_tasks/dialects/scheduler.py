@@ -19,8 +19,8 @@ from tui_tasks.core.operations.jobs import (
     RunJob,
 )
 from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.schedule.job_settings import YEAR, Settings
-from tui_tasks.core.schedule.schedule import system_zone
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
 from tui_tasks.dialects.json_shapes.paging import page_array

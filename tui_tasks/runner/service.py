@@ -39,7 +39,7 @@ from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.lease import Leases
+from tui_tasks.runner.process.holder_check import Leases
 from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.stuck_watch import StuckWatch
 

@@ -1,4 +1,4 @@
-"""The human's settings, from one file that no agent writes (docs: protocol, section 1). Each is declared once, here."""
+"""The human's settings, from one file that no agent writes (docs: protocol, section 1). Tables that another room uses are declared there."""
 
 from __future__ import annotations
 

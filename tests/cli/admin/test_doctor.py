@@ -23,7 +23,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.maintenance import held_log, replay_check
+from tui_tasks.core.maintenance import replay_check, wal_holder
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
@@ -198,7 +198,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
     filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_log, "LARGE", 1000)
+    monkeypatch.setattr(wal_holder, "LARGE", 1000)
     with subprocess.Popen([sys.executable, "-c", STOPPED, str(path)], stdout=subprocess.PIPE) as reader:
         assert reader.stdout is not None
         reader.stdout.readline()
@@ -206,10 +206,10 @@ def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
         (said,) = found(path, tmp_path / "none")
         assert f"kill -CONT {reader.pid} ({sys.executable} " in said
         os.kill(reader.pid, signal.SIGCONT)
-    (said,) = held_log.findings(path)
+    (said,) = wal_holder.findings(path)
     assert "Look for a tui-tasks that is stopped" in said
     monkeypatch.undo()
-    assert list(held_log.findings(path)) == []
+    assert list(wal_holder.findings(path)) == []
 
 
 def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import tempfile
 import pytest
 
 from tests.conftest import START
-from tui_tasks.cli.tasks import listing
+from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
@@ -28,10 +28,10 @@ def database(path, monkeypatch):
 
 
 def test_a_long_list_is_printed_from_a_file_as_a_short_one_is(database, monkeypatch, capsys):
-    listing.print_json(database, "list", (), read_only=True)
+    json_listing.print_json(database, "list", (), read_only=True)
     short = capsys.readouterr().out
-    monkeypatch.setattr(listing, "MEMORY_CHARS", 0)
-    listing.print_json(database, "list", (), read_only=True)
+    monkeypatch.setattr(json_listing, "MEMORY_CHARS", 0)
+    json_listing.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == short
     assert [task["name"] for task in json.loads(short)] == NAMES
 
@@ -40,8 +40,8 @@ def test_a_list_that_finds_no_room_is_refused_before_anything_is_printed(databas
     def no_room(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(listing, "MEMORY_CHARS", 0)
+    monkeypatch.setattr(json_listing, "MEMORY_CHARS", 0)
     monkeypatch.setattr(tempfile, "TemporaryFile", no_room)
     with pytest.raises(StorageFailed, match="No space left"):
-        listing.print_json(database, "list", (), read_only=True)
+        json_listing.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == ""

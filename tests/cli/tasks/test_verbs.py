@@ -13,7 +13,7 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
-from tui_tasks.cli.tasks import changes, reading, task_filter, task_lookup
+from tui_tasks.cli.tasks import changes, listing, task_filter, task_lookup
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
@@ -99,7 +99,7 @@ def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference:
     changes.set_status(shell, [reference], "done", "", as_json=False)
     assert task(shell.store, "two").status == "done"
     capsys.readouterr()
-    reading.ls(shell, ["done"], ascii_only=False)
+    listing.ls(shell, ["done"], ascii_only=False)
     assert capsys.readouterr().out.split()[2] == "2"
 
 
@@ -252,9 +252,9 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
     changes.set_status(shell, ["2"], "done", "", as_json=False)
     wanted = task_filter.filter_of(words, shell.clock())
     capsys.readouterr()
-    reading.ls(shell, [], wanted, ascii_only=False)
+    listing.ls(shell, [], wanted, ascii_only=False)
     assert [" ".join(line.split()[2:4]) for line in capsys.readouterr().out.splitlines()] == listed
-    reading.ls_json(shell, [], wanted)
+    listing.ls_json(shell, [], wanted)
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [each.split()[1] for each in listed]
 
 
@@ -263,10 +263,10 @@ def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shel
     add(in_list(shell, "other"), "between due:2031-03-01", "as-soon due:2031-01-01")
     wanted = task_filter.filter_of("sort:due", shell.clock())
     capsys.readouterr()
-    reading.ls(shell, [], wanted, ascii_only=False)
+    listing.ls(shell, [], wanted, ascii_only=False)
     listed = [line.split()[2:4] for line in capsys.readouterr().out.splitlines()]
     assert listed == [["3", "soon"], ["2", "as-soon"], ["1", "between"], ["1", "late"]]
-    reading.ls_json(shell, [], wanted)
+    listing.ls_json(shell, [], wanted)
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [name for _, name in listed]
 
 
@@ -463,7 +463,7 @@ def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: St
     Talk(store, clock).ok("tasklist:add_task", name="Filed")
     add(shell, "Mine")
     capsys.readouterr()
-    reading.ls(shell, [], ascii_only=False)
+    listing.ls(shell, [], ascii_only=False)
     filed, mine = capsys.readouterr().out.splitlines()
     assert "◇" in filed
     assert "○" in mine

@@ -19,7 +19,7 @@ from functools import partial
 from zoneinfo import ZoneInfo
 
 from tui_tasks.core.schedule.cron import Cron, ScheduleError
-from tui_tasks.core.schedule.schedule import SECOND, fires_between
+from tui_tasks.core.schedule.fire_times import SECOND, fires_between
 
 MINUTE = 60
 DAY = 86_400

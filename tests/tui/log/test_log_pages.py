@@ -6,7 +6,7 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read.log import log_lines, log_pages, progress_runs
+from tui_tasks.core.read.log import log_lines, log_pages, progress_folds
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import records
 from tui_tasks.core.store import Store
@@ -94,7 +94,7 @@ def test_a_long_run_is_gone_through_piece_by_piece(plan):
                     transaction.speak("claude-1")
                     transaction.run(LogTask(plan[5], f"{number}"))
         page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
-        assert [(line.words, line.new["message"]) for line in page] == [(progress_runs.MAX_WORDS, "3999")]
+        assert [(line.words, line.new["message"]) for line in page] == [(progress_folds.MAX_WORDS, "3999")]
         assert page.reached is not None
 
 

@@ -13,7 +13,7 @@ from tui_tasks.core.engine.driver import library_version
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import backup, held_log, replay_check
+from tui_tasks.core.maintenance import backup, replay_check, wal_holder
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings import config, permissions
@@ -37,7 +37,7 @@ def findings(
     damage = list(backup.findings(store.db))
     yield from damage
     yield from permissions.of_database(named or Path(store.path))
-    yield from held_log.findings(Path(store.path))
+    yield from wal_holder.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
         if replays or replay_check.is_quick(store.db):

@@ -134,7 +134,7 @@ def _compose_folder(format_: Format, rows: ExportData, count: int, file: str) ->
 
 def _local_now() -> datetime:
     """Return the time in this machine's zone with its rules, so that days in another season begin at the right time."""
-    from tui_tasks.core.schedule.schedule import system_zone, zone_of
+    from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 
     return local_time(clock.now(), zone_of(system_zone()))
 

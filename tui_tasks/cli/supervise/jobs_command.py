@@ -19,7 +19,7 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.schedule.cron import ScheduleError
-from tui_tasks.core.schedule.schedule import system_zone
+from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.printing import print_json, print_result
-from tui_tasks.cli.tasks.reading import field_texts
+from tui_tasks.cli.tasks.listing import field_texts
 from tui_tasks.cli.tasks.task_lookup import SHORT, find_task
 from tui_tasks.core.read import checks
 from tui_tasks.core.read.tasks import queries, ready, records

@@ -33,10 +33,10 @@ def run(name: str, options: argparse.Namespace) -> int:
         require_database(options)
     if name == "ls" and options.json and not options.filter:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
-        from tui_tasks.cli.tasks import listing
+        from tui_tasks.cli.tasks import json_listing
 
         database, project = paths.database(options.db), project_of(options)
-        listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
+        json_listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
     from tui_tasks.dialects.shell import SHELL as VERBS
 
@@ -168,14 +168,14 @@ def _add(options: argparse.Namespace, session: Session) -> None:
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import reading, task_filter
+    from tui_tasks.cli.tasks import listing, task_filter
 
     only = task_filter.filter_of(" ".join(options.filter), session.clock())
     if options.json:
-        reading.ls_json(session, options.status, only)
+        listing.ls_json(session, options.status, only)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗–⊘~")
-        reading.ls(session, options.status, only, ascii_only=ascii_only)
+        listing.ls(session, options.status, only, ascii_only=ascii_only)
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:

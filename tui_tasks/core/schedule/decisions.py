@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Literal, get_args
 
 from tui_tasks.core.schedule.cron import ScheduleError
-from tui_tasks.core.schedule.schedule import SECOND
+from tui_tasks.core.schedule.fire_times import SECOND
 
 ON_TIME = 60 * SECOND
 """Microseconds after which a due time is late; cron itself is not finer than this."""

@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule.cron import Cron
-from tui_tasks.core.schedule.schedule import fires_between, next_fire
+from tui_tasks.core.schedule.fire_times import fires_between, next_fire
 
 
 def cron_of(job: Job) -> Cron | None:

@@ -20,7 +20,7 @@ from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.checks.checks import CheckProfile
 from tui_tasks.runner.checks.input_watch import POLL_SECONDS
 from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.lease import Leases
+from tui_tasks.runner.process.holder_check import Leases
 
 StartCheck = Callable[[Store, CheckRun, CheckProfile], "subprocess.Popen[bytes] | None"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.log import log_pages, progress_runs
+from tui_tasks.core.read.log import log_pages, progress_folds
 from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.core.read.log.log_pages import FIRST, LAST
 from tui_tasks.core.read.log.log_places import PlacesThen
@@ -188,7 +188,7 @@ class LogRows(RowDrawing[LogLine]):
         where = self._where(row) if width >= 80 else ""
         if row.words > 1:
             if width >= 60:
-                many = f"{row.words - 1}+" if row.words == progress_runs.MAX_WORDS else f"{row.words}"
+                many = f"{row.words - 1}+" if row.words == progress_folds.MAX_WORDS else f"{row.words}"
                 parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
             where += " >" if ascii_only else " ▸"
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1

@@ -15,7 +15,7 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
-from tui_tasks.core.schedule.schedule import system_zone, zone_of
+from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.forms.conflict_screen import ConflictScreen
 from tui_tasks.tui.forms.form_screen import FormScreen

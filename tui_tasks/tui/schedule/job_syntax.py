@@ -21,8 +21,8 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import due, job_settings
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.cron_words import describe
+from tui_tasks.core.schedule.fire_times import fires_between, parse_plan, zone_of
 from tui_tasks.core.schedule.job_settings import Settings
-from tui_tasks.core.schedule.schedule import fires_between, parse_plan, zone_of
 from tui_tasks.text.times import SECOND, YEAR, count
 
 PREVIEWED: Final = 5

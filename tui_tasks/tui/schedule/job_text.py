@@ -13,7 +13,7 @@ from tui_tasks.core.schedule import due, job_settings
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.cron_words import describe
 from tui_tasks.core.schedule.decisions import ON_TIME
-from tui_tasks.core.schedule.schedule import zone_of
+from tui_tasks.core.schedule.fire_times import zone_of
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment, spent
 from tui_tasks.text.times import due as due_words

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from tui_tasks.core.read.jobs import job_rows
 from tui_tasks.core.read.jobs.job_rows import JobLine
-from tui_tasks.core.schedule.schedule import system_zone
+from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed

@@ -38,7 +38,7 @@ class LocalClock:
 def _system_zone() -> tzinfo | None:
     """Return the system's zone by name, which knows changes of offset; without a name, its current offset."""
     # Imported here: the screen starts sooner when no time of day is shown.
-    from tui_tasks.core.schedule.schedule import system_zone, zone_of
+    from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 
     now = datetime.now().astimezone()
     named = zone_of(system_zone())

@@ -13,7 +13,7 @@ from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.jobs import job_queries, job_rows
 from tui_tasks.core.read.log.log_kinds import FAILED_OUTCOMES, FAILURES, HIDDEN, WORD_OF_KIND
-from tui_tasks.core.read.log.progress_runs import newest_of_run
+from tui_tasks.core.read.log.progress_folds import newest_of_run
 from tui_tasks.core.read.tasks import queries
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow

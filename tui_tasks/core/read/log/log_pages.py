@@ -9,7 +9,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.log.log_filter import conditions
 from tui_tasks.core.read.log.log_lines import LogLine, is_shown_with_previous, lines_query, read_line
-from tui_tasks.core.read.log.progress_runs import is_followed_by_progress
+from tui_tasks.core.read.log.progress_folds import is_followed_by_progress
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.schema.tables.journal import JournalRow
 

@@ -22,7 +22,7 @@ from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schedule import due, job_settings
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.decisions import Decision
-from tui_tasks.core.schedule.schedule import parse_plan, zone_of
+from tui_tasks.core.schedule.fire_times import parse_plan, zone_of
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

@@ -20,8 +20,8 @@ from tui_tasks.core.read.jobs import job_queries
 from tui_tasks.core.read.jobs.job_queries import OpenRun
 from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.decisions import retry_delay
+from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
-from tui_tasks.core.schedule.schedule import SECOND
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

@@ -29,7 +29,7 @@ from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_
 from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schedule import due, heartbeats, job_settings
 from tui_tasks.core.schedule.decisions import ON_TIME, Decision, decide
-from tui_tasks.core.schedule.schedule import SECOND
+from tui_tasks.core.schedule.fire_times import SECOND
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

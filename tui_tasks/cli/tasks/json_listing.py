@@ -1,0 +1,80 @@
+"""`tui-tasks ls --json`: every task, for programs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
+from typing import IO, Final
+
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.read.tasks import json_export
+from tui_tasks.core.schema import migrations
+from tui_tasks.text.json_text import readable
+
+# So many characters are held in memory; what is longer goes into a temporary file.
+MEMORY_CHARS: Final = 8 << 20
+
+
+def print_json(
+    database: str, handle: str | None, statuses: Collection[str], project: str | None = None, *, read_only: bool
+) -> None:
+    """Print the tasks of one list, or of all (of a project), as one JSON array (docs: protocol, section 7).
+
+    Raises:
+        DatabaseRefused: the database cannot be used.
+        NotFound: there is no such list.
+        StorageFailed: the database cannot be read.
+    """
+    with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
+        if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
+            _look_at_checks(database)
+        with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as rows:
+            texts = _read_all(rows)
+    print("[", end="")
+    for at, text in enumerate(texts):
+        print(", " if at else "", readable(text), sep="", end="")
+    print("]")
+
+
+def _read_all(texts: Iterator[str]) -> Iterable[str]:
+    """Read all texts before the first is printed, so that the read transaction is short: printing may take long."""
+    held, size = [], 0
+    for text in texts:
+        held.append(text)
+        size += len(text)
+        if size > MEMORY_CHARS:
+            return _through_file(chain(held, texts))
+    return held
+
+
+def _through_file(texts: Iterable[str]) -> Iterator[str]:
+    try:
+        file = _temporary_file()
+        # Each text is JSON on one line, so a line break separates them.
+        file.writelines(f"{text}\n" for text in texts)
+        file.seek(0)
+    except OSError as error:
+        message = f"the list is too long for memory and cannot be put on disk: {error.strerror}; name one with --list"
+        raise StorageFailed(message, retryable=True) from error
+    return (line[:-1] for line in file)
+
+
+def _temporary_file() -> IO[str]:
+    import tempfile  # imported here, as hardly any list is so long
+
+    return tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")
+
+
+def _look_at_checks(database: str) -> None:
+    """Mark passed checks as stale if their input files have changed since."""
+    from tui_tasks import clock
+    from tui_tasks.core.store import Store
+    from tui_tasks.runner.checks.check_keeper import CheckKeeper
+    from tui_tasks.runner.process.run_context import inside_run
+    from tui_tasks.settings.current import CheckSettings
+
+    with contextlib.suppress(StorageFailed), Store(database) as store:
+        if not inside_run(os.environ, store.db):
+            CheckKeeper(CheckSettings()).look(store, clock.now())
