@@ -1,4 +1,7 @@
-"""The human's settings, from one file that no agent writes (docs: protocol, section 1). Tables that another room uses are declared there."""
+"""The human's settings, from one file that no agent writes (docs: protocol, section 1).
+
+Tables that another room uses are declared there: `[runner]`, `[check]`, `[stuck]` and `[review]`.
+"""
 
 from __future__ import annotations
 
