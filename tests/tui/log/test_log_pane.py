@@ -202,6 +202,20 @@ async def test_what_is_opened_shows_the_agents_reasons_and_stays_while_others_co
             assert not log_of(app).is_open
 
 
+async def test_an_instant_of_an_entry_that_is_opened_is_told_as_a_time_of_the_day(plan, make_app):
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        sessions.begin("claude", "a", "Release", at(20, 16), "/home/me/code/api")
+        sessions.tell("claude", "a", "SessionEnd", at(20, 17), reason="other")
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "enter")
+        text = shown(app)
+        assert "ended at" in text
+        assert "Sat 21 Nov 20:17" in text[text.index("ended at") :]
+        assert str(at(20, 16))[:6] not in text
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_what_is_opened_is_scrolled_to_its_end_and_back_by_a_key(plan, make_app, size):
     by_agent(plan, "claude-2", EditTask(plan[5], {"description": "\n".join(f"line {n}" for n in range(90))}))

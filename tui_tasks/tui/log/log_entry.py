@@ -41,6 +41,8 @@ _HIDDEN: Final = frozenset(
     | {"id", "uid", "task_uid", "at", "token_hash", "opened_at", "answered_at", "depends_on"}
 )
 _MAX_LINES: Final = 200
+# Instants whose name does not say so; those of the others end with `_at`.
+_INSTANTS: Final = frozenset({"next_run", "decided_until"})
 
 
 class EntryText(TextDrawing):
@@ -100,10 +102,15 @@ class EntryText(TextDrawing):
             if name in _HIDDEN:
                 continue
             shown += [[], [(f" {name.replace('_', ' ')}", "$muted")]]
-            shown += self._block(_plain(became), width, indent=3)
+            shown += self._block(self._value(name, became), width, indent=3)
             if was not in (None, "", [], {}):
-                shown += self._block(f"was: {_plain(was)}", width, "$muted", indent=3)
+                shown += self._block(f"was: {self._value(name, was)}", width, "$muted", indent=3)
         return shown
+
+    def _value(self, name: str, value: Any) -> str:
+        """Return a field's value as text; an instant as a moment here."""
+        is_instant = isinstance(value, int) and (name.endswith("_at") or name in _INSTANTS)
+        return moment(value, self.context.clock.zone) if is_instant else _plain(value)
 
     def _why(self, why: Mapping[str, Any], width: int) -> list[Drawn]:
         """Return the agent's reasoning."""
