@@ -87,7 +87,7 @@ from tui_tasks.core.past.past_state import PastState
 
 def build(self, seq, report):
     while True:
-        time.sleep(0.01)
+        time.sleep(0.01)  # as long as a real replay works between two reports
         report(1, 100)
 
 PastState.build = build

@@ -138,7 +138,10 @@ def test_one_run_of_a_check_at_a_time_and_no_more_at_once_than_the_limit(store, 
     uid, later = add(), add()
     do(report_done(uid))
     first, second = checks.waiting()
-    claim = lambda run, most: do(ClaimCheck(run.uid, Heartbeat(run.uid, False, "b", "n", 1, "x", clock()), most))  # noqa: E731
+
+    def claim(run, most):
+        return do(ClaimCheck(run.uid, Heartbeat(run.uid, False, "b", "n", 1, "x", clock()), most))
+
     assert claim(first, 4) != [None]
     do(report_done(later))
     again = next(run for run in checks.waiting() if run.check_uid == first.check_uid)

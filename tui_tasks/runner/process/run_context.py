@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.runner.process import mark
 
 RUN_ID: Final = "TUI_TASKS_RUN_ID"
@@ -37,15 +38,13 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
     """
     if is_marked(environ):
         return True
-    # Few databases have a supervisor, and without one short commands save the imports.
-    if not db.scalar("SELECT EXISTS (SELECT 1 FROM beat WHERE supervised)"):
-        return False
-    from tui_tasks.core.schedule import heartbeats
-    from tui_tasks.runner.process import processes
-
     supervisors = {
         (heartbeat.boot, heartbeat.namespace, heartbeat.pid, heartbeat.born)
         for heartbeat in heartbeats.everyone(db)
         if heartbeat.supervised
     }
+    if not supervisors:
+        return False
+    from tui_tasks.runner.process import processes  # few databases have a supervisor
+
     return any(processes.identity(pid) in supervisors for pid in processes.ancestors(os.getpid()))
