@@ -4,12 +4,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from tests.conftest import SECOND
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.schema.migrations import migrate
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Heartbeat
 
 MINUTE = 60 * SECOND

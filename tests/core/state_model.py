@@ -6,14 +6,14 @@ from typing import Any
 
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, StaleClaim
 
-HUMAN = "human"
+HUMAN, SYSTEM = "human", "system"
 CLOSED = {"done", "failed", "skipped", "cancelled"}
 LETS_GO = {"done", "skipped", "cancelled"}
 
 
 @dataclass
 class Home:
-    """A list: whether one in progress is the most, and its tasks in order."""
+    """A list: whether one in progress is the most for each agent, and its tasks in order."""
 
     name: str
     solo: bool
@@ -40,17 +40,22 @@ class Item:
     log: list = field(default_factory=list)
     saved: Any = None
     started_at: Any = None
+    status_by: Any = None
     finished_at: Any = None
 
-    def come_to(self, status: str, now: int) -> None:
-        """What a change of status says of when it was started and finished."""
+    @property
+    def counts_for(self) -> str:
+        return self.agent or self.status_by
+
+    def come_to(self, status: str, now: int, actor: str) -> None:
+        """What a change of status says of who set it, and of when it was started and finished."""
         if status == "in_progress":
             self.started_at, self.finished_at = now, None
         elif status in CLOSED:
             self.finished_at = now
         else:
             self.started_at = self.finished_at = None
-        self.status = status
+        self.status, self.status_by = status, actor
 
 
 @dataclass
@@ -134,10 +139,18 @@ class Model:
             return [Conflict]
         return []
 
-    def second(self, home: Home, but: str | None = None) -> list[type]:
-        return [Conflict] if home.solo and [uid for uid in self.state.in_progress(home) if uid != but] else []
+    def second(self, home: Home, whose: str, but: str | None = None) -> list[type]:
+        others = [uid for uid in self.state.in_progress(home) if uid != but] if home.solo else []
+        return [Conflict] if any(self.state.items[uid].counts_for == whose for uid in others) else []
 
-    def add(self, uid: str | None, home_uid: str, beside: str | None, before: bool, fields: dict) -> list[type]:
+    def several(self, home: Home) -> bool:
+        """Whether several tasks in progress of a list count for the same agent."""
+        whose = [self.state.items[uid].counts_for for uid in self.state.in_progress(home)]
+        return len(whose) > len(set(whose))
+
+    def add(
+        self, actor: str, uid: str | None, home_uid: str, beside: str | None, before: bool, fields: dict
+    ) -> list[type]:
         """`uid` of None: only say what would refuse it."""
         state, refusals = self.state, []
         if beside is not None and beside not in state.items:
@@ -146,11 +159,12 @@ class Model:
         if any(on not in state.items for on in fields.get("depends_on", ())):
             refusals.append(InvalidArgument)
         if fields.get("status") == "in_progress":
-            refusals += self.second(home)
+            refusals += self.second(home, fields.get("agent") or actor)
         if not refusals and uid is not None:
             self.made += 1
             state.items[uid] = Item(self.made, **fields)
-            state.items[uid].come_to(state.items[uid].status, self.now)
+            if fields.get("status", "pending") != "pending":
+                state.items[uid].come_to(fields["status"], self.now, actor)
             home.order.insert(len(home.order) if beside is None else home.order.index(beside) + (not before), uid)
             self.wrote.add(uid)
             self.remember(uid)
@@ -161,8 +175,10 @@ class Model:
         if refusals := self.unwritable(actor, uid):
             return refusals
         item = state.items[uid]
-        if changes.get("status") == "in_progress" and item.status != "in_progress":
-            refusals += self.second(state.home_of(uid))
+        starts = changes.get("status", item.status) == "in_progress" != item.status
+        agent = changes.get("agent", item.agent)
+        if starts or (agent != item.agent and changes.get("status", item.status) == "in_progress"):
+            refusals += self.second(state.home_of(uid), agent or (actor if starts else item.status_by), uid)
         added = [on for on in changes.get("depends_on", ()) if on not in item.depends_on]
         if any(on not in state.items for on in added):
             refusals.append(NotFound)
@@ -174,7 +190,7 @@ class Model:
         for name in changed - {"status"}:
             setattr(item, name, changes[name])
         if "status" in changed:
-            item.come_to(changes["status"], self.now)
+            item.come_to(changes["status"], self.now, actor)
         if changed:
             self.wrote.add(uid)
         if "status" in changed and item.status != "in_progress":
@@ -198,7 +214,8 @@ class Model:
             return []
         home = state.home_of(beside) if beside else state.homes[home_uid]
         old = state.home_of(uid)
-        if home is not old and state.items[uid].status == "in_progress" and (refusals := self.second(home)):
+        item = state.items[uid]
+        if home is not old and item.status == "in_progress" and (refusals := self.second(home, item.counts_for)):
             return refusals
         old.order.remove(uid)
         home.order.insert(len(home.order) if beside is None else home.order.index(beside) + (not before), uid)
@@ -276,13 +293,13 @@ class Model:
             if state.items[uid].status == "pending"
             and not state.waits_on(uid)
             and (agent is None or state.items[uid].agent in (None, agent))
-            and not (claimable and self.second(state.homes[home_uid]))
+            and not (claimable and self.second(state.homes[home_uid], agent))
         ]
         return min(found, key=lambda uid: (state.items[uid].priority, state.items[uid].age), default=None)
 
     def claim(self, uid: str, hold: Hold) -> None:
         item = self.state.items[uid]
-        item.come_to("in_progress", self.now)
+        item.come_to("in_progress", self.now, hold.agent)
         item.agent = hold.agent
         self.holds[uid] = hold
         self.fenced.get(uid, set()).discard(hold.agent)
@@ -290,7 +307,7 @@ class Model:
 
     def give_back(self, uid: str, *, fence: bool) -> None:
         item, hold = self.state.items[uid], self.holds.pop(uid)
-        item.come_to("pending", self.now)
+        item.come_to("pending", self.now, SYSTEM if fence else hold.agent)
         if item.agent == hold.agent:
             item.agent = hold.was_agent
         if fence:

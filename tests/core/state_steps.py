@@ -25,7 +25,7 @@ from tui_tasks.core.operations.tasks import (
     SaveState,
     SwapTasks,
 )
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES
 
@@ -53,15 +53,15 @@ CHANGES = st.fixed_dictionaries(
 def content(db: Database) -> State:
     """What the database holds, as the model has it."""
     state = State()
-    for found in queries.lists(db):
-        tasks = queries.tasks(db, found.id)
+    for found in task_queries.lists(db):
+        tasks = task_queries.tasks(db, found.id)
         state.homes[found.uid] = Home(found.name, found.one_in_progress, [task.uid for task in tasks])
         for task in tasks:
-            saved = records.saved_state(db, task.uid)
+            saved = task_records.saved_state(db, task.uid)
             state.items[task.uid] = Item(
                 age=task.id,
                 **{name: getattr(task, name) for name in OF_A_ROW},
-                log=[entry.message for entry in records.logs(db, task.uid)],
+                log=[entry.message for entry in task_records.logs(db, task.uid)],
                 saved={"approach": saved.approach, "blockers": saved.blockers, "agent": saved.agent} if saved else None,
             )
     for uid, kept in db.sql("SELECT task_uid, content FROM memory WHERE NOT deleted"):
@@ -160,12 +160,12 @@ class StateSteps(RuleBasedStateMachine):
         fields = {"name": name, **fields, "depends_on": tuple(dict.fromkeys(self.uid(pick) for pick in on))}
         target = None if beside is None else self.uid(beside)
         place = {"before" if before else "after": target} if target else {}
-        allowed = self.model.add(None, self.home(home), target, before, fields)
+        allowed = self.model.add(actor, None, self.home(home), target, before, fields)
         was, seq = self.begin()
         results = self.change(actor, allowed, AddTask(list_uid=self.home(home), **fields, **place))
         if results:
             (task,) = results
-            assert not self.model.add(task.uid, self.home(home), target, before, fields)
+            assert not self.model.add(actor, task.uid, self.home(home), target, before, fields)
             self.known.append(task.uid)
             self.record(actor, was, seq)
             assert task.version == 1
@@ -271,7 +271,7 @@ class StateSteps(RuleBasedStateMachine):
         found = self.model.state.homes[uid]
 
         def act():
-            if solo and not found.solo and len(self.model.state.in_progress(found)) > 1:
+            if solo and not found.solo and self.model.several(found):
                 return [Conflict]
             found.solo = solo
             return []

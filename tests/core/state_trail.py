@@ -46,7 +46,7 @@ def clashes(change: Change, others: list[Change]) -> bool:
 
 def fields_changed(change: Change) -> set[tuple[str, str]]:
     before, after = change.before.items, change.after.items
-    names = OF_A_ROW - {"started_at", "finished_at"}
+    names = OF_A_ROW - {"started_at", "status_by", "finished_at"}
     return {
         (uid, name)
         for uid in before.keys() & after.keys()

@@ -12,15 +12,15 @@ from tests.conftest import SECOND
 from tests.core.state_model import HUMAN, Hold, Item
 from tests.core.state_steps import PICK, StateSteps, content
 from tests.core.state_trail import LOST, Change, clashes, touched
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
-from tui_tasks.core.journal import chain, journal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
-from tui_tasks.core.past.row_changes import allow_any_order, apply_together
-from tui_tasks.core.read.tasks import claims, queries, ready
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.operations.tasks import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
+from tui_tasks.core.past.replay import allow_any_order, apply_together, replay
+from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
+from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES, SYSTEM
 
@@ -69,7 +69,7 @@ class TheState(StateSteps):
     def heartbeat_or_release(self, who, pick, release):
         actor, claim = self.actor(who), self.claims[pick % len(self.claims)]
         held = next((uid for uid, hold in self.model.holds.items() if hold.claim == claim), None)
-        mine = claims.find(self.db, claim).agent == actor
+        mine = task_records.find(self.db, claim).agent == actor
         self.begin()
         operation = ReleaseClaim(actor, claim) if release else ExtendClaim(actor, claim)
         if not mine or held is None or self.model.holds[held].expires_at <= self.model.now:
@@ -101,13 +101,13 @@ class TheState(StateSteps):
     def adopt(self) -> None:
         """Take claims and versions over: a claim comes back only with a task that goes on."""
         for uid in self.known:
-            task = queries.any_task(self.db, uid)
+            task = task_queries.any_task(self.db, uid)
             old = self.model.versions.get(uid)
             assert task.version in (old, old + 1)
             self.model.versions[uid] = task.version
             self.model.holds.pop(uid, None)
             if task.claimed_by is not None:
-                claim = claims.of_task(self.db, uid)
+                claim = task_records.of_task(self.db, uid)
                 assert claim.agent == task.claimed_by
                 self.model.holds[uid] = Hold(claim.uid, claim.agent, claim.was_agent, claim.lease, claim.expires_at)
             self.model.fenced[uid] = set(task.fenced)
@@ -169,22 +169,27 @@ class TheState(StateSteps):
         assert content(self.db) == self.model.state
 
     @invariant()
+    def each_task_has_its_number_for_ever(self):
+        found = {uid: task_queries.any_task(self.db, uid).number for uid in self.known}
+        assert found == {uid: number for number, uid in enumerate(self.known, 1)}
+
+    @invariant()
     def what_is_derived_is_right(self):
         state = self.model.state
-        for home in queries.lists(self.db):
+        for home in task_queries.lists(self.db):
             statuses = [state.items[uid].status for uid in state.homes[home.uid].order]
             assert {name: getattr(home, name) for name in STATUSES} == {name: statuses.count(name) for name in STATUSES}
-            assert len({task.rank for task in queries.tasks(self.db, home.id)}) == home.total
+            assert len({task.rank for task in task_queries.tasks(self.db, home.id)}) == home.total
             if home.one_in_progress:
-                assert home.in_progress <= 1
-            in_progress = queries.in_progress(self.db, home.id)
+                assert not self.model.several(state.homes[home.uid])
+            in_progress = task_queries.in_progress(self.db, home.id)
             assert (in_progress.uid if in_progress else None) == next(
                 (uid for uid in state.homes[home.uid].order if state.items[uid].status == "in_progress"), None
             )
-            found = ready.next_task(self.db, home.id, None)
+            found = ready_tasks.next_task(self.db, home.id, None)
             assert (found.uid if found else None) == self.model.next_ready(None, [home.uid], claimable=False)
         for uid in state.items:
-            task = queries.task(self.db, uid)
+            task = task_queries.task(self.db, uid)
             assert task.waiting_on == state.waits_on(uid)
             assert task.version == self.model.versions[uid]
             held = self.model.holds.get(uid)
@@ -193,7 +198,7 @@ class TheState(StateSteps):
     def teardown(self):
         if not hasattr(self, "stores"):
             return
-        assert chain.broken_link(self.db) is None
+        assert backup.broken_link(self.db) is None
         with Store(":memory:") as again:
             replay(self.db, again.db)
             assert tables(again.db) == tables(self.db)
@@ -222,7 +227,7 @@ class TheState(StateSteps):
                     break
             if operation == Undo() or not self.undone.get(self.actors[0]):
                 assert content(self.db) == end
-        assert chain.broken_link(self.db) is None
+        assert backup.broken_link(self.db) is None
 
 
 TestTheState = TheState.TestCase

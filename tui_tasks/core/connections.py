@@ -5,6 +5,7 @@ They are not in the journal, like the processes themselves.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -12,9 +13,8 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.schema.tables.agents import AskRow
-from tui_tasks.core.schema.tables.processes import AskerRow
-from tui_tasks.core.schema.tables.processes import ConnectionRow as C
+from tui_tasks.core.schema.tables.agents import AskerRow, AskRow
+from tui_tasks.core.schema.tables.agents import ConnectionRow as C
 
 _IS: Any = (
     (C.agent == slot("agent"))
@@ -24,7 +24,7 @@ _IS: Any = (
     & (C.born == slot("born"))
 )
 _ALL = Statement(
-    C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at, C.project).order_by(
+    C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at, C.project, C.stopped_at).order_by(
         C.opened_at, C.agent
     )
 )
@@ -45,6 +45,7 @@ _PUT = Statement(
 _DROP = Statement(C.delete().where(_IS))
 # Of an agent's closed connections only the last is kept.
 _DROP_CLOSED = Statement(C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
+_SET_STOPPED = Statement(C.update({C.stopped_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _CLOSE = Statement(C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _ASKERS = Statement(
     AskerRow.select(AskerRow.ask, AskerRow.boot, AskerRow.namespace, AskerRow.pid, AskerRow.born)
@@ -74,6 +75,7 @@ class AgentConnection(msgspec.Struct, frozen=True, gc=False):
         opened_at: in microseconds since the epoch.
         closed_at: None while it is open.
         project: the project of the channel.
+        stopped_at: when it was seen that the process is suspended; None if it is not.
     """
 
     agent: str
@@ -81,6 +83,14 @@ class AgentConnection(msgspec.Struct, frozen=True, gc=False):
     opened_at: int
     closed_at: int | None
     project: str | None = None
+    stopped_at: int | None = None
+
+
+def stopped_since(open_connections: Iterable[AgentConnection]) -> int | None:
+    """Return since when an agent is stopped: all processes of its open connections are suspended. None if it is not."""
+    found = [one.stopped_at for one in open_connections]
+    known = [at for at in found if at is not None]
+    return max(known) if known and len(known) == len(found) else None
 
 
 def everyone(db: Database) -> list[AgentConnection]:
@@ -88,7 +98,7 @@ def everyone(db: Database) -> list[AgentConnection]:
     opened.
     """
     rows = db.all(_ALL)
-    return [AgentConnection(row[0], Process(*row[1:5]), *row[5:8]) for row in rows]
+    return [AgentConnection(row[0], Process(*row[1:5]), *row[5:9]) for row in rows]
 
 
 def connected_agents(db: Database) -> list[str]:
@@ -107,6 +117,11 @@ def end(db: Database, agent: str, process: Process, now: int) -> None:
     """Record that a connection has ended, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_CLOSE, {**_parameters(agent, process), "at": now})
+
+
+def set_stopped(db: Database, agent: str, process: Process, at: int | None) -> None:
+    """Record that the process of an open connection is suspended, or is not, within the open write transaction."""
+    db.run(_SET_STOPPED, {**_parameters(agent, process), "at": at})
 
 
 def _parameters(agent: str, process: Process) -> dict[str, Any]:

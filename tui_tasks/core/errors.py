@@ -10,7 +10,8 @@ The codes are those of the channel (docs: protocol, section 3)::
     ├── InvalidArgument   invalid_argument   a tool's argument is wrong
     ├── NotFound          not_found          nothing has that id
     ├── Conflict          conflict           the state forbids it
-    │   └── NotProven                        its checks have not passed
+    │   ├── NotProven                        its checks have not passed
+    │   └── CannotUndo                       the newest change, which can be passed over
     ├── Forbidden         forbidden          this speaker may not
     ├── Paused            paused             the human has paused this agent
     ├── StaleClaim        stale_claim        the claim has lapsed or ended
@@ -23,7 +24,8 @@ The codes are those of the channel (docs: protocol, section 3)::
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Self
 
 
 def as_utf8(text: str) -> str:
@@ -73,23 +75,57 @@ class UnknownTool(Refusal):
     code = "unknown_tool"
 
 
+# The path of an argument, such as `todos[1].status`, and what is wrong with it.
+Problem = tuple[str, str]
+# How many problems a refusal names.
+MAX_PROBLEMS: Final = 100
+
+
 class InvalidArgument(Refusal):
-    """An argument is wrong; `data["argument"]` is its path, such as `todos[1].status`."""
+    """Arguments are wrong. `data["problems"]` has all that is wrong, and `data["argument"]` the path of the first."""
 
     code = "invalid_argument"
 
     def __init__(self, argument: str, message: str, **data: Any) -> None:
-        super().__init__(message, argument=argument, **data)
+        super().__init__(message, argument=argument, problems=_as_data([(argument, message)]), **data)
+
+    @classmethod
+    def of(cls, problems: Sequence[Problem], **data: Any) -> Self:
+        """Return a refusal with several problems, of which there is at least one."""
+        named = problems[:MAX_PROBLEMS]
+        argument, message = named[0]
+        if len(problems) > 1:
+            each = " ".join(f"({number}) {text}" for number, (_, text) in enumerate(named, 1))
+            more = f" and {len(problems) - len(named):,} more" if len(problems) > len(named) else ""
+            message = f"{len(problems):,} problems: {each}{more}"
+        refusal = cls(argument, message, **data)
+        refusal.data["problems"] = _as_data(named)
+        return refusal
+
+
+def _as_data(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    return [{"argument": argument, "message": message} for argument, message in problems]
 
 
 class NotFound(Refusal):
-    """Nothing has that id."""
+    """Nothing has that id.
+
+    Attributes:
+        kind: what was looked for, such as `task`.
+        is_explained: whether the message says what is wrong with the id.
+    """
 
     code = "not_found"
 
     def __init__(self, kind: str, id: str, hint: str = "") -> None:
         super().__init__(f"no {kind} {id}{hint}", id=id)
         self.kind = kind
+        self.is_explained = bool(hint)
+
+    def explain(self, hint: str) -> None:
+        """Add to the message what is wrong with the id, unless `hint` is empty."""
+        self.message += hint
+        self.is_explained = self.is_explained or bool(hint)
 
 
 class Conflict(Refusal):
@@ -99,11 +135,39 @@ class Conflict(Refusal):
 
 
 class NotProven(Conflict):
-    """A task cannot be set done before its checks have passed. `uid` is the task's; None if they cannot be run yet."""
+    """A task cannot be set done before its checks have passed.
 
-    def __init__(self, message: str, uid: str | None, **data: Any) -> None:
-        super().__init__(message, **data)
+    Attributes:
+        uid: the task whose checks are to be run; None if they cannot be run yet.
+    """
+
+    def __init__(self, reason: str, advice: str, uid: str | None, **data: Any) -> None:
+        super().__init__(f"{reason}; {advice}", **data)
+        self._reason = reason
         self.uid = uid
+
+    def cannot_run(self) -> None:
+        """Correct the advice: the task has the checks only by what the same batch did, which was refused with it."""
+        self.message = f"{self._reason}; they can be run after the batch: leave setting it done out of the batch"
+
+
+class InputsUnread(Exception):
+    """The inputs of passed checks must be read again, outside of the transaction, before they open a gate.
+
+    No refusal: whoever holds the transaction reads them and tries again. `runs` has the uids of the checks' runs.
+    """
+
+    def __init__(self, runs: Sequence[str]) -> None:
+        super().__init__(*runs)
+        self.runs = tuple(runs)
+
+
+class CannotUndo(Conflict):
+    """A change cannot be taken back. `change` is its number: `Undo` can pass over it."""
+
+    def __init__(self, message: str, change: int, **data: Any) -> None:
+        super().__init__(message, **data)
+        self.change = change
 
 
 class Forbidden(Refusal):

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
 
 import msgspec
+
+# What a job does, and when.
+WHAT: Final = ("system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings")
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
@@ -34,6 +39,20 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     active: int
     deleted: bool
     held: bool = False
+    accepted: str | None = None
+
+    @property
+    def version(self) -> str:
+        """Return a digest of what the human sees of a held job, which names the version that is accepted."""
+        return self._digest({}, ("name", *WHAT))
+
+    def digest(self, changes: Mapping[str, Any]) -> str:
+        """Return a digest of what the job does with these changes, and when."""
+        return self._digest(changes, WHAT)
+
+    def _digest(self, changes: Mapping[str, Any], names: tuple[str, ...]) -> str:
+        seen = [changes[name] if name in changes else getattr(self, name) for name in names]
+        return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()
 
     @property
     def state(self) -> str:

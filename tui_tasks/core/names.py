@@ -1,84 +1,62 @@
-"""Names of agents, and which of them a person could confuse.
+"""Names of agents: which a person could confuse, and how outputs show them. Every judgement of a name is made here.
 
 After Unicode's UTS #39: two names are alike if their skeletons are the same.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.text.safe import safe_line, whole_text
 
-# Letters of other scripts, by the ASCII letter that they look like (Unicode's confusables.txt), without those that
-# compatibility normalisation turns into that letter, and without those outside the Basic Multilingual Plane.
-_ALIKE: Final = {
-    "A": "\u0391\u0410\u13aa\u15c5\ua4ee",
-    "B": "\u0392\u0412\u13f4\u15f7\ua4d0\ua7b4",
-    "C": "\u0421\u13df\u2ca4\ua4da",
-    "D": "\u13a0\u15de\u15ea\ua4d3",
-    "E": "\u0395\u0415\u13ac\u2d39\ua4f0",
-    "F": "\u03dc\u15b4\ua4dd\ua798",
-    "G": "\u050c\u13c0\u13f3\ua4d6",
-    "H": "\u0397\u041d\u13bb\u157c\u2c8e\ua4e7",
-    "J": "\u037f\u0408\u13ab\u148d\ua4d9\ua7b2",
-    "K": "\u039a\u041a\u13e6\u16d5\u2c94\ua4d7",
-    "L": "\u13de\u14aa\u2cd0\ua4e1",
-    "M": "\u039c\u03fa\u041c\u13b7\u15f0\u16d6\u2c98\ua4df",
-    "N": "\u039d\u2c9a\ua4e0",
-    "O": "\u039f\u041e\u0555\u07c0\u09e6\u0b20\u0b66\u12d0\u2c9e\u2d54\u3007\ua4f3",
-    "P": "\u03a1\u0420\u13e2\u146d\u2ca2\ua4d1",
-    "Q": "\u2d55",
-    "R": "\u01a6\u13a1\u13d2\u1587\ua4e3",
-    "S": "\u0405\u054f\u13d5\u13da\ua4e2",
-    "T": "\u03a4\u0422\u13a2\u2ca6\ua4d4",
-    "U": "\u054d\u1200\u144c\ua4f4",
-    "V": "\u0474\u0667\u06f7\u13d9\u142f\u2d38\ua4e6\ua6df",
-    "W": "\u051c\u13b3\u13d4\ua4ea",
-    "X": "\u03a7\u0425\u16b7\u2cac\u2d5d\ua4eb\ua7b3",
-    "Y": "\u03a5\u0423\u04ae\u13a9\u13bd\u2ca8\ua4ec",
-    "Z": "\u0396\u13c3\ua4dc",
-    "a": "\u0251\u03b1\u0430",
-    "b": "\u0184\u042c\u13cf\u1472\u15af",
-    "c": "\u0441\u1d04\u2ca5\uabaf",
-    "d": "\u0501\u13e7\u146f\ua4d2",
-    "e": "\u0435\u04bd\uab32",
-    "f": "\u0584\u1e9d\ua799\uab35",
-    "g": "\u018d\u0261\u0581\u1d83",
-    "h": "\u029c\u04bb\u0570\u13c2",
-    "i": "\u0131\u0269\u026a\u03b9\u0456\u04cf\u13a5\ua647\uab75",
-    "j": "\u03f3\u0458",
-    "l": "\u0196\u01c0\u0399\u0406\u04c0\u05d5\u05df\u0627\u0661\u06f1\u07ca\u16c1\u2c92\u2d4f\ua4f2",
-    "n": "\u0578\u057c",
-    "o": (
-        "\u03bf\u03c3\u043e\u0585\u05e1\u0647\u0665\u06be\u06c1\u06d5\u06f5\u0966\u0a66\u0ae6\u0be6\u0c66"
-        "\u0ce6\u0d20\u0d66\u0e50\u0ed0\u101d\u1040\u10ff\u1d0f\u1d11\u2c9f\uab3d"
-    ),
-    "p": "\u03c1\u0440\u2ca3",
-    "q": "\u051b\u0563\u0566",
-    "r": "\u0433\u1d26\u2c85\uab47\uab48\uab81",
-    "s": "\u01bd\u0455\ua731\uabaa",
-    "u": "\u028b\u03c5\u057d\u1d1c\ua79f\uab4e\uab52",
-    "v": "\u03bd\u0475\u05d8\u1d20\uaba9",
-    "w": "\u026f\u0461\u051d\u0561\u1d21\uab83",
-    "x": "\u0445\u1541\u157d",
-    "y": "\u0263\u028f\u03b3\u0443\u04af\u10e7\u1d8c\u1eff\uab5a",
-    "z": "\u1d22\uab93",
-}
-_LETTERS: Final = str.maketrans({char: letter for letter, chars in _ALIKE.items() for char in chars})
+IMPORTED: Final = "imported:"
+"""What precedes the name of an author of imported log entries."""
+IMPORT: Final = "import"
+"""Whose name a name is that begins with `IMPORTED`."""
+
 _ASCII: Final = str.maketrans("I1|0", "lllo")
-# Unicode names of Latin letters: `LATIN LETTER SMALL CAPITAL H`, `LATIN SMALL LETTER H WITH STROKE`.
-_LATIN: Final = r"LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?(?: SCRIPT)? ([A-Z])(?: WITH .+)?"
+# Signs that are written for letters. They count for reserved names alone: `agent-5` and `agent-s` are two agents.
+_LEET: Final = str.maketrans("345@$7", "easast")
+# Letters that resemble another one without looking the same, for reserved names alone.
+_NEAR: Final = str.maketrans({"\u043f": "n", "\u03c0": "n", "\u03b7": "n", "\u014b": "n", "\u0438": "u"})
+_TURNED: Final = re.compile(
+    r"LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?"
+    r"(?: (?:SIDEWAYS|TURNED|REVERSED|INVERTED|DIAERESIZED|OPEN))+ ([A-Z])(?: WITH .+)?"
+)
+# Unicode names of Latin letters: `LATIN LETTER SMALL CAPITAL H`, `NEGATIVE SQUARED LATIN CAPITAL LETTER H`.
+_LATIN: Final = re.compile(
+    r"(?:(?:NEGATIVE |CROSSED )?(?:CIRCLED |SQUARED )?LATIN (?:SMALL|CAPITAL|LETTER SMALL CAPITAL)(?: LETTER)?"
+    r"(?: SCRIPT)?|REGIONAL INDICATOR SYMBOL LETTER) ([A-Z])( WITH .+)?"
+)
 # Printable characters without a visible shape.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_UNSEEN: Final = frozenset({"Cc", "Co", "Cn", "Mn", "Me"})
 _IS_ACTOR: Final = Statement(J.select(J.seq).where(J.actor == slot("actor")).limit(1))
 # The screen calls the human "you", and the actor that starts jobs "scheduler".
 _RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
+_BESIDE: Final = frozenset({"a", "the", "real", "imported", "lmported"})
+
+
+@cache
+def _confusables() -> dict[int, str]:
+    """Return the text that each character looks like, by Unicode's table. It is read for names that are not ASCII."""
+    found: dict[int, str] = {}
+    with open(os.path.join(os.path.dirname(__file__), "confusables.txt"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for line in lines:
+        if line and not line.startswith("#"):
+            like, chars = line.split(";")
+            text = "".join(chr(int(code, 16)) for code in like.split())
+            found.update((int(code, 16), text) for code in chars.split())
+    return found
 
 
 def is_invisible(char: str) -> bool:
@@ -88,35 +66,93 @@ def is_invisible(char: str) -> bool:
     return char in _BLANK or unicodedata.category(char) == "Cf" or _is_variation(char)
 
 
+def looks_like_ascii(char: str) -> bool:
+    """Return whether a character is not ASCII, and looks like text in ASCII by Unicode's table."""
+    return not char.isascii() and _confusables().get(ord(char), char).isascii()
+
+
 def _is_variation(char: str) -> bool:
     return "\ufe00" <= char <= "\ufe0f" or "\U000e0000" <= char <= "\U000e0fff"
 
 
-@lru_cache(1024)
+@lru_cache(16_384)
 def skeleton(name: str) -> str:
     """Return a form of a name such that names with the same form look the same."""
-    parts = unicodedata.normalize("NFKD", name)
-    seen = "".join(char for char in parts if not is_invisible(char) and unicodedata.category(char) not in _UNSEEN)
-    folded = "".join(map(_letter, seen.translate(_LETTERS)))
-    return " ".join(folded.translate(_ASCII).replace("O", "o").replace("rn", "m").replace("vv", "w").split())
+    seen = name if name.isascii() else "".join(map(_looks_like, _shapes("".join(map(_looks_like, _shapes(name))))))
+    folded = "".join(char for char in seen if char.isprintable()).translate(_ASCII)
+    # Small capital m has a shape of its own in the table.
+    return " ".join(folded.replace("O", "o").replace("\u028d", "m").replace("rn", "m").replace("vv", "w").split())
 
 
-_UNSEEN: Final = frozenset({"Cc", "Co", "Cn", "Mn", "Me"})
+def _shapes(text: str) -> str:
+    """Return a text in compatibility decomposition, without marks and what has no shape; what the table has stays."""
+    return "".join(
+        char
+        for part in text
+        for char in (part if ord(part) in _confusables() else unicodedata.normalize("NFKD", part))
+        if not is_invisible(char) and (ord(char) in _confusables() or unicodedata.category(char) not in _UNSEEN)
+    )
 
 
-def _letter(char: str) -> str:
+def _looks_like(char: str) -> str:
+    """Return the letter of a character's name, or the text that it or its capital looks like, or the character."""
     if char.isascii():
         return char
-    found = re.fullmatch(_LATIN, unicodedata.name(char, ""))
-    return char if found is None else found[1].lower()
+    if unicodedata.category(char) == "Pd":
+        return "-"
+    found = _LATIN.fullmatch(unicodedata.name(char, ""))
+    if found and not found[2]:
+        return found[1].lower()
+    capitals = map(_confusables().get, map(ord, char.upper()))
+    by_table = _confusables().get(ord(char)) or next(filter(None, capitals), char)
+    return found[1].lower() if found and by_table == char else by_table
 
 
 def reserved(name: str) -> str | None:
-    """Return the reserved actor whose name this is or looks like; None if it is nobody's."""
-    return _RESERVED_SKELETONS.get(skeleton(name).casefold())
+    """Return the reserved actor whose name this is or looks like; None if it is nobody's.
+
+    The human's name also counts beside other words, as in `claude (human)`, and before a number. Words that a hyphen, a
+    dot or an underscore joins are one word: `human-in-the-loop` is free.
+    """
+    seen = skeleton(name).casefold()
+    if re.match(r"[il]mported *:", seen):
+        return IMPORT
+    without_number: str = re.sub(r"[\W_]*\d+$", "", name)
+    if without_number != name and reserved(without_number) == vocab.HUMAN:
+        return vocab.HUMAN
+    near = seen if name.isascii() else skeleton("".join(map(_nearly, name))).casefold().translate(_NEAR)
+    for text in dict.fromkeys((seen, seen.translate(_LEET), near, skeleton(name.replace("|", " ")).casefold())):
+        words = re.findall(r"[^\W_]+", text)
+        joined = re.sub(r"[^\w ]|_", "", text)
+        spelled = "".join(words) if all(len(word) == 1 for word in words) else ""
+        if whose := _RESERVED_FORMS.get(joined) or _RESERVED_FORMS.get(spelled):
+            return whose
+        if any(_RESERVED_FORMS.get(word.strip("-._")) == vocab.HUMAN for word in re.findall(r"[\w.-]+", text)):
+            return vocab.HUMAN
+        whose_words = [_RESERVED_FORMS.get(word) for word in words if word not in _BESIDE]
+        if whose_words and None not in whose_words:
+            return whose_words[0]
+    return None
 
 
-_RESERVED_SKELETONS: Final = {skeleton(name).casefold(): whose for name, whose in _RESERVED.items()}
+def _nearly(char: str) -> str:
+    """Return the letter that this one resembles, or that was turned or mirrored to make it, or the character."""
+    found = None if char.isascii() else _TURNED.fullmatch(unicodedata.name(char, ""))
+    return found[1].lower() if found else char.translate(_NEAR)
+
+
+_RESERVED_FORMS: Final = {skeleton(name).casefold(): whose for name, whose in _RESERVED.items()}
+
+
+def mixed_letter(name: str) -> str | None:
+    """Return the first letter of another alphabet in a word that reads as Latin and has Latin letters, too."""
+    words: list[str] = [] if name.isascii() else re.findall(r"[^\W_]+", name)
+    for word in words:
+        if re.search("[A-Za-z]", word) and skeleton(word).isascii():
+            for char in word:
+                if not char.isascii() and char.isalpha() and "LATIN" not in unicodedata.name(char, ""):
+                    return char
+    return None
 
 
 def has_spoken(db: Database, name: str) -> bool:
@@ -126,7 +162,28 @@ def has_spoken(db: Database, name: str) -> bool:
 
 def alike(db: Database, name: str) -> str | None:
     """Return the agent in the journal that looks like a name without entries; None if there is none."""
-    from tui_tasks.core.read.agents import agents
+    from tui_tasks.core.read.agents import agent_queries
 
     wanted = skeleton(name)
-    return next((known for known, *_ in agents.speakers(db) if skeleton(known) == wanted), None)
+    return next((known for known in agent_queries.names(db) if skeleton(known) == wanted), None)
+
+
+@lru_cache(1024)
+def shown(name: str, limit_cells: int | None = None) -> str:
+    """Return a name as outputs show it, in one line that is safe to print, at most `limit_cells` wide.
+
+    A name that is not what it looks like stands in quotes, with every invisible character as its code point. An author
+    of imported log entries keeps `IMPORTED` before the name.
+    """
+    if name.startswith(IMPORTED):
+        author = name.removeprefix(IMPORTED)
+        return safe_line(IMPORTED + (author if author in vocab.RESERVED_AGENTS else shown(author)), limit_cells)
+    if name not in vocab.RESERVED_AGENTS and _is_deceptive(name):
+        name = f'"{whole_text(name)}"'
+    return safe_line(name, limit_cells)
+
+
+def _is_deceptive(name: str) -> bool:
+    if reserved(name) is not None or name != name.strip():
+        return True
+    return any(map(is_invisible, name)) or mixed_letter(name) is not None

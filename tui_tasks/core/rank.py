@@ -9,9 +9,12 @@ place are replaced (`spread`, used by `core.commit.rebalancing`).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 MAX_CHARS = 64
 """A key that is longer is replaced, with those around it."""
 
+_MAX_FILE_CHARS = 200
 _BIAS = 0x80
 _SMALL = range(-0x40, 0x40)
 _STEP = 0x20
@@ -60,6 +63,11 @@ def is_rank(key: str) -> bool:
         return key != "" and "".join(map(_encode, _decode(key))) == key
     except (ValueError, OverflowError):
         return False
+
+
+def is_file_rank(key: str) -> bool:
+    """Return whether a text of a file can be the rank of a task: a key that is not too long."""
+    return len(key) <= _MAX_FILE_CHARS and is_rank(key)
 
 
 def between(low: str | None, high: str | None) -> str:
@@ -118,3 +126,24 @@ def spread(low: str | None, high: str | None, count: int) -> list[str]:
 def within(key: str, rest: str) -> str:
     """Return a key right after `key`; such keys of one `key` sort as their `rest` does."""
     return key + _encode(_LOWEST) + rest
+
+
+def without_collisions(wanted: Mapping[str, str], taken: Collection[str] = ()) -> dict[str, str]:
+    """Return keys by uid, all different and in the order of the wanted ones; none of them is among `taken`.
+
+    Of equal keys the first uid keeps it, so that everybody who has the same tasks gets the same keys.
+    """
+    by_key: dict[str, list[str]] = {key: [] for key in taken}
+    for uid in sorted(wanted):
+        by_key.setdefault(wanted[uid], []).append(uid)
+    found: dict[str, str] = {}
+    keys = sorted(by_key)
+    for at, key in enumerate(keys):
+        uids = by_key[key]
+        if uids and key not in taken:
+            found[uids[0]] = key
+            uids = uids[1:]
+        if uids:
+            following = keys[at + 1] if at + 1 < len(keys) else None
+            found |= zip(uids, spread(key, following, len(uids)), strict=True)
+    return found

@@ -8,9 +8,9 @@ import msgspec
 
 
 class AgentSession(msgspec.Struct, frozen=True, gc=False):
-    """A session of an agent program. Its fields are described in `schema.tables.sessions.SessionRow`.
+    """A session of an agent program. Its fields are described in `schema.tables.agents.SessionRow`.
 
-    `state` is the one in the journal; `read.agents.sessions` finds what the session is doing.
+    `state` is the one in the journal; `read.agents.session_queries` finds what the session is doing.
     """
 
     id: int
@@ -41,7 +41,7 @@ class AgentSession(msgspec.Struct, frozen=True, gc=False):
 class SessionActivity(msgspec.Struct, gc=False):
     """What a session is doing, between two entries about it; `news` are columns that the next entry writes.
 
-    Its fields are described in `schema.tables.sessions.ActivityRow`.
+    Its fields are described in `schema.tables.agents.ActivityRow`.
     """
 
     uid: str
@@ -59,6 +59,8 @@ class SessionActivity(msgspec.Struct, gc=False):
     worked_at: int | None = None  # when it was last heard that its turn goes on
     failure: str | None = None  # the last error of its model's service in its turn
     record: dict[str, Any] = {}  # how far its program's transcript was read
+    stopped_at: int | None = None  # when it was seen that its process is suspended
+    no_task: str | None = None  # why its last prompt, or an item of its own list, became no task
 
 
 class Stuck(msgspec.Struct, frozen=True, gc=False):

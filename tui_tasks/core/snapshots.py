@@ -5,7 +5,7 @@ The values of jobs and of sessions of agent programs are in `job_snapshots` and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final, TypeVar
@@ -14,7 +14,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import Model
-from tui_tasks.core.schema.tables.columns import Flag, JsonField, columns
+from tui_tasks.core.schema.tables import Flag, JsonField, columns
 from tui_tasks.core.schema.task_fields import FIELDS
 
 
@@ -52,11 +52,6 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
     def total(self) -> int:
         """Return the number of its tasks."""
         return self.pending + self.in_progress + self.done + self.failed + self.skipped + self.cancelled
-
-    @property
-    def takes_more(self) -> bool:
-        """Return whether another of its tasks may be in progress (docs: protocol, section 5)."""
-        return not (self.one_in_progress and self.in_progress)
 
 
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -100,6 +95,18 @@ class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     decline_reason: str | None = None
     checks: tuple[str, ...] | None = None  # names of checks that the human gave it; None: its list's checks
     links: tuple[dict[str, str], ...] = ()  # `work_links`
+    status_by: str | None = None  # who set its status; None: unknown, or pending since it was made
+    accepted: str | None = None  # a digest of what the human accepted: `core.rules.tasks.held_rules`
+
+    @property
+    def who(self) -> str:
+        """Return its agent, otherwise who set its status, otherwise who changed it last."""
+        return self.agent or self.status_by or self.updated_by
+
+    @property
+    def number(self) -> int:
+        """Return its number, by which people and agents name it: `#12`."""
+        return self.id
 
     @property
     def blocked(self) -> bool:
@@ -181,6 +188,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     request: dict[str, Any] | None = None
     reason: str | None = None
     project: str | None = None
+    rule: str | None = None
 
 
 class Agent(msgspec.Struct, frozen=True, gc=False):
@@ -221,7 +229,10 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
 
 
 class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
-    """A check that a configuration file defines. `digest` is of its command, folder and inputs."""
+    """A check that a configuration file defines. `digest` is of its command, folder and inputs.
+
+    `cwd` is empty if it was recorded before schema 4.
+    """
 
     uid: str
     source: str
@@ -230,10 +241,12 @@ class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
     lists: tuple[str, ...]
     gate: bool
     deleted: bool
+    cwd: str = ""
+    inputs: tuple[str, ...] = ()
 
 
 class CheckRun(msgspec.Struct, frozen=True, gc=False):
-    """One run of a check's command. Its fields are described in `schema.tables.checks.CheckRunRow`."""
+    """One run of a check's command. Its fields are described in `schema.tables.jobs.CheckRunRow`."""
 
     id: int
     uid: str
@@ -262,7 +275,7 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     is_waived: bool = False  # the human accepts the task as done although it failed
 
     def brief(self) -> dict[str, Any]:
-        """Return what a journal entry keeps of it; `read.checks.briefs_to_json` adds the rest."""
+        """Return what a journal entry keeps of it; `read.check_queries.briefs_to_json` adds the rest."""
         return {"name": self.name, "state": self.state, "run_id": self.run.uid if self.run else None}
 
     def to_json(self) -> dict[str, Any]:
@@ -275,6 +288,48 @@ class Check(msgspec.Struct, frozen=True, gc=False):
             "commit": run.git_commit if run else None,
             "diff": run.git_diff if run else None,
         }
+
+
+class Work(msgspec.Struct, frozen=True, gc=False):
+    """An agent at work on a task. Its fields are described in `schema.tables.work.WorkRow`."""
+
+    id: int
+    uid: str
+    task_uid: str
+    agent: str
+    program: str
+    repository: str
+    worktree: str
+    makes_worktree: bool
+    branch: str | None
+    base: str | None
+    base_commit: str | None
+    terminal: str | None
+    state: str
+    message: str | None
+    summary: str | None
+    pull_request: str | None
+    started_at: int
+    merged_at: int | None = None
+    head: str | None = None
+    intent: dict[str, Any] | None = None
+    kept: dict[str, Any] | None = None
+
+    def to_json(self, counts: Mapping[str, Any] = {}) -> dict[str, Any]:
+        """Return it as the channel shows it (docs: protocol, section 12), with what git last counted."""
+        return {
+            **{name: getattr(self, name) for name in ("agent", "program", "branch", "worktree", "base", "state")},
+            **{name: counts.get(name) for name in WORK_COUNTS},
+            "dirty": None if counts.get("dirty") is None else bool(counts["dirty"]),
+            "pull_request": self.pull_request,
+            "started_at": iso(self.started_at),
+            "merged_at": iso(self.merged_at),
+            "message": self.message,
+        }
+
+
+WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")
+"""What git counts of a work, beside whether its worktree has uncommitted changes."""
 
 
 def verified(states: Iterable[str]) -> str | None:
@@ -306,7 +361,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         """Return the values before and after, by field, without the bookkeeping."""
         if self.old is None or self.new is None:
             return {}
-        return {name: [self.old.get(name), value] for name, value in self.new.items() if name not in vocab.BOOKKEEPING}
+        return {name: [self.old.get(name), value] for name, value in self.new.items() if name not in vocab.HIDDEN}
 
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -354,13 +409,17 @@ def iso(instant: int | None) -> str | None:
     return (_EPOCH + timedelta(microseconds=instant)).isoformat(timespec="milliseconds")
 
 
-def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def full_task(
+    task: Task, handle: str, checks: Sequence[dict[str, Any]] = (), works: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
     """Return a task with every field that the channel shows (docs: protocol, section 7).
 
-    `handle` names its list; `checks` are its checks (`read.checks`), as they are to be shown.
+    `handle` names its list; `checks` are its checks (`read.check_queries`), `works` its works (`read.work_queries`),
+    oldest first, as they are to be shown.
     """
     return {
         "uid": task.uid,
+        "number": task.number,
         "key": task.key,
         "list": handle,
         "name": task.name,
@@ -385,6 +444,8 @@ def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) ->
         **{name: getattr(task, name) for name in FIELDS},
         "verified": verified(check["state"] for check in checks) if checks else None,
         "checks": list(checks),
+        "work": works[-1] if works else None,
+        "works": list(works),
     }
 
 
@@ -392,9 +453,13 @@ def full_task(task: Task, handle: str, checks: Sequence[dict[str, Any]] = ()) ->
 _ADDED: Final[dict[str, Any]] = {**{name: field.none for name, field in FIELDS.items()}, "held": False}
 
 
-def image_since(image: dict[str, Any]) -> dict[str, Any]:
-    """Return the task image of an entry, with the default of each field that was added since the entry was written."""
+def image_since(image: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return the task image of an entry, with the task's number and the default of each field that was added since the
+    entry was written.
+    """
     checks = image.get("checks", [])
-    told = {"verified": verified(check["state"] for check in checks), "checks": checks}
+    added_keys = {"verified": verified(check["state"] for check in checks), "checks": checks}
     added = {name: default for name, default in _ADDED.items() if name not in image}
-    return {**image, **added, **told}
+    works = image.get("works", [])
+    added_keys |= {"work": works[-1] if works else None, "works": works}
+    return {"uid": image["uid"], "number": number, **image, **added, **added_keys}

@@ -12,10 +12,12 @@ from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.commit.unfinished import UnfinishedChange
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.uids import new_uids
 
@@ -38,18 +40,27 @@ class Store:
     Attributes:
         elapsed: tells how much time has passed, for leases that a wrong clock must not end; None to use the clock.
         review: returns which lists hold new tasks for review, in addition to the lists that the database marks so.
+        is_person: returns whether a person at a terminal stands behind the shell's commands of this process.
+        ask_limit: returns how many questions of one agent may wait for the human.
     """
 
-    def __init__(self, path: str, *, read_only: bool = False) -> None:
-        """Open the database; create it if the file does not exist.
+    def __init__(self, path: str, *, read_only: bool = False, makes: bool = True) -> None:
+        """Open the database; `makes`: create it if the file does not exist.
+
+        A part of a process that has the database open opens it with `makes` off: a database that was taken away stays
+        away until it is put back.
 
         Raises:
             DatabaseRefused: the file cannot be used; it was not changed.
         """
-        self.db = migrations.opened(path, read_only=read_only)
+        self.db = migrations.opened(path, read_only=read_only, makes=makes)
         self.read_only = read_only
         self.elapsed: Elapsed | None = None
         self.review: Callable[[], ReviewPolicy] = ReviewPolicy
+        self.is_person: Callable[[Database], bool] = lambda db: False
+        self.ask_limit: Callable[[], int] = lambda: MAX_OPEN_ASKS
+        # As for `Transaction`; set by who can read the inputs of checks, for as long as they count as just read.
+        self.inputs_read: Mapping[str, bool] | None = None
         self._state_cache: StateCache | None = None
         self._uids = new_uids()
 
@@ -85,6 +96,9 @@ class Store:
                     now,
                     elapsed=self.elapsed,
                     review=self.review,
+                    is_person=self.is_person,
+                    ask_limit=self.ask_limit,
+                    inputs_read=self.inputs_read,
                     savepoints=savepoints,
                     in_steps=in_steps,
                 )
@@ -114,7 +128,7 @@ class Store:
                     undo_transaction.run(Undo(change))
                 failed.forget_steps()
         except (Refusal, HalfWritten) as error:
-            _log.error("a change that has failed stands in part (undo takes it back): %s", error)
+            _log.error("a failed change is partly done (undo reverts it): %s", error)
             with self.db.transaction(write=True):
                 failed.forget_steps()
 
@@ -140,7 +154,7 @@ class Store:
         self._state_cache.may_be_unfinished = bool(found)
 
     def _undo_interrupted_change(self, interrupted: UnfinishedChange, now: int) -> None:
-        _log.warning("change %s of %s was interrupted: it is taken back", interrupted.change, interrupted.actor)
+        _log.warning("change %s of %s was interrupted: it is undone", interrupted.change, interrupted.actor)
         undo_transaction: Transaction | None = None
         try:
             with self.db.transaction(write=True):
@@ -152,7 +166,7 @@ class Store:
                 undo_transaction.forget_steps()
                 unfinished.forget(self.db, interrupted)
         except (Refusal, HalfWritten) as error:
-            _log.error("change %s stands in part (undo takes it back): %s", interrupted.change, error)
+            _log.error("change %s is partly done (undo reverts it): %s", interrupted.change, error)
             with self.db.transaction(write=True):
                 unfinished.forget(self.db, interrupted)
         finally:

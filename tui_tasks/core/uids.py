@@ -11,29 +11,32 @@ from collections.abc import Iterator
 from typing import Final
 
 RUN: Final = 256
+_LEAST: Final = 0xA00000
 
 
 def new_uids() -> Iterator[str]:
-    """Yield uids without end. The first 32 bits count up from a random number, redrawn after `RUN` uids.
+    """Yield uids without end. The first 24 bits count up from a random number, redrawn after `RUN` uids.
 
-    The rest is random. They have the form of version 4, and differ within the first eight letters, which people see.
+    The rest is random. They have the form of version 4. Uids made one after another differ within the first six
+    letters, which are enough to name a task by. The first is `a` to `f`, as digits alone are the number of a task.
     """
     for number, rest in zip(_numbers(), _letters(), strict=True):
-        yield f"{number & 0xFFFFFFFF:08x}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:]}"
+        first = f"{number:06x}{rest[24:]}"
+        yield f"{first}-{rest[:4]}-4{rest[5:8]}-{_VARIANT[rest[8]]}{rest[9:12]}-{rest[12:24]}"
 
 
 def _numbers() -> Iterator[int]:
     while True:
-        first = int.from_bytes(os.urandom(4))
+        first = _LEAST + int.from_bytes(os.urandom(4)) % (0x1000000 - RUN - _LEAST)
         yield from range(first, first + RUN)
 
 
 def _letters() -> Iterator[str]:
-    """Yield 24 random hexadecimal digits at a time. Many are drawn at once, as the system call takes longest."""
+    """Yield 26 random hexadecimal digits at a time. Many are drawn at once, as the system call takes longest."""
     while True:
-        drawn = os.urandom(12 * 32).hex()
-        for at in range(0, len(drawn), 24):
-            yield drawn[at : at + 24]
+        drawn = os.urandom(13 * 32).hex()
+        for at in range(0, len(drawn), 26):
+            yield drawn[at : at + 26]
 
 
 _VARIANT = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}

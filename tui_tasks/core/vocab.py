@@ -1,8 +1,11 @@
-"""The vocabulary of the state: statuses, priorities, kinds of journal entry (docs: protocol, sections 4 and 7)."""
+"""The vocabulary of the state: statuses, priorities, kinds of entry; the greatest lengths of names and texts."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tui_tasks.core.errors import InvalidArgument
 
 STATUSES: Final = ("pending", "in_progress", "done", "failed", "skipped", "cancelled")
 # Not finished yet.
@@ -41,6 +44,7 @@ BOOKKEEPING: Final = frozenset(
         "updated_by",
         "started_at",
         "finished_at",
+        "status_by",
         "claimed_by",
         "fenced",
         "waiting_on",
@@ -52,8 +56,15 @@ BOOKKEEPING: Final = frozenset(
     }
 )
 
+# Fields that readers of an entry are not shown.
+HIDDEN: Final = BOOKKEEPING | {"accepted"}
+
 # The states of a check. Those of a task together are in the first of these that any of them is in.
 CHECK_STATES: Final = ("failed", "running", "stale", "unproven", "passed")
+
+WORK_STATES: Final = ("starting", "working", "ready", "merging", "merged", "conflict", "discarded", "failed")
+# The states of a work whose agent may still change something.
+LIVE_WORK: Final = frozenset({"starting", "working", "ready", "merging", "conflict"})
 
 OUTCOMES: Final = ("success", "error", "interrupted")
 
@@ -81,3 +92,32 @@ UNDOABLE: Final = frozenset(
         "job.restored",
     }
 )
+
+_LIMITS: Final = {
+    "name": MAX_NAME,
+    "title": MAX_NAME,
+    "description": MAX_TEXT,
+    "message": MAX_TEXT,
+    "system_prompt": MAX_TEXT,
+    "prompt": MAX_TEXT,
+}
+"""Characters, by the field."""
+
+
+def problem_with(values: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the first field that is too long and the message for it; None if all fit."""
+    for field, given in values.items():
+        limit = _LIMITS.get(field)
+        if limit is not None and given and len(given) > limit:
+            return field, f"{field}: at most {limit:,} characters, not {len(given):,}"
+    return None
+
+
+def refuse_too_long(values: Mapping[str, Any]) -> None:
+    """Refuse fields that are too long.
+
+    Raises:
+        InvalidArgument: one is; it is named with its length.
+    """
+    if problem := problem_with(values):
+        raise InvalidArgument(*problem)

@@ -107,3 +107,11 @@ def test_whatever_the_clocks_of_three_processes_say_it_is_never_ahead_of_what_ha
                 last = instant
             else:
                 assert processes[who].look(store.db, now) <= begun + real
+
+
+def test_the_uptime_of_another_machine_ends_nothing_early(store: Store) -> None:
+    first = _kept(store, Elapsed(Machine()), START)
+    elsewhere = Machine()
+    elsewhere.started, elsewhere.up = 1, 100 * DAY
+    assert Elapsed(elsewhere).look(store.db, START) == first
+    assert _kept(store, Elapsed(elsewhere), START) == first

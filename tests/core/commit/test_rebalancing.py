@@ -10,17 +10,15 @@ from tests.conftest import START
 from tests.core.test_state_properties import TheState, tables
 from tui_tasks.core import rank
 from tui_tasks.core.commit import rebalancing
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask, SwapTasks
-from tui_tasks.core.read.log.log_places import PlacesThen
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.rules.tasks import tasks as task_rules
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.tasks import task_rules
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import events
 
@@ -30,7 +28,7 @@ def commit(store: Store, *operations):
 
 
 def order(db: Database, list_id: int) -> list[str]:
-    return [task.uid for task in queries.tasks(db, list_id)]
+    return [task.uid for task in task_queries.tasks(db, list_id)]
 
 
 def reranked(db: Database) -> list[journal.Entry]:
@@ -63,7 +61,7 @@ def test_twenty_thousand_inserts_on_alternating_sides_of_a_spot_keep_ranks_short
                     place = {"before": above[-1]} if number % 2 else {"after": below[-1]}
                     (below if number % 2 else above).append(transaction.run(AddTask("t", **place)).uid)
         assert order(store.db, home.id) == [*below, *reversed(above)]
-        ranks = [task.rank for task in queries.tasks(store.db, home.id)]
+        ranks = [task.rank for task in task_queries.tasks(store.db, home.id)]
         assert len(set(ranks)) == len(ranks)
         assert max(map(len, ranks)) <= rank.MAX_CHARS
         # A few writes an insert, at the very worst that can be done to it.
@@ -88,7 +86,7 @@ def test_order_undo_and_numbers_are_those_of_a_plain_list_however_often_ranks_ar
         make_early(patch)
         (home,) = commit(store, CreatePlan("Plan"))
         uids = [task.uid for task in commit(store, AddTask("t", home.uid), AddTask("t", home.uid))]
-        done, undone, history = [], [], []
+        done, undone = [], []
         for step, one, two, before in steps:
             was = list(uids)
             if step in "ur":
@@ -122,21 +120,11 @@ def test_order_undo_and_numbers_are_those_of_a_plain_list_however_often_ranks_ar
                 done.append(was)
                 undone.clear()
             assert order(store.db, home.id) == uids
-            history.append((journal.newest(store.db), {uid: place for place, uid in enumerate(uids, 1)}))
-        ranks = [task.rank for task in queries.tasks(store.db, home.id)]
+        ranks = [task.rank for task in task_queries.tasks(store.db, home.id)]
         assert len(set(ranks)) == len(ranks)
         with Store(":memory:") as again:
             replay(store.db, again.db)
             assert tables(again.db) == tables(store.db)
-        then = PlacesThen(store.db, journal.newest(store.db))
-
-        def ahead(list_id: int, high: str) -> int:
-            return pages.between(store.db, list_id, high=high)
-
-        for seq, places in reversed(history):
-            for uid, place in places.items():
-                row = queries.any_task(store.db, uid)
-                assert then.number(ahead, seq, uid, row.list_id, row.rank) == place
 
 
 class TheStateWithShortRanks(TheState):
@@ -163,11 +151,11 @@ def test_reranking_changes_no_version_and_tells_of_no_task(early):
         (home,) = commit(store, CreatePlan("Plan"))
         first, last = commit(store, AddTask("first", home.uid), AddTask("last", home.uid))
         seq = journal.newest(store.db)
-        before = {task.uid: task.rank for task in queries.tasks(store.db, home.id)}
+        before = {task.uid: task.rank for task in task_queries.tasks(store.db, home.id)}
         while not reranked(store.db):
             commit(store, AddTask("t", after=first.uid))
-        assert {task.uid: task.rank for task in queries.tasks(store.db, home.id)}.items() - before.items()
-        assert {task.version for task in queries.tasks(store.db, home.id)} == {1}
+        assert {task.uid: task.rank for task in task_queries.tasks(store.db, home.id)}.items() - before.items()
+        assert {task.version for task in task_queries.tasks(store.db, home.id)} == {1}
         kinds = [entry.kind for entry in journal.since(store.db, seq, 1_000)]
         assert set(kinds) == {"task.created", rebalancing.KIND}
         told = events.event(store.db, reranked(store.db)[0])
@@ -197,7 +185,7 @@ def test_a_new_task_goes_behind_the_last_whose_rank_was_made_anew(early):
         (home,) = commit(store, CreatePlan("Plan"))
         first, last = commit(store, AddTask("first", home.uid), AddTask("last", home.uid))
         rank_before = last.rank
-        while queries.task(store.db, last.uid).rank == rank_before:
+        while task_queries.task(store.db, last.uid).rank == rank_before:
             commit(store, AddTask("t", after=first.uid))
         (newest,) = commit(store, AddTask("t", home.uid))
         assert order(store.db, home.id)[-2:] == [last.uid, newest.uid]

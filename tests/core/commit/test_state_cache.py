@@ -9,7 +9,7 @@ from tui_tasks.core.commit import state_cache
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -24,7 +24,7 @@ def stores(path):
 
 
 def names(store: Store, list_id: int) -> list[str]:
-    return [task.name for task in queries.tasks(store.db, list_id)]
+    return [task.name for task in task_queries.tasks(store.db, list_id)]
 
 
 def test_the_next_task_goes_behind_one_that_was_moved_to_the_end(stores):
@@ -34,7 +34,7 @@ def test_the_next_task_goes_behind_one_that_was_moved_to_the_end(stores):
     commit(one, MoveTask(first.uid, after=last.uid))
     commit(one, AddTask("new", home.uid))
     assert names(one, home.id) == ["last", "first", "new"]
-    assert len({task.rank for task in queries.tasks(one.db, home.id)}) == 3
+    assert len({task.rank for task in task_queries.tasks(one.db, home.id)}) == 3
 
 
 def test_two_who_write_in_turn_see_what_the_other_has_written(stores):
@@ -53,8 +53,10 @@ def test_a_request_alone_looks_nothing_up_that_has_not_changed(stores, monkeypat
     commit(one, AddTask("first", home.uid))
     asked = []
     for name in ("last_rank", "next_id", "list_by_uid", "list_by_id"):
-        real = getattr(queries, name)
-        monkeypatch.setattr(queries, name, lambda *given, name=name, real=real: (asked.append(name), real(*given))[1])
+        real = getattr(task_queries, name)
+        monkeypatch.setattr(
+            task_queries, name, lambda *given, name=name, real=real: (asked.append(name), real(*given))[1]
+        )
     commit(one, AddTask("second", home.uid))
     assert asked == []
     commit(other, AddTask("third", home.uid))
@@ -79,12 +81,12 @@ def test_counts_are_right_whenever_they_are_read_though_they_are_written_late(st
         transaction.speak("a")
         added = [transaction.run(AddTask(str(number), home.uid)) for number in range(3)]
         before = one.db.changes()
-        assert queries.list_by_id(one.db, home.id).pending == 3
+        assert task_queries.list_by_id(one.db, home.id).pending == 3
         assert one.db.changes() == before
         transaction.run(EditTask(added[0].uid, {"status": "done"}))
         transaction.run(DeleteTask(added[1].uid))
     for store in (one, other):
-        found = queries.list_by_id(store.db, home.id)
+        found = task_queries.list_by_id(store.db, home.id)
         assert (found.pending, found.done, found.total) == (1, 1, 2)
 
 
@@ -101,13 +103,13 @@ def test_counts_of_what_was_not_done_are_not_written(stores, savepoints):
             if savepoints:
                 transaction.run(AddTask("taken back", home.uid))
             transaction.run(DeleteTask("no such task"))
-    assert queries.list_by_id(one.db, home.id).total == 1
+    assert task_queries.list_by_id(one.db, home.id).total == 1
     with pytest.raises(NotFound), one.transaction(START) as transaction:
         transaction.speak("a")
         transaction.run(AddTask("taken back", home.uid))
         transaction.run(DeleteTask("no such task"))
     commit(one, AddTask("second", home.uid))
-    assert queries.list_by_id(one.db, home.id).total == 2
+    assert task_queries.list_by_id(one.db, home.id).total == 2
 
 
 def test_what_was_looked_up_of_another_history_with_as_many_entries_is_not_used(tmp_path):

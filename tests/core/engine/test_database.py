@@ -16,6 +16,7 @@ import pytest
 
 from tests.core.engine.databases import NOW, add, begun, contents, foreign, made_database
 from tests.entries import all_entries
+from tests.started import Started
 from tui_tasks.core.engine import database, open_checks
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.open_checks import APPLICATION_ID
@@ -26,7 +27,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -57,7 +58,7 @@ def test_any_name_of_a_file_will_do(tmp_path, name):
     made_database(tmp_path / name, 1)
     assert (tmp_path / name).exists()
     with Store(str(tmp_path / name), read_only=True) as store:
-        assert queries.lists(store.db)[0].total == 1
+        assert task_queries.lists(store.db)[0].total == 1
 
 
 UNDER_A_UMASK = """
@@ -141,7 +142,7 @@ def test_reading_alone_leaves_every_byte_as_it_was(path):
     made_database(path, 2)
     before = path.read_bytes()
     with Store(str(path), read_only=True) as store:
-        assert queries.lists(store.db)[0].total == 2
+        assert task_queries.lists(store.db)[0].total == 2
     assert path.read_bytes() == before
 
 
@@ -154,7 +155,7 @@ def test_reading_alone_makes_no_database(tmp_path):
 def test_a_reader_sees_what_a_writer_commits_while_both_are_open(path):
     with Store(str(path)) as writer, Store(str(path), read_only=True) as reader:
         uid = add(writer, "seen")
-        assert queries.task(reader.db, uid).name == "seen"
+        assert task_queries.task(reader.db, uid).name == "seen"
 
 
 MAKE_AT_ONCE = """
@@ -184,7 +185,7 @@ def test_a_reader_that_waits_does_not_hold_the_log_back(path):
 
 def test_many_processes_may_make_the_same_database_at_once(path):
     processes = [
-        subprocess.Popen(
+        Started(
             [sys.executable, "-c", MAKE_AT_ONCE, str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -200,7 +201,7 @@ def test_many_processes_may_make_the_same_database_at_once(path):
     told = [process.communicate(timeout=60) for process in processes]
     assert [process.returncode for process in processes] == [0] * 8, told
     with Store(str(path)) as store:
-        assert [found.total for found in queries.lists(store.db) if found.name == "first"] == [8]
+        assert [found.total for found in task_queries.lists(store.db) if found.name == "first"] == [8]
 
 
 def test_one_that_is_made_while_it_is_looked_at_is_not_taken_for_another_programs(path):
@@ -257,10 +258,10 @@ def test_a_database_that_goes_bad_while_open_is_a_storage_error_that_says_whethe
             for number in range(1000):
                 add(store, f"{number} " + "x" * 5000)
         assert full.value.data["retryable"] is True
-        total = queries.lists(store.db)[0].total
+        total = task_queries.lists(store.db)[0].total
         store.db.sql("PRAGMA max_page_count = 100000")
         add(store, "room again")
-        assert queries.lists(store.db)[0].total == total + 1
+        assert task_queries.lists(store.db)[0].total == total + 1
 
 
 def test_a_file_that_is_moved_away_is_told_and_nothing_is_written_until_it_is_back(path):
@@ -272,7 +273,7 @@ def test_a_file_that_is_moved_away_is_told_and_nothing_is_written_until_it_is_ba
         assert gone.value.data["retryable"] is True
         away.rename(path.parent)
         add(store, "after")
-        assert queries.lists(store.db)[0].total == 2
+        assert task_queries.lists(store.db)[0].total == 2
 
 
 def test_a_backup_that_is_put_in_its_place_is_opened(path, tmp_path):
@@ -284,7 +285,7 @@ def test_a_backup_that_is_put_in_its_place_is_opened(path, tmp_path):
             file.unlink()
         (tmp_path / "copy.db").rename(path)
         add(store, "after the restore")
-        names = [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)]
+        names = [task.name for task in task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)]
     assert names == ["in the backup", "after the restore"]
 
 
@@ -319,9 +320,9 @@ def test_a_copy_is_of_one_moment_whoever_writes_meanwhile(path, tmp_path):
         store.db.copy_to(
             str(tmp_path / "copy.db"), 1, lambda *_: [add(other, f"meanwhile {number}") for number in islice(writes, 1)]
         )
-        assert queries.lists(store.db)[0].total > 20
+        assert task_queries.lists(store.db)[0].total > 20
     with Store(str(tmp_path / "copy.db")) as copy:
-        assert queries.lists(copy.db)[0].total == 20
+        assert task_queries.lists(copy.db)[0].total == 20
 
 
 def test_what_becomes_another_programs_just_before_it_is_opened_is_refused(tmp_path, monkeypatch):
@@ -346,4 +347,4 @@ def test_what_is_replaced_while_it_is_opened_is_refused(path, tmp_path, monkeypa
     with pytest.raises(DatabaseRefused, match="was replaced while it was opened"):
         Store(str(path))
     with Store(str(path)) as store:
-        assert queries.lists(store.db)[0].total == 2
+        assert task_queries.lists(store.db)[0].total == 2

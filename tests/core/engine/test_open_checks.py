@@ -13,7 +13,7 @@ from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance.backup import backup
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -123,7 +123,7 @@ def test_a_log_that_cannot_be_read_is_refused_while_all_is_in_it_and_used_once_i
         log.rmdir()
         away.rename(log)
         add(store, "after")
-        assert [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)] == [
+        assert [task.name for task in task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)] == [
             "in the log alone",
             "after",
         ]
@@ -191,7 +191,7 @@ def test_damage_to_any_part_of_the_head_is_refused_or_does_not_matter(tmp_path, 
     path = tmp_path / "tasks.db"
     made_database(path, 3)
     with Store(str(path)) as store:
-        names = [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)]
+        names = [task.name for task in task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)]
     damaged(path, start, b"\xa5" * 8)
     before = contents(tmp_path)
     try:
@@ -200,7 +200,7 @@ def test_damage_to_any_part_of_the_head_is_refused_or_does_not_matter(tmp_path, 
         assert contents(tmp_path) == before
         return
     with opened as store:
-        assert [task.name for task in queries.tasks(store.db, queries.lists(store.db)[0].id)] == names
+        assert [task.name for task in task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)] == names
 
 
 def test_a_folder_a_fifo_and_a_device_are_refused(tmp_path):

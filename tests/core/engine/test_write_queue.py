@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.started import Started
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import Busy
@@ -140,7 +141,7 @@ def test_one_that_is_killed_as_it_waits_holds_up_nobody(turns, clock, tmp_path):
         f"turns = WriteQueue({str(tmp_path / 'tasks.db')!r}, 5.0, lambda: {clock.now}, lambda seconds: None)\n"
         "turns.begin_write(lambda _: (turns.wait(0), print('waits', flush=True), sys.stdin.read()), '')\n"
     )
-    with subprocess.Popen([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiter:
+    with Started([sys.executable, "-c", waiting], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as waiter:
         assert waiter.stdout.readline() == b"waits\n"
         clock.now += 100_000
         assert clock.has_to_wait(comer)
@@ -162,7 +163,7 @@ def test_a_commit_gives_way_to_one_that_has_earlier_waiter_long(tmp_path):
     def long_ago() -> int:
         return time.monotonic_ns() // 1000 - 100_000
 
-    waiter, comer = WriteQueue(path, LIMIT, long_ago, lambda _: None), threading.Thread(target=commit)
+    waiter, comer = WriteQueue(path, LIMIT, long_ago, lambda _: None), threading.Thread(target=commit, daemon=True)
 
     def begin(_: str) -> None:
         waiter.wait(0)
@@ -213,7 +214,7 @@ def test_another_user_who_locks_what_they_can_holds_up_nobody(tmp_path, clock):
     Store(str(path)).close()
     # From within the folder: those above it need not let anybody through.
     command, pipes = [sys.executable, "-c", ANOTHERS_LOCK], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=tmp_path, **pipes) as other:
+    with Started(command, cwd=tmp_path, **pipes) as other:
         assert other.stdout.readline() == b"Permission denied \n"
         comer = WriteQueue(str(path), LIMIT, clock, clock.sleep)
         assert not clock.has_to_wait(comer)

@@ -12,27 +12,27 @@ from hypothesis import strategies as st
 from tests.conftest import SECOND, START, Clock
 from tests.core.job_steps import Jobs
 from tests.entries import all_entries
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
-from tui_tasks.core.journal import compaction, copying, journal
+from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance import compacting as copying
 from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations.changes import CompactJournal, Redo, Undo
-from tui_tasks.core.operations.claims import ClaimNext
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, LogTask
+from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.read.tasks import matching, queries
+from tui_tasks.core.read.tasks import matching, task_queries
 from tui_tasks.core.schedule import run_logs
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 
 
 def _work(store: Store, begin: int, tasks: int = 10) -> list[str]:
     """Some changes, a second apart; four entries a task and more."""
-    home = queries.find_list(store.db, "task")
+    home = task_queries.find_list(store.db, "task")
     assert home is not None
     made = []
     for number in range(begin, begin + tasks):
@@ -134,7 +134,7 @@ def _left(store: Store) -> list[str]:
 def test_others_write_between_its_steps_and_the_tables_can_still_be_made_again(store: Store, path: Path) -> None:
     _work(store, 0)
     with Store(str(path)) as other:
-        home = queries.find_list(other.db, "task")
+        home = task_queries.find_list(other.db, "task")
         assert home is not None
         number = 0
         for number, _ in enumerate(compacting(store, START + 8 * SECOND, START + 99 * SECOND, most=3)):
@@ -225,7 +225,7 @@ def test_what_was_compacted_cannot_be_taken_back_and_what_was_not_can(store: Sto
     with pytest.raises(Conflict, match="no change to undo"):
         store.commit(Undo(), actor="b", now=START + 30 * SECOND)
     store.commit(Redo(), actor="agent", now=START + 30 * SECOND)
-    assert queries.task(store.db, made[0]).name == "changed by 9"
+    assert task_queries.task(store.db, made[0]).name == "changed by 9"
 
 
 def test_a_reader_from_before_is_told_where_the_journal_begins(store: Store) -> None:
@@ -252,7 +252,7 @@ def test_only_the_human_compacts_and_nothing_is_dropped_where_nothing_is_old(sto
 
 
 def test_a_request_is_kept_whole(store: Store) -> None:
-    home = queries.find_list(store.db, "task")
+    home = task_queries.find_list(store.db, "task")
     assert home is not None
     _work(store, 0, 2)
     with store.transaction(START + 90 * SECOND) as tx, tx.change():
@@ -265,7 +265,7 @@ def test_a_request_is_kept_whole(store: Store) -> None:
 
 
 def _add_at(store: Store, *instants: int) -> None:
-    home = queries.find_list(store.db, "task")
+    home = task_queries.find_list(store.db, "task")
     assert home is not None
     for at in instants:
         store.commit(AddTask("task", home.uid), actor="agent", now=START + at * SECOND)
@@ -324,7 +324,7 @@ def test_nothing_is_dropped_that_is_not_in_the_tables_that_were_copied(store: St
     _work(store, 0)
     with copying.aside(store.db):
         tables = copying.set_aside(store.db)
-        steps = copying.copy(store.db, tables, 100)
+        steps = copying.copy_tables(store.db, tables, 100)
         while True:
             try:
                 next(steps)
@@ -367,7 +367,7 @@ def test_words_are_found_though_the_index_missed_what_was_compacted(store: Store
     assert search.narrowed(store.db, ["task 11"]) is None
     while search.catch_up(store.db):
         pass
-    home = queries.find_list(store.db, "task")
+    home = task_queries.find_list(store.db, "task")
     assert home is not None
     assert search.narrowed(store.db, ["task 11"]) is not None
     assert matching.tasks(store.db, home.id, query="task 11")[1] == 1

@@ -15,12 +15,12 @@ from tests.entries import all_entries
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.maintenance import backup, replay_check
+from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compacting import compact, compacting
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 ENTRIES = 60
@@ -53,7 +53,7 @@ def _to_the_end(steps: Generator[None, None, int]) -> int:
 
 
 def _is_sound(store: Store) -> bool:
-    return not [*backup.findings(store.db), *replay_check.differences(store.db)]
+    return not [*backup.findings(store.db), *diagnosis.differences(store.db)]
 
 
 def _is_copying(store: Store) -> bool:
@@ -176,7 +176,7 @@ def test_nothing_of_a_change_is_taken_back_once_it_is_decided_that_it_goes(store
     for undo in (Undo(), Undo(change)):
         with pytest.raises(Conflict, match="compacted away"):
             store.commit(undo, actor="b", now=NOW)
-    assert queries.list_by_uid(store.db, home).total == 32
+    assert task_queries.list_by_uid(store.db, home).total == 32
 
 
 def test_it_goes_on_with_a_database_that_must_be_opened_anew(store: Store, path: Path) -> None:

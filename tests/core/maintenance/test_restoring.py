@@ -1,5 +1,6 @@
 """Restoring a backup: whole or not at all, with the database in use; what people do by other means destroys nothing."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -8,16 +9,17 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
+from tests.contract.client import terminal_input
 from tests.core.engine.databases import NOW, UNFIT, add, contents, foreign, made_database
 from tests.soak.speaking import Speaker, program, serve
-from tui_tasks.core.engine import lock_file
+from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import restoring
 from tui_tasks.core.maintenance.backup import backup, findings
 from tui_tasks.core.maintenance.restoring import restore
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -25,7 +27,7 @@ def names(path: Path) -> list[str]:
     """The tasks in a database, which is sound."""
     with Store(str(path), read_only=True) as store:
         assert list(findings(store.db)) == []
-        return [task.name for found in queries.lists(store.db) for task in queries.tasks(store.db, found.id)]
+        return [task.name for found in task_queries.lists(store.db) for task in task_queries.tasks(store.db, found.id)]
 
 
 def replies_to_adds(speaker: Speaker, *texts: str) -> list[str]:
@@ -46,7 +48,9 @@ def used(path: Path, tmp_path: Path):
 
 
 def run_restore(path: Path, file: Path) -> str:
-    done = subprocess.run(program("restore", "--db", path, file), capture_output=True, text=True, check=False)
+    command = program("restore", "--db", path, file)
+    with terminal_input() as terminal:
+        done = subprocess.run(command, stdin=terminal, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -112,6 +116,67 @@ def test_a_log_that_is_removed_while_it_is_in_use_is_noticed_and_its_end_writes_
     for speaker in used:
         speaker.end()
     assert len(names(path)) == 160
+
+
+@pytest.mark.parametrize("share", [0, 0.5])
+def test_a_log_that_is_cut_while_it_is_in_use_is_noticed_before_anything_is_acknowledged(path, tmp_path, used, share):
+    log = Path(f"{path}-wal")
+    os.truncate(log, int(log.stat().st_size * share))
+    before = path.read_bytes()
+    for speaker in used:
+        assert "has lost its log" in replies_to_adds(speaker, "nowhere")[0]
+    with pytest.raises(DatabaseRefused, match="has lost its log"):
+        Store(str(path))
+    for speaker in used:
+        speaker.end()
+    assert path.read_bytes() == before, "the last to close it has written a part of the log into it"
+    run_restore(path, tmp_path / "copy.db")
+    assert len(names(path)) == 40
+
+
+def test_a_log_that_is_cut_while_a_change_is_written_is_noticed_before_that_is_acknowledged(path, tmp_path):
+    made_database(path, 3)
+    log = Path(f"{path}-wal")
+    with Store(str(path)) as store, Store(str(path)) as other:
+        add(store, "logged")
+        assert other.db.scalar("SELECT count(*) FROM task") == 4
+        before = path.read_bytes()
+        with pytest.raises(StorageFailed, match="has lost its log"), store.transaction(NOW):
+            os.truncate(log, 0)
+            store.db.sql("UPDATE task SET name = 'nowhere'")
+        with pytest.raises(StorageFailed, match="has lost its log"):
+            add(store, "nowhere")
+        with pytest.raises(StorageFailed):  # it reads the hole
+            add(other, "nowhere")
+    assert path.read_bytes() == before, "the end of one has written holes into it"
+    shutil.copy(path, tmp_path / "alone.db")
+    assert len(names(tmp_path / "alone.db")) == 3
+
+
+def test_a_log_that_cannot_be_read_right_after_a_commit_takes_nothing_back(path, monkeypatch):
+    made_database(path, 3)
+
+    def failing(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with Store(str(path)) as store:
+        add(store, "before")
+        monkeypatch.setattr(os, "pread", failing)
+        add(store, "kept")
+        monkeypatch.undo()
+    assert names(path)[-1] == "kept"
+
+
+def test_a_log_that_a_checkpoint_empties_while_it_is_in_use_is_no_loss(path, used):
+    raw = connect(path)
+    assert raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    assert Path(f"{path}-wal").stat().st_size == 0
+    assert len(names(path)) == 160
+    assert replies_to_adds(used[0], "one") == ["one"]
+    assert raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    assert replies_to_adds(used[1], "other") + replies_to_adds(used[0], "third") == ["other", "third"]
+    raw.close()
+    assert names(path)[-3:] == ["one", "other", "third"]
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -185,11 +250,11 @@ def test_it_waits_for_a_writer_and_gives_up_on_one_that_stands_still(path, tmp_p
 
 def test_nobody_opens_it_while_it_is_put_in_place(path, monkeypatch):
     made_database(path, 1)
-    monkeypatch.setattr(lock_file, "BUSY_SECONDS", 0.05)
-    with lock_file.replacing(str(path)):
+    monkeypatch.setattr(write_queue, "BUSY_SECONDS", 0.05)
+    with write_queue.replacing(str(path)):
         with pytest.raises(DatabaseRefused, match="is being restored"):
             Store(str(path))
-        with pytest.raises(Busy), lock_file.replacing(str(path)):
+        with pytest.raises(Busy), write_queue.replacing(str(path)):
             pass
     assert len(names(path)) == 1
 

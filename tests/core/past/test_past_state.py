@@ -24,6 +24,7 @@ from tests.core.engine.databases import add, put_in_place
 from tests.core.job_steps import HOUR, Jobs, tables
 from tests.core.read.test_digest import STEP, History
 from tests.entries import all_entries
+from tests.started import Started
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFailed
 from tui_tasks.core.journal import journal
@@ -32,12 +33,10 @@ from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.past import moments
-from tui_tasks.core.past.past_reader import PastReader
-from tui_tasks.core.past.past_state import PastState
-from tui_tasks.core.past.scratch_folder import PREFIX
+from tui_tasks.core.past.past_state import PREFIX, PastReader, PastState
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.agents import agents
-from tui_tasks.core.read.digest.digest import digest
+from tui_tasks.core.read.agents import agent_queries
+from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.log import log_pages
 from tui_tasks.core.store import Store
 
@@ -225,8 +224,8 @@ def test_what_was_compacted_away_is_refused_with_the_earliest_that_is_left(store
         assert past.seq == earliest
         past.move_to(journal.newest(store.db))
         with contextlib.closing(PastReader(past.path, store.path)) as reader:
-            assert digest(reader, START, START + 100 * HOUR) == digest(store.db, START, START + 100 * HOUR)
-            assert digest(reader, START, START + 100 * HOUR).is_cut
+            assert digest(reader, START, START + 100 * HOUR, {}) == digest(store.db, START, START + 100 * HOUR, {})
+            assert digest(reader, START, START + 100 * HOUR, {}).is_cut
 
 
 def test_a_step_goes_over_all_that_one_change_did_and_ends_at_both_ends(store: Store) -> None:
@@ -254,7 +253,7 @@ def test_the_reader_sees_no_later_entry_whatever_is_written_meanwhile(store: Sto
         assert journal.newest(reader) == 4
         assert [change.seq for change in overview.changes(reader, 0, 100)] == [1, 2, 3, 4]
         assert log_pages.edges(reader) == (1, 4)
-        assert agents.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
+        assert agent_queries.speakers(reader) == [("a", 4, source.db.scalar("SELECT at FROM journal WHERE seq = 4"))]
         past.move_to(journal.newest(store.db))
         reader.open_again()
         assert journal.newest(reader) == journal.newest(store.db) > 6
@@ -267,7 +266,7 @@ def test_the_past_of_a_database_that_was_replaced_meanwhile_is_refused(store: St
     with Store(store.path, read_only=True) as source, PastState(source.db) as past:
         past.move_to(6)
         put_in_place(path.with_name("copy.db"), path)
-        with pytest.raises(StorageFailed, match="was replaced: leave, and look at its past anew"):
+        with pytest.raises(StorageFailed, match="was replaced: leave, and start time travel again"):
             past.move_to(2)
 
 
@@ -324,7 +323,7 @@ def killed(store: Store, scratch: Path) -> Iterator[Callable[[], Path]]:
         "store = Store(sys.argv[1]); past = PastState(store.db); print(past.path, flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", code, store.path]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(scratch)}, text=True)
+    process = Started(command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(scratch)}, text=True)
     assert process.stdout is not None
     folder = Path(process.stdout.readline().strip()).parent
 

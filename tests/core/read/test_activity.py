@@ -9,11 +9,20 @@ from tests.talking import ADD, add
 from tui_tasks.core import connections
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent
-from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.read.agents import activity
-from tui_tasks.core.read.agents.stuck import Thresholds, causes
+from tui_tasks.core.operations.sessions import (
+    Process,
+    PromptSubmitted,
+    SessionEnded,
+    SessionReport,
+    SessionStarted,
+    TaskListItem,
+    TaskListReported,
+)
+from tui_tasks.core.read.agents import activity, agent_queries
+from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
-from tui_tasks.runner.stuck_watch import EVERY, StuckWatch
+from tui_tasks.hooks import intake
+from tui_tasks.runner.service import EVERY, StuckWatch
 
 LIMITS = Thresholds()
 
@@ -60,6 +69,33 @@ def test_one_that_was_not_heard_for_a_day_has_left_and_is_not_stuck_unless_it_is
     with store.db.transaction(write=True):
         connections.begin(store.db, "agent", Process("boot", "namespace", 1, "born"), clock())
     assert kinds(store, clock) == {"agent": "silent"}
+
+
+def test_one_that_is_gone_is_not_stuck(talk, store, clock):
+    talk.ok("tasklist:set_task_in_progress", uid=add(talk))
+    process = Process("boot", "namespace", 1, "born")
+    with store.db.transaction(write=True):
+        connections.begin(store.db, "agent", process, clock())
+    clock.forward(LIMITS.silent)
+    assert kinds(store, clock) == {"agent": "silent"}
+    with store.db.transaction(write=True):
+        connections.end(store.db, "agent", process, clock())
+    assert kinds(store, clock) == {}
+
+
+def test_a_session_that_has_ended_is_not_stuck_by_an_item_of_its_own_list(store, clock):
+    begun = (
+        SessionStarted(),
+        PromptSubmitted("go"),
+        TaskListReported((TaskListItem("0", "Item", status="in_progress"),)),
+    )
+    for events in (begun, (SessionEnded(),)):
+        with store.transaction(clock()) as transaction:
+            report = SessionReport("codex", "s", events, clock())
+            assert intake.record_report(transaction, "", report, tasks=True)
+    clock.forward(2 * LIMITS.silent)
+    assert agent_queries.working(store.db).keys() == {"codex-1"}
+    assert kinds(store, clock) == {}
 
 
 def test_a_question_is_a_wait_for_the_human_since_it_was_asked(talk, store, clock):

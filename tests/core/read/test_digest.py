@@ -14,9 +14,8 @@ from tests.conftest import SECOND, START
 from tests.entries import all_entries
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.changes import RecordRefusal, Undo
+from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.checks import NamedCheck, RequestChecks, WaiveChecks
-from tui_tasks.core.operations.claims import ClaimNext, LapseClaims
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.sessions import (
     Process,
@@ -30,12 +29,12 @@ from tui_tasks.core.operations.sessions import (
     TurnFailed,
     UsageReported,
 )
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read import checks
-from tui_tasks.core.read.asks import open_asks
-from tui_tasks.core.read.digest.digest import digest
-from tui_tasks.core.read.digest.digest_line import PARTS
-from tui_tasks.core.read.tasks import held, queries
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, LapseClaims, LogTask
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.ask_queries import open_asks
+from tui_tasks.core.read.digest import digest
+from tui_tasks.core.read.digest_entries import PARTS
+from tui_tasks.core.read.tasks import held_tasks, task_queries
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import RESERVED_AGENTS
@@ -98,7 +97,7 @@ class History:
             self.commit(actor, EditTask(uid, {"status": "failed"}), LogTask(uid, value))
         elif what == "result":
             self.commit(actor, EditTask(uid, {"result": value}))
-        elif what == "check" and any(checks.tasks_of(self.store.db, run.uid) for run in self.checks.waiting()):
+        elif what == "check" and any(check_queries.tasks_of(self.store.db, run.uid) for run in self.checks.waiting()):
             # One that no task waits for any more is not begun.
             self.checks.run(value, exit_code=int(value == "failed"))
         elif what == "session":
@@ -159,7 +158,7 @@ def seqs(lines) -> list[int]:
 def compare(store: Store, since: int, now: int) -> None:
     db = store.db
     entries = [entry for entry in all_entries(db) if entry.at >= since]
-    found = digest(db, since, now)
+    found = digest(db, since, now, {})
     lines = found.lines
     assert found.newest - found.after == len(entries)
     assert [PARTS.index(line.part) for line in lines] == sorted(PARTS.index(line.part) for line in lines)
@@ -175,17 +174,19 @@ def compare(store: Store, since: int, now: int) -> None:
         elif entry.kind == "check.finished":
             done.setdefault(entry.task, []).append(entry.seq)
         elif entry.kind == "check.stale":
-            for uid in checks.tasks_of(db, entry.uid):
+            for uid in check_queries.tasks_of(db, entry.uid):
                 done.setdefault(uid, []).append(entry.seq)
     by_state: dict[str, dict[str, list[int]]] = {"proven": {}, "not_proven": {}, "failing": {}, "unchecked": {}}
-    homes = {home.id: home for home in queries.lists(db)}
+    homes = {home.id: home for home in task_queries.lists(db)}
     for uid, told in done.items():
-        task = queries.any_task(db, uid)
+        task = task_queries.any_task(db, uid)
         if task.status != "done" or task.deleted:
             continue
-        state = verified(check.state for check in checks.of_task(db, task, homes[task.list_id], checks.definitions(db)))
+        state = verified(
+            check.state for check in check_queries.of_task(db, task, homes[task.list_id], check_queries.definitions(db))
+        )
         where = {"passed": "proven", None: "unchecked"}.get(state, "not_proven")
-        if state == "failed" and uid in checks.failing(db, 99):
+        if state == "failed" and uid in check_queries.failing(db, 99):
             where = "failing"
         by_state[where][uid] = told
     assert {line.uid: list(line.entries) for line in of(lines, "proven")} == by_state["proven"]
@@ -197,7 +198,9 @@ def compare(store: Store, since: int, now: int) -> None:
 
     needing = {(line.kind, line.uid) for line in of(lines, "needs_you")}
     wanted = {("ask", ask.uid) for ask in open_asks(db)}
-    wanted |= {("held", task.uid) for task in held.everything(db)} | {("check", uid) for uid in checks.failing(db, 99)}
+    wanted |= {("held", task.uid) for task in held_tasks.everything(db)} | {
+        ("check", uid) for uid in check_queries.failing(db, 99)
+    }
     assert needing == wanted
     assert by_state["failing"].keys() <= {uid for kind, uid in needing if kind == "check"}
     assert all(line.entries for line in lines)
@@ -237,7 +240,7 @@ def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_n
         history.step("add", "a", 0, "pending")
         history.step("fail", "a", 0, "no such host")
         history.step("set", "a", 0, "in_progress")
-        (line,) = digest(store.db, 0, history.now).parts["failed"]
+        (line,) = digest(store.db, 0, history.now, {}).parts["failed"]
         assert (line.name, line.who, line.count) == ("task 0", "a", 1)
         assert line.text == "failed: no such host, and is in progress now"
 
@@ -250,7 +253,24 @@ def test_entries_that_were_compacted_away_are_told_of(path: Path) -> None:
         history.step("add", "a", 0, "failed")
         history.now += 100 * SECOND
         compact(store, history.now - 50 * SECOND, history.now)
-        found = digest(store.db, 0, history.now)
+        found = digest(store.db, 0, history.now, {})
         assert found.is_cut
         assert not found.parts["failed"]
-        assert not digest(store.db, history.now - SECOND, history.now).is_cut
+        assert not digest(store.db, history.now - SECOND, history.now, {}).is_cut
+
+
+def test_commands_that_used_the_humans_name_are_a_line_for_each_terminal_with_all_entries(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        used = [("accept", "/dev/pts/7"), ("asks answer", "/dev/pts/2"), ("accept", "/dev/pts/7"), ("ls", "/dev/pts/7")]
+        for command, terminal in used:
+            history.now += SECOND
+            history.commit("human", RecordTerminal(f"tui-tasks {command}", terminal, ("script 41", "systemd 1")))
+        lines = digest(store.db, START, history.now, {}).parts["in_your_name"]
+        assert [(line.name, line.who, line.text, line.count, line.at) for line in lines] == [
+            ("/dev/pts/2", "human", "used your name: tui-tasks asks answer", 1, START + 2 * SECOND),
+            ("/dev/pts/7", "human", "used your name: tui-tasks accept, tui-tasks ls", 3, START + 4 * SECOND),
+        ]
+        kinds = {entry.seq: entry.kind for entry in all_entries(store.db)}
+        assert {kinds[seq] for line in lines for seq in line.entries} == {"terminal.used"}
+        assert digest(store.db, history.now + SECOND, history.now, {}).parts["in_your_name"] == []

@@ -4,8 +4,8 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
 
 
@@ -15,16 +15,17 @@ def matching(store):
     (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="human", now=START)
     operations = [
         AddTask("a 100%_x", home.uid, "The login page", priority=1, agent="ann", tags=("auth", 'a"b'), domain="web"),
-        AddTask("b", home.uid, priority=4, status="done", domain="web_2"),
+        AddTask("b", home.uid, priority=4, domain="web_2"),
         AddTask("c", home.uid, priority=7),
         AddTask("d", home.uid, "log in", status="in_progress", priority=3, tags=("author",)),
     ]
     tasks = store.commit(*operations, actor="human", now=START)
     store.commit(EditTask(tasks[2].uid, {"depends_on": (tasks[0].uid,)}), actor="human", now=START)
-    store.commit(EditTask(tasks[1].uid, {"priority": 4, "description": "new"}), actor="bob", now=START + SECOND)
+    store.commit(EditTask(tasks[1].uid, {"status": "done", "description": "new"}), actor="bob", now=START + SECOND)
+    store.commit(LogTask(tasks[1].uid, "thanks"), actor="ann", now=START + SECOND)
 
     def names(*terms: Term, looked_at: int = 0) -> str:
-        page = pages.after(store.db, home.id, pages.FIRST, 10, Filter(terms, looked_at))
+        page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter(terms, looked_at))
         return " ".join(task.name[0] for task in page)
 
     return names

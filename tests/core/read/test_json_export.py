@@ -16,8 +16,8 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.checks import GiveChecks, NamedCheck
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read import checks
-from tui_tasks.core.read.tasks import json_export, queries
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.tasks import json_export, task_queries
 from tui_tasks.core.snapshots import full_task
 from tui_tasks.core.store import Store
 
@@ -57,7 +57,7 @@ def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
             (task,) = store.commit(AddTask("x" + text, home.uid, depends_on=after), actor="a", now=START + at)
             store.commit(EditTask(task.uid, changes), actor="a", now=START + at + 1)
             uids.append(task.uid)
-        tasks = queries.tasks(store.db, home.id)
+        tasks = task_queries.tasks(store.db, home.id)
         plain = [json.dumps(full_task(task, home.handle)) for task in tasks]
         written = _read(json_export.tasks(store.db, home.handle))
         assert written == [json.loads(text) for text in plain]
@@ -75,8 +75,8 @@ def test_checks_are_written_out_as_python_tells_them(monkeypatch, clock) -> None
         store.commit(GiveChecks(made[3].uid, ("lint",)), GiveChecks(made[4].uid, ()), actor="human", now=START)
         store.commit(EditTask(made[1].uid, {"status": "done"}), actor="a", now=START)
         runner.run("failed", exit_code=1, output='1 failed\n\x1b"é')
-        tasks = queries.tasks(store.db, home.id)
-        plain = [full_task(task, "list", checks.json_of_task(store.db, task, home)) for task in tasks]
+        tasks = task_queries.tasks(store.db, home.id)
+        plain = [full_task(task, "list", check_queries.json_of_task(store.db, task, home)) for task in tasks]
         assert _read(json_export.tasks(store.db, "list")) == json.loads(json.dumps(plain))
         assert [task["verified"] for task in plain] == ["unproven", "failed", "unproven", "unproven", None]
 

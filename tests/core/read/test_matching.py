@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.conftest import START
 from tui_tasks.core import vocab
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask
-from tui_tasks.core.read.tasks import matching, queries, ready
+from tui_tasks.core.read.tasks import matching, ready_tasks, task_queries
 from tui_tasks.core.store import Store
 
 made = st.lists(
@@ -19,7 +19,7 @@ priorities = st.sampled_from([matching.ANY_PRIORITY, (1, 1), (2, 2), (vocab.LOW,
 @given(made, wanted, priorities, st.integers(0, 12))
 def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, statuses, between, limit):
     with Store(":memory:") as store:
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         first = None
         for status, priority, waits, goes in tasks:
             waiting = (first.uid,) if waits and first is not None else ()
@@ -38,8 +38,8 @@ def test_a_page_is_the_beginning_of_all_and_tells_how_many_there_are(tasks, stat
 
 def test_a_page_and_the_next_to_do_are_read_from_an_index_in_their_order():
     of_list = "task_urgency (list_id=? AND status=? AND <expr>=?"
-    read = {matching._FIRST: of_list, ready._ready(True, False, False): of_list}
-    read[ready._ready(False, False, False)] = "task_ready"
+    read = {matching._FIRST: of_list, ready_tasks._ready(True, False, False): of_list}
+    read[ready_tasks._ready(False, False, False)] = "task_ready"
     with Store(":memory:") as store:
         for statement, index in read.items():
             asked = [1] * statement.sql.count("?")

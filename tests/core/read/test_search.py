@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.pages import board_pages, pages, search
+from tui_tasks.core.read.pages import board_pages, list_pages, search
 from tui_tasks.core.read.pages.filter import Filter, Term
-from tui_tasks.core.read.tasks import matching, queries
+from tui_tasks.core.read.tasks import matching, task_queries
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
@@ -62,7 +62,7 @@ def _do(store: Store, home: str, made: list[str], step: tuple) -> None:
 @given(STEPS, st.lists(WORDS, min_size=1, max_size=2), st.booleans())
 def test_what_is_found_is_what_going_through_all_tasks_finds(steps, words, whole) -> None:
     with Store(":memory:") as store:
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         assert home is not None
         made: list[str] = []
         for step in steps:
@@ -79,19 +79,19 @@ def test_what_is_found_is_what_going_through_all_tasks_finds(steps, words, whole
 def _found(store: Store, home: int, only: Filter, word: str) -> dict:
     db = store.db
     return {
-        "list": [line.uid for line in pages.after(db, home, pages.FIRST, 100, only)],
-        "backwards": [line.uid for line in pages.before(db, home, pages.LAST, 100, only)],
-        "count": pages.count_on(db, home, pages.FIRST, only)[0],
-        "cards": [card.uid for card in board_pages.page(db, home, "pending", pages.FIRST, 100, only)],
+        "list": [line.uid for line in list_pages.after(db, home, list_pages.FIRST, 100, only)],
+        "backwards": [line.uid for line in list_pages.before(db, home, list_pages.LAST, 100, only)],
+        "count": list_pages.count_on(db, home, list_pages.FIRST, only)[0],
+        "cards": [card.uid for card in board_pages.page(db, home, "pending", list_pages.FIRST, 100, only)],
         "cards counted": board_pages.count(db, home, "pending", only)[0],
-        "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, pages.FIRST, 100, only)],
+        "asked": [card.uid for card in board_pages.page(db, home, board_pages.NEEDS_YOU, list_pages.FIRST, 100, only)],
         "query": [task.uid for task in matching.tasks(db, home, query=word)[0]],
     }
 
 
 def _filled(path: str, tasks: int) -> None:
     with Store(path) as store:
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         assert home is not None
         for number in range(tasks):
             store.commit(AddTask(f"number {number:03}", home.uid), actor="a", now=NOW)
@@ -105,7 +105,11 @@ def test_a_word_of_three_letters_is_found_by_the_index_and_a_shorter_one_is_not(
         while search.catch_up(store.db, 7):
             assert search.narrowed(store.db, ["017"]) is None
         assert (
-            len(store.db.query(queries.TaskRow.select(queries.TaskRow.id).where(search.narrowed(store.db, ["017"]))))
+            len(
+                store.db.query(
+                    task_queries.TaskRow.select(task_queries.TaskRow.id).where(search.narrowed(store.db, ["017"]))
+                )
+            )
             == 1
         )
         assert search.narrowed(store.db, ["17"]) is None
@@ -119,7 +123,7 @@ def test_what_is_written_after_is_found_though_the_index_is_behind(tmp_path: Pat
         while search.catch_up(store.db, 7):
             pass
         monkeypatch.setattr(search, "SLACK", 500)
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         assert home is not None
         store.commit(AddTask("an unheard-of thing", home.uid), actor="a", now=NOW)
         assert not search.catch_up(store.db)
@@ -148,7 +152,7 @@ def test_a_monitor_searches_with_the_index_and_writes_nothing(tmp_path: Path) ->
     path = str(tmp_path / "x.db")
     _filled(path, 5)
     with Store(path) as store, Store(path, read_only=True) as monitor:
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         assert home is not None
         assert matching.tasks(monitor.db, home.id, query="003")[1] == 1
         while search.catch_up(store.db):

@@ -7,8 +7,8 @@ from tui_tasks.core.operations.checks import (
     NamedCheck,
 )
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import checks as read_checks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import check_queries as read_checks
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Heartbeat, verified
 from tui_tasks.core.store import Store
 
@@ -19,9 +19,9 @@ GATE = NamedCheck("tests", "1", lists=("tasklist",), gate=True)
 
 def checks_json(store: Store, uid: str) -> list[dict]:
     """A task's checks with their states, as they are told to agents."""
-    task = queries.any_task(store.db, uid)
+    task = task_queries.any_task(store.db, uid)
     assert task is not None
-    return read_checks.json_of_task(store.db, task, queries.list_by_id(store.db, task.list_id))
+    return read_checks.json_of_task(store.db, task, task_queries.list_by_id(store.db, task.list_id))
 
 
 def verified_of(store: Store, uid: str) -> str | None:
@@ -45,4 +45,4 @@ def failing(store: Store) -> list[str]:
 
 def begin_check(uid: str, now: int) -> BeginCheck:
     """The operation by which a supervisor begins a claimed run."""
-    return BeginCheck(uid, Heartbeat(uid, True, "b", "n", 1, "x", now), "as they were")
+    return BeginCheck(uid, Heartbeat(uid, True, "b", "n", 1, "x", now), "")

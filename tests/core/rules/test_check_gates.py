@@ -15,7 +15,7 @@ from tui_tasks.core.operations.checks import (
     RequestChecks,
 )
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Heartbeat
 
 
@@ -95,7 +95,7 @@ def test_a_gate_refuses_agents_until_it_has_passed_and_never_the_human(store, cl
     do(report_done(uid))
     assert verified_of(store, uid) == "passed"
     do(report_done(other), actor="human")
-    assert (queries.task(store.db, other).status, verified_of(store, other)) == ("done", "unproven")
+    assert (task_queries.task(store.db, other).status, verified_of(store, other)) == ("done", "unproven")
     kinds = [kind for (kind,) in store.db.sql("SELECT kind FROM journal WHERE task = ?", (other,))]
     assert kinds[-3:] == ["task.updated", "check.requested", "check.waived"]
 
@@ -106,7 +106,7 @@ def test_no_other_way_leads_through_a_gate(store, clock, add, do):
     with pytest.raises(NotProven):
         add(status="done")
     elsewhere = add(home="elsewhere", status="done")
-    home = queries.find_list(store.db, "tasklist")
+    home = task_queries.find_list(store.db, "tasklist")
     for where in ({"before": uid}, {"after": uid}, {"list_uid": home.uid}):
         with pytest.raises(NotProven):
             do(MoveTask(elsewhere, **where))
@@ -127,7 +127,7 @@ def test_a_done_task_that_was_deleted_comes_back_through_a_gate(store, clock, ad
     do(report_done(uid), actor="human")
     do(DeleteTask(uid))
     do(Undo())
-    assert queries.task(store.db, uid).status == "done"
+    assert task_queries.task(store.db, uid).status == "done"
 
 
 def test_what_cannot_be_run_is_refused(store, clock, add, do):

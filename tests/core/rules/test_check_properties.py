@@ -12,7 +12,7 @@ from tests.checks import Checks
 from tests.conftest import START, Clock
 from tests.core.rules.proof import verified_of
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.checks import (
     GiveChecks,
@@ -22,8 +22,8 @@ from tui_tasks.core.operations.checks import (
 )
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
-from tui_tasks.core.read import checks as read_checks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import check_queries as read_checks
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -49,7 +49,7 @@ class LyingAgent(RuleBasedStateMachine):
             self.add(at, "pending")
 
     def teardown(self) -> None:
-        assert list(replay_check.differences(self.store.db)) == []
+        assert list(diagnosis.differences(self.store.db)) == []
         self.store.close()
         self.folder.cleanup()
 
@@ -63,7 +63,7 @@ class LyingAgent(RuleBasedStateMachine):
             return []
 
     def _home(self, name: str) -> str:
-        found = queries.find_list(self.store.db, name)
+        found = task_queries.find_list(self.store.db, name)
         assert found is not None
         return found.uid
 

@@ -4,10 +4,9 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.imports import ImportTask
-from tui_tasks.core.operations.lists import EnsureList, SetListRule
+from tui_tasks.core.operations.lists import EnsureList, ImportTask, SetListRule
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 
 UID = "0b6a8c1e-6f0e-4a55-9d0c-7f1f6a5b9c3d"
 
@@ -34,7 +33,7 @@ def test_a_task_that_the_file_has_in_another_list_is_moved_to_its_end(store, hom
     store.commit(AddTask("there", other.uid), actor="human", now=START)
     imported(store, home)
     assert imported(store, other).list_id == other.id
-    assert [task.name for task in queries.tasks(store.db, other.id)] == ["there", "x"]
+    assert [task.name for task in task_queries.tasks(store.db, other.id)] == ["there", "x"]
 
 
 def test_a_task_in_progress_is_moved_into_no_list_that_has_one(store, home):
@@ -46,4 +45,4 @@ def test_a_task_in_progress_is_moved_into_no_list_that_has_one(store, home):
     with pytest.raises(Conflict) as refused:
         imported(store, other)
     assert refused.value.data["in_progress"] == there.uid
-    assert queries.task(store.db, UID).list_id == home.id
+    assert task_queries.task(store.db, UID).list_id == home.id

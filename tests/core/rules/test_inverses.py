@@ -7,7 +7,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -24,7 +24,7 @@ def test_a_task_taken_up_since_is_not_moved_back_beside_another_in_progress():
         do(EditTask(other.uid, {"status": "in_progress"}), "worker")
         with pytest.raises(Conflict, match="in progress already"):
             do(Undo(), "mover")
-        assert queries.task(store.db, moved.uid).list_id == wide.id
+        assert task_queries.task(store.db, moved.uid).list_id == wide.id
         do(EditTask(other.uid, {"status": "done"}), "worker")
         do(Undo(), "mover")
-        assert queries.task(store.db, moved.uid).list_id == solo.id
+        assert task_queries.task(store.db, moved.uid).list_id == solo.id

@@ -21,8 +21,8 @@ from tui_tasks.core.operations.jobs import (
     RunJob,
     StopRun,
 )
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.schedule import due, run_logs
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.schedule import fire_times, run_logs
 from tui_tasks.core.store import Store
 
 # Jobs
@@ -85,9 +85,9 @@ def test_a_plan_of_this_very_instant_is_due_at_once(jobs):
 def test_a_fixed_time_in_the_spring_gap_is_next_at_the_jump_and_in_the_autumn_repeat_the_first_time(jobs):
     half_past_two = EVERY_MINUTE | {"minute": "30", "hour": "2"}
     job = jobs.make(schedule=half_past_two, zone="Europe/Berlin")
-    assert due.next_due(job, at("2026-03-29T00:00", "Europe/Berlin")) == at("2026-03-29T03:00", "Europe/Berlin")
+    assert fire_times.next_due(job, at("2026-03-29T00:00", "Europe/Berlin")) == at("2026-03-29T03:00", "Europe/Berlin")
     first = at("2026-10-25T02:30", "Europe/Berlin")
-    assert due.due_between(job, first - HOUR, first + 12 * HOUR, 10) == [first]
+    assert fire_times.due_between(job, first - HOUR, first + 12 * HOUR, 10) == [first]
 
 
 def test_an_edit_sets_the_next_time_anew_and_a_plan_may_keep_what_is_past(jobs, clock):

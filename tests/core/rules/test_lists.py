@@ -3,18 +3,26 @@
 import pytest
 
 from tests.conftest import START
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.claims import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
 from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, EnsureList, RenameList, SetListRule
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ClaimNext,
+    EditTask,
+    ExtendClaim,
+    LapseClaims,
+    LogTask,
+    MoveTask,
+    ReleaseClaim,
+)
+from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries, ready, task_summary
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_summary
 from tui_tasks.core.schema.migrations import migrate
 from tui_tasks.core.store import Store
 
@@ -58,15 +66,15 @@ def test_a_renamed_list_has_its_tasks_its_id_and_one_entry_that_tells_so(store, 
     assert do(RenameList(home.uid, "  manual ")).name == "manual"
     (entry,) = journal.since(store.db, seq, 10)
     assert (entry.kind, entry.entity, entry.changes) == ("list.updated", "list", {"name": ["docs", "manual"]})
-    assert queries.find_list(store.db, "docs") is None
-    assert queries.find_list(store.db, "manual").uid == home.uid
-    assert queries.task(store.db, task.uid).list_id == home.id
+    assert task_queries.find_list(store.db, "docs") is None
+    assert task_queries.find_list(store.db, "manual").uid == home.uid
+    assert task_queries.task(store.db, task.uid).list_id == home.id
     assert do(RenameList(home.uid, "manual")).name == "manual"
     assert journal.newest(store.db) == seq + 1, "the same name changes nothing"
     do(Undo())
-    assert queries.find_list(store.db, "docs").uid == home.uid
+    assert task_queries.find_list(store.db, "docs").uid == home.uid
     do(Redo())
-    assert queries.find_list(store.db, "manual").uid == home.uid
+    assert task_queries.find_list(store.db, "manual").uid == home.uid
     assert_replays(store, tmp_path)
 
 
@@ -94,11 +102,11 @@ def test_a_list_has_a_name(do, name):
 
 @pytest.mark.parametrize("name", ["tasklist", "task", "todo"])
 def test_the_dialects_own_lists_keep_their_names_and_stay(store, do, name):
-    home = queries.find_list(store.db, name)
+    home = task_queries.find_list(store.db, name)
     for operation in (RenameList(home.uid, "mine"), DeleteList(home.uid)):
         with pytest.raises(Conflict, match="list of the tools"):
             do(operation)
-    assert queries.find_list(store.db, name) == home
+    assert task_queries.find_list(store.db, name) == home
 
 
 @pytest.mark.parametrize("actor", ["claude-1", "system"])
@@ -107,7 +115,7 @@ def test_lists_are_renamed_and_deleted_by_the_human_alone(store, do, actor):
     for operation in (RenameList(home.uid, "mine"), DeleteList(home.uid)):
         with pytest.raises(Forbidden):
             do(operation, actor)
-    assert queries.list_by_uid(store.db, home.uid).name == "Plan"
+    assert task_queries.list_by_uid(store.db, home.uid).name == "Plan"
 
 
 # Deleting
@@ -123,19 +131,18 @@ def test_the_tasks_of_a_deleted_list_are_gone_and_come_back_with_it(store, do, t
 
     do(DeleteList(home.uid))
     assert [entry.kind for entry in journal.since(store.db, seq, 10)] == ["list.deleted"]
-    assert [found.uid for found in queries.lists(store.db) if found.kind == "plan"] == [other.uid]
+    assert [found.uid for found in task_queries.lists(store.db) if found.kind == "plan"] == [other.uid]
     for task in tasks:
         uid = task.uid
-        for read in (queries.task, task_summary.one):
+        for read in (task_queries.task, task_summary.one):
             with pytest.raises(NotFound):
                 read(store.db, uid)
-        assert queries.status(store.db, uid) is None
-        assert queries.tasks_beginning(store.db, uid[:8], 5) == []
-        assert pages.line(store.db, uid).deleted
-    assert queries.live_tasks(store.db, [task.uid for task in tasks]) == []
-    assert [task.uid for task in ready.open_tasks(store.db, None, None)] == [kept.uid]
-    assert ready.next_task(store.db, None, None).uid == kept.uid
-    assert overview.active(store.db) is None
+        assert task_queries.status(store.db, uid) is None
+        assert task_queries.tasks_beginning(store.db, uid[:8], 5) == []
+        assert list_pages.line(store.db, uid).deleted
+    assert task_queries.live_tasks(store.db, [task.uid for task in tasks]) == []
+    assert [task.uid for task in ready_tasks.open_tasks(store.db, None, None)] == [kept.uid]
+    assert ready_tasks.next_task(store.db, None, None).uid == kept.uid
     assert overview.list_touched_last(store.db) == other.id
     for operation in (
         EditTask(tasks[0].uid, {"status": "done"}),
@@ -153,10 +160,10 @@ def test_the_tasks_of_a_deleted_list_are_gone_and_come_back_with_it(store, do, t
     do(Undo())
     assert [entry.kind for entry in journal.since(store.db, seq, 10)][-1] == "list.restored"
     assert tables(store.db) == before
-    assert ready.next_task(store.db, None, None).uid == tasks[0].uid
+    assert ready_tasks.next_task(store.db, None, None).uid == tasks[0].uid
     do(Redo())
     with pytest.raises(NotFound):
-        queries.task(store.db, tasks[0].uid)
+        task_queries.task(store.db, tasks[0].uid)
     assert_replays(store, tmp_path)
 
 
@@ -177,17 +184,19 @@ def test_a_claim_takes_no_task_of_a_deleted_list_and_one_that_holds_runs_out(sto
     assert taken.uid == wanted.uid
     assert do(LapseClaims(), "system", START + 2 * MINUTE) == 2
     do(Undo())
-    assert queries.task(store.db, task.uid).status == "pending"
+    assert task_queries.task(store.db, task.uid).status == "pending"
     assert_replays(store, tmp_path)
 
 
-def test_a_list_that_may_take_no_more_gives_nothing_whatever_stands_in_others(do):
+def test_a_list_gives_an_agent_that_may_have_no_more_nothing_whatever_stands_in_others(do):
     home = do(EnsureList("one at a time", "tasklist"))
-    for name in ("first", "second"):
+    for name in ("first", "second", "third"):
         do(AddTask(name, home.uid))
     assert do(ClaimNext("a", MINUTE), "a")[0].name == "first"
-    assert do(ClaimNext("b", MINUTE), "b") is None
-    assert do(ClaimNext("b", MINUTE, home.uid), "b") is None
+    assert do(ClaimNext("b", MINUTE), "b")[0].name == "second"
+    for agent in "ab":
+        assert do(ClaimNext(agent, MINUTE), agent) is None
+        assert do(ClaimNext(agent, MINUTE, home.uid), agent) is None
 
 
 @pytest.mark.parametrize("many", [0, 1])
@@ -199,17 +208,17 @@ def test_who_waits_for_a_task_of_a_deleted_list_waits_no_more_until_it_is_back(s
     held, done = do(AddTask("held", home.uid)), do(AddTask("done", home.uid, status="done"))
     inner = do(AddTask("inner", home.uid, depends_on=(held.uid,)))
     waits = do(AddTask("waits", other.uid, depends_on=(held.uid, done.uid)))
-    assert queries.task(store.db, waits.uid).blocked
+    assert task_queries.task(store.db, waits.uid).blocked
     do(DeleteList(home.uid))
-    assert not queries.task(store.db, waits.uid).blocked
+    assert not task_queries.task(store.db, waits.uid).blocked
     # A dependency is counted anew while its list is away, too.
     do(EditTask(waits.uid, {"priority": 1, "depends_on": (held.uid,)}))
-    assert not queries.task(store.db, waits.uid).blocked
+    assert not task_queries.task(store.db, waits.uid).blocked
     do(Undo(next(e.change for e in journal.latest(store.db, 10) if e.kind == "list.deleted")))
-    assert queries.task(store.db, waits.uid).blocked
-    assert queries.task(store.db, inner.uid).blocked
+    assert task_queries.task(store.db, waits.uid).blocked
+    assert task_queries.task(store.db, inner.uid).blocked
     do(EditTask(held.uid, {"status": "done"}))
-    assert not queries.task(store.db, waits.uid).blocked
+    assert not task_queries.task(store.db, waits.uid).blocked
     assert_replays(store, tmp_path)
 
 
@@ -231,21 +240,21 @@ def test_tasks_of_an_archived_list_are_handed_out_only_where_it_is_named_until_o
     seq = journal.newest(store.db)
     assert do(ArchiveList(home.uid, True)).archived
     assert [entry.changes for entry in journal.since(store.db, seq, 9)] == [{"archived": [False, True]}]
-    assert queries.task(store.db, task.uid).name == "old"
-    assert ready.next_task(store.db, None, None).uid == there.uid
-    assert ready.next_task(store.db, home.id, None).uid == task.uid
-    assert [each.uid for each in ready.open_tasks(store.db, None, None)] == [there.uid]
-    assert [each.uid for each in ready.open_tasks(store.db, home.id, None)] == [task.uid]
+    assert task_queries.task(store.db, task.uid).name == "old"
+    assert ready_tasks.next_task(store.db, None, None).uid == there.uid
+    assert ready_tasks.next_task(store.db, home.id, None).uid == task.uid
+    assert [each.uid for each in ready_tasks.open_tasks(store.db, None, None)] == [there.uid]
+    assert [each.uid for each in ready_tasks.open_tasks(store.db, home.id, None)] == [task.uid]
     do(Undo())
-    assert ready.next_task(store.db, None, None).uid == task.uid
+    assert ready_tasks.next_task(store.db, None, None).uid == task.uid
     do(Redo())
     do(EditTask(task.uid, {"priority": 2}), "claude-1")
-    assert queries.list_by_uid(store.db, home.uid).archived, "what is changed in it leaves it where it is"
+    assert task_queries.list_by_uid(store.db, home.uid).archived, "what is changed in it leaves it where it is"
     do(AddTask("new", home.uid), "claude-1")
-    assert not queries.list_by_uid(store.db, home.uid).archived
+    assert not task_queries.list_by_uid(store.db, home.uid).archived
     with pytest.raises(Forbidden):
         do(ArchiveList(home.uid, True), "claude-1")
-    assert do(ArchiveList(queries.find_list(store.db, "todo").uid, True)).archived, "a dialect's own can be"
+    assert do(ArchiveList(task_queries.find_list(store.db, "todo").uid, True)).archived, "a dialect's own can be"
     assert_replays(store, tmp_path)
 
 
@@ -278,5 +287,5 @@ def test_deleting_a_long_list_and_bringing_it_back_takes_no_longer_than_a_short_
     # Thousands of urgent tasks that are gone hide none that is there.
     other = do(CreatePlan("Other"))
     last = do(AddTask("last", other.uid, priority=4))
-    assert ready.next_task(store.db, None, None).uid == last.uid
+    assert ready_tasks.next_task(store.db, None, None).uid == last.uid
     assert do(ClaimNext("claude-1", MINUTE), "claude-1")[0].uid == last.uid

@@ -19,7 +19,7 @@ from tui_tasks.core.operations.jobs import (
     RunJob,
     StopRun,
 )
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule import heartbeats, run_logs
 
 # What becomes of a due time

@@ -15,20 +15,20 @@ import pytest
 from tests.conftest import SECOND, START, Clock, Talk
 from tests.core.schema import released
 from tui_tasks.core import schema
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import backup, replay_check
+from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import tables as tables_package
-from tui_tasks.core.schema.state_tables import STATE
-from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables import STATE, columns
+from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.store import Store
 
@@ -104,7 +104,7 @@ def replay_of(store: Store) -> dict[str, list[Any]]:
 
 def sound(store: Store) -> None:
     assert list(backup.findings(store.db)) == []
-    assert list(replay_check.differences(store.db)) == []
+    assert list(diagnosis.differences(store.db)) == []
     assert replay_of(store) == tables(store)
 
 
@@ -129,7 +129,7 @@ def test_every_row_is_there_as_it_was_and_new_columns_have_their_defaults(old: P
 
 def test_it_replays_to_the_same_tables_before_and_after_more_is_written(opened: Store) -> None:
     sound(opened)
-    home = queries.find_list(opened.db, "task")
+    home = task_queries.find_list(opened.db, "task")
     assert home is not None
     opened.commit(AddTask("Due", home.uid, fields={"due": "2026-01-31", "estimate": 90}), actor="a", now=LATER)
     sound(opened)
@@ -163,6 +163,49 @@ def test_events_of_old_entries_have_every_field_of_today(opened: Store, clock: C
     assert all(task.keys() == talk.ok("control:task", uid=told[0]["uid"]).keys() for task in told)
 
 
+def test_every_task_has_its_number_in_the_order_of_making_in_events_too_and_keeps_it(
+    old: Path, clock: Clock, tmp_path: Path
+) -> None:
+    before = rows(old)
+    numbers = {row["uid"]: row["id"] for row in sorted(before["task"], key=lambda row: row["created_at"])}
+    assert list(numbers.values()) == list(range(1, len(numbers) + 1))
+    assert any(row["deleted"] for row in before["task"])
+    clock.now = LATER
+    with Store(str(old)) as store:
+        talk = Talk(store, clock)
+        shown = [
+            task
+            for handle in ("tasklist", "task", "todo")
+            for task in task_queries.tasks(store.db, home(store, handle))
+        ]
+        assert all(talk.ok("control:task", uid=f"#{numbers[task.uid]}")["uid"] == task.uid for task in shown)
+        entries = talk.ok("control:history", since=journal.oldest(store.db) - 1, limit=1_000)["entries"]
+        told = {(entry["task"]["uid"], entry["task"]["number"]) for entry in entries if entry.get("task")}
+        assert told <= numbers.items()
+        made = talk.ok("tasklist:add_task", name="New")["uid"]
+        assert talk.ok("control:task", uid=made)["number"] == len(numbers) + 1
+        for _ in compacting(store, LATER, LATER + SECOND, most=3):
+            pass
+        sound(store)
+        backup.backup(store.db, tmp_path / "copy.db")
+    with Store(str(tmp_path / "copy.db")) as restored:
+        again = {
+            task.uid: task.number
+            for task in map(task_queries.read_task, restored.db.query(TaskRow.select(*task_queries.TASK)))
+        }
+        assert again == {**numbers, made: len(numbers) + 1}
+        talk = Talk(restored, clock)
+        assert (
+            talk.ok("control:task", uid=talk.ok("tasklist:add_task", name="Newer")["uid"])["number"] == len(again) + 1
+        )
+
+
+def home(store: Store, handle: str) -> int:
+    found = task_queries.find_list(store.db, handle)
+    assert found is not None
+    return found.id
+
+
 def test_what_was_done_then_can_be_taken_back_now(opened: Store) -> None:
     last, first = opened.commit(Undo(), actor="agent-1", now=LATER)[0]
     assert first <= last
@@ -193,7 +236,7 @@ def test_a_backup_of_then_opens_read_only_once_it_was_opened_to_write(older: Pat
         Store(str(older), read_only=True)
     Store(str(older)).close()
     with Store(str(older), read_only=True) as store:
-        assert queries.find_list(store.db, "tasklist")
+        assert task_queries.find_list(store.db, "tasklist")
 
 
 def test_the_steps_make_the_columns_that_the_models_name(store: Store) -> None:

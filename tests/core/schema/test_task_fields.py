@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.conftest import START
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.schema.task_fields import FIELDS, Range, is_overdue
 
@@ -132,7 +132,7 @@ def test_a_list_is_filtered_by_what_is_due(store, words, names):
         status = "done" if name == "done" else "pending"
         store.commit(AddTask(name, home.uid, status=status, fields={"due": due[name]}), actor="a", now=START)
     terms = tuple(Term("due", word.removeprefix("-"), word.startswith("-")) for word in words)
-    page = pages.after(store.db, home.id, pages.FIRST, 10, Filter(terms, now=NOW))
+    page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter(terms, now=NOW))
     assert " ".join(task.name for task in page) == names
 
 
@@ -141,5 +141,5 @@ def test_a_list_is_filtered_by_estimates(store):
     for minutes in (30, 60, 90, None):
         store.commit(AddTask(str(minutes), home.uid, fields={"estimate": minutes}), actor="a", now=START)
     for word, names in {"<1h": ["30"], "60": ["60"], ">=1h": ["60", "90"], "none": ["None"]}.items():
-        page = pages.after(store.db, home.id, pages.FIRST, 10, Filter((Term("estimate", word),), now=NOW))
+        page = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter((Term("estimate", word),), now=NOW))
         assert [task.name for task in page] == names

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import START
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, work_links
 
 NOW = datetime(2026, 1, 28, tzinfo=UTC)
@@ -74,7 +74,7 @@ def test_a_list_is_filtered_by_whether_a_task_has_links(store, word, names):
     store.commit(AddTask("linked", home.uid, fields={"links": link}), actor="a", now=START)
     store.commit(AddTask("bare", home.uid), actor="a", now=START)
     term = Term("links", word.removeprefix("-"), word.startswith("-"))
-    found = pages.after(store.db, home.id, pages.FIRST, 10, Filter((term,), now=NOW))
+    found = list_pages.after(store.db, home.id, list_pages.FIRST, 10, Filter((term,), now=NOW))
     assert " ".join(task.name for task in found) == names
 
 
@@ -84,10 +84,10 @@ def test_links_are_taken_back_by_an_undo_but_not_over_anothers_change_and_replay
     branch, file = work_links.checked("branch", "b"), work_links.checked("file", "f")
     store.commit(EditTask(task.uid, {"links": (branch,)}), actor="a", now=START)
     store.commit(Undo(), actor="a", now=START)
-    assert queries.task(store.db, task.uid).links == ()
+    assert task_queries.task(store.db, task.uid).links == ()
     store.commit(EditTask(task.uid, {"links": (branch,)}), actor="a", now=START)
     store.commit(EditTask(task.uid, {"links": (branch, file)}), actor="b", now=START)
     with pytest.raises(Conflict):
         store.commit(Undo(), actor="a", now=START)
-    assert queries.task(store.db, task.uid).links == (branch, file)
-    assert list(replay_check.differences(store.db)) == []
+    assert task_queries.task(store.db, task.uid).links == (branch, file)
+    assert list(diagnosis.differences(store.db)) == []

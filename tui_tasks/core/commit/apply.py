@@ -15,9 +15,8 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.schema.state_tables import model_of
-from tui_tasks.core.schema.tables.checks import TaskCheckRow
-from tui_tasks.core.schema.tables.columns import Flag, JsonField, columns
+from tui_tasks.core.schema.tables import Flag, JsonField, columns, model_of
+from tui_tasks.core.schema.tables.jobs import TaskCheckRow
 from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 
 _encode = msgspec.json.Encoder().encode
@@ -142,9 +141,9 @@ def apply(db: Database, entity: str, uid: str, old: dict[str, Any] | None, new: 
         if apply_runs.apply_many(db, uid, new):
             return
     if entity in ("check_run", "task_check"):
-        from tui_tasks.core.commit import apply_checks
+        from tui_tasks.core.commit import apply_runs
 
-        if apply_checks.apply_many(db, entity, uid, new):
+        if apply_runs.apply_many_checks(db, entity, uid, new):
             return
     if entity == "list" and "ranks" in new:
         for task_uid, rank in new["ranks"].items():

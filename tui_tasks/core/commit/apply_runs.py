@@ -1,4 +1,4 @@
-"""The effects of writing runs beyond one row: many runs at once, the job's derived columns, deletion of old runs."""
+"""The effects of writing runs beyond one row: many at once, the job's derived columns, waivers, old runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from uuid import UUID, uuid5
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.jobs import JobRow, RunLogRow, RunRow
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.jobs import CheckRunRow, JobRow, RunLogRow, RunRow, TaskCheckRow
 
 _COLUMNS = columns(RunRow)
 _INSERT = Statement(RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))
@@ -83,3 +83,39 @@ def follow(db: Database, uid: str, new: dict[str, Any]) -> None:
         db.run(_SET_LAST_OUTCOME, {"job": job_uid, "outcome": new["outcome"], "result": new.get("result")})
     if "state" in new:
         db.run(_count_active(), {"job": job_uid})
+
+
+_WAIVE = Statement(
+    TaskCheckRow.update({TaskCheckRow.waived: 1}).where(
+        (TaskCheckRow.task_uid == slot("task")) & (TaskCheckRow.check_uid == slot("check"))
+    )
+)
+_OLD_CHECK_RUNS: Any = (
+    (CheckRunRow.check_uid == slot("check"))
+    & (CheckRunRow.id < slot("below"))
+    & CheckRunRow.state.not_in([SQL("'waiting'"), SQL("'running'")])
+)
+_DROP_CHECK_LOGS = Statement(
+    RunLogRow.delete().where(RunLogRow.run_uid << CheckRunRow.select(CheckRunRow.uid).where(_OLD_CHECK_RUNS))
+)
+_DROP_CHECK_RUNS = Statement(
+    CheckRunRow.delete().where(_OLD_CHECK_RUNS & CheckRunRow.uid.not_in(TaskCheckRow.select(TaskCheckRow.run_uid)))
+)
+
+
+def apply_many_checks(db: Database, entity: str, uid: str, new: dict[str, Any]) -> bool:
+    """Write an entry that stands for several rows; return whether it is such an entry.
+
+    `waives`: the uids of checks of the task `uid`. `below`: delete the ended runs of the check `uid` with a smaller id
+    that count for no task, and the full output of all of them.
+    """
+    if entity == "task_check" and "waives" in new:
+        for check in new["waives"]:
+            db.run(_WAIVE, {"task": uid, "check": check})
+        return True
+    if entity == "check_run" and "below" in new:
+        values = {"check": uid, "below": new["below"]}
+        db.run(_DROP_CHECK_LOGS, values)
+        db.run(_DROP_CHECK_RUNS, values)
+        return True
+    return False

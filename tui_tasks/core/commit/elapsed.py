@@ -119,17 +119,37 @@ def until(db: Database, uid: str) -> int | None:
     return None if found is None else int(found)
 
 
-_STANDING: Final = "FROM claim LEFT JOIN view ON view.key = 'until:' || claim.uid WHERE claim.state = 'active'"
-_ENDS: Final = "ifnull(CAST(view.value AS INTEGER), claim.expires_at)"
+# The active claims with the instant at which each lapses. While a question of its holder is open it lapses at no known
+# instant (NULL), or no sooner than a lease after the question times out (docs: protocol, section 7).
+_LAPSES: Final = """
+SELECT claim.uid, claim.id, max(
+    ifnull(CAST(own.value AS INTEGER), claim.expires_at),
+    ifnull((
+        SELECT max(ifnull(CAST(asked.value AS INTEGER), ask.expires_at)) + claim.lease
+        FROM ask LEFT JOIN view AS asked ON asked.key = 'until:' || ask.uid
+        WHERE ask.state = 'open' AND ask.agent = claim.agent
+    ), 0)
+) AS at
+FROM claim LEFT JOIN view AS own ON own.key = 'until:' || claim.uid
+WHERE claim.state = 'active' AND NOT EXISTS (
+    SELECT 1 FROM ask WHERE ask.state = 'open' AND ask.agent = claim.agent AND ask.expires_at IS NULL
+)
+"""
 
 
 def next_lapse(db: Database) -> int | None:
-    """Return the instant at which the first lease ends; None without leases."""
-    found: int | None = db.scalar(f"SELECT min({_ENDS}) {_STANDING}")
+    """Return the instant at which the first lease ends; None if no lease ends."""
+    found: int | None = db.scalar(f"SELECT min(at) FROM ({_LAPSES})")
     return found
+
+
+def lapses_at(db: Database, claim: str) -> int | None:
+    """Return the instant at which the lease of an active claim ends; None if a question of its holder is open."""
+    row = db.sql(f"SELECT at FROM ({_LAPSES} AND claim.uid = ?)", (claim,)).fetchone()
+    return row[0] if row else None
 
 
 def lapsed(db: Database, passed: int) -> list[str]:
     """Return the uids of the unreleased claims whose lease has ended."""
-    rows = db.sql(f"SELECT claim.uid {_STANDING} AND {_ENDS} <= ? ORDER BY {_ENDS}, claim.id", (passed,))
+    rows = db.sql(f"SELECT uid FROM ({_LAPSES}) WHERE at <= ? ORDER BY at, id", (passed,))
     return [uid for (uid,) in rows.fetchall()]

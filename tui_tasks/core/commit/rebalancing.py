@@ -14,7 +14,7 @@ import msgspec
 from tui_tasks.core import rank, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.schema.tables.tasks import ListRow
 from tui_tasks.core.snapshots import Task
@@ -49,8 +49,8 @@ def rebalanced(tx: Transaction, task: Task) -> Task:
     """Give short ranks to a task with a long one and its neighbours; return the task."""
     reach = _REACH
     while True:
-        below = queries.ranks_down_from(tx.db, task.list_id, task.rank, reach)
-        above = queries.ranks_up_from(tx.db, task.list_id, task.rank, reach)
+        below = task_queries.ranks_down_from(tx.db, task.list_id, task.rank, reach)
+        above = task_queries.ranks_up_from(tx.db, task.list_id, task.rank, reach)
         old = {**dict(reversed(below)), **dict(above)}
         # The outermost tasks keep their ranks, except at an end of the list.
         uids = list(old)

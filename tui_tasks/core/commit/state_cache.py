@@ -12,8 +12,9 @@ from typing import Any, Final
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import checks, messages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import ask_queries, check_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, recorded, reviewed_lists
 from tui_tasks.core.snapshots import Agent, Check, CheckDefinition, HumanMessage, Task, TaskList
 
 # The fields that determine a task's place.
@@ -44,6 +45,9 @@ class StateCache:
         self._next_lapse: tuple[int | None] | None = None
         self.may_be_unfinished = True
         self._definitions: tuple[CheckDefinition, ...] | None = None
+        self._recorded: tuple[RecordedSettings | None] | None = None
+        self._reviewed: frozenset[str] | None = None
+        self._has_work: bool | None = None
 
     @property
     def is_full(self) -> bool:
@@ -53,7 +57,7 @@ class StateCache:
 
     def list_by_id(self, id: int) -> TaskList:
         """Return the list with that row id."""
-        return self._lists.get(id) or self._cache_list(queries.list_by_id(self._db, id))
+        return self._lists.get(id) or self._cache_list(task_queries.list_by_id(self._db, id))
 
     def list_by_uid(self, uid: str) -> TaskList:
         """Return the list with that uid.
@@ -61,12 +65,12 @@ class StateCache:
         Raises:
             NotFound: there is none.
         """
-        return self._lists.get(uid) or self._cache_list(queries.list_by_uid(self._db, uid))
+        return self._lists.get(uid) or self._cache_list(task_queries.list_by_uid(self._db, uid))
 
     def find_list(self, handle: str) -> TaskList | None:
         """Return the list with that name, else the plan with that id, else None."""
         if handle not in self._handles:
-            found = queries.find_list(self._db, handle)
+            found = task_queries.find_list(self._db, handle)
             self._handles[handle] = found and self._cache_list(found)
         return self._handles[handle]
 
@@ -79,7 +83,7 @@ class StateCache:
     def agent(self, name: str) -> Agent | None:
         """Return what the human has set for an agent, such as a pause; None if nothing."""
         if name not in self._agents:
-            self._agents[name] = messages.agent(self._db, name)
+            self._agents[name] = ask_queries.agent(self._db, name)
         return self._agents[name]
 
     def agent_like(self, name: str) -> str | None:
@@ -96,32 +100,61 @@ class StateCache:
     def messages_waiting_for(self, agent: str) -> tuple[HumanMessage, ...]:
         """Return the human's undelivered messages to an agent, in the order in which they were sent."""
         if agent not in self._messages:
-            self._messages[agent] = messages.waiting(self._db, agent)
+            self._messages[agent] = ask_queries.waiting(self._db, agent)
         return self._messages[agent]
 
     @property
     def check_definitions(self) -> tuple[CheckDefinition, ...]:
         """The defined checks."""
         if self._definitions is None:
-            self._definitions = checks.definitions(self._db)
+            self._definitions = check_queries.definitions(self._db)
         return self._definitions
+
+    @property
+    def recorded_settings(self) -> RecordedSettings | None:
+        """The settings file recorded with the database, and its policy for review."""
+        if self._recorded is None:
+            self._recorded = (recorded(self._db),)
+        return self._recorded[0]
+
+    @property
+    def reviewed_lists(self) -> frozenset[str]:
+        """Forms of the names of the lists that the human has put under review."""
+        if self._reviewed is None:
+            self._reviewed = reviewed_lists(self._db)
+        return self._reviewed
 
     def checks_of(self, task: Task, home: TaskList) -> list[Check]:
         """Return the checks of a task in the list `home`, with their states."""
         if not (known := self.check_definitions) and not task.checks:
             return []
-        return checks.of_task(self._db, task, home, known)
+        return check_queries.of_task(self._db, task, home, known)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether an agent was ever started on a task."""
+        if self._has_work is None:
+            self._has_work = bool(self._db.scalar("SELECT EXISTS (SELECT 1 FROM work)"))
+        return self._has_work
+
+    def works_of(self, task_uid: str) -> list[dict[str, Any]]:
+        """Return the works of a task as the channel shows them, oldest first."""
+        if not self.has_work:
+            return []
+        from tui_tasks.core.read import work_queries  # for databases with work alone
+
+        return work_queries.json_of_task(self._db, task_uid)
 
     def next_id(self, entity: str, count: int = 1) -> int:
         """Return the next free row id of a table and reserve `count` ids from it."""
-        number = self._next_ids.get(entity) or queries.next_id(self._db, entity)
+        number = self._next_ids.get(entity) or task_queries.next_id(self._db, entity)
         self._next_ids[entity] = number + count
         return number
 
     def last_rank(self, list_id: int) -> str | None:
         """Return the rank of a list's last task; None for an empty list."""
         if list_id not in self._last_ranks:
-            self._last_ranks[list_id] = queries.last_rank(self._db, list_id)
+            self._last_ranks[list_id] = task_queries.last_rank(self._db, list_id)
         return self._last_ranks[list_id]
 
     @property
@@ -144,14 +177,20 @@ class StateCache:
         elif entity == "list":
             self._lists.clear()
             self._handles.clear()
+            self._reviewed = None
         elif entity == "agent":
             self._agents.clear()
         elif entity == "human_message":
             self._messages.clear()
-        elif entity == "claim":
+        elif entity in ("claim", "ask"):
+            # No claim lapses while a question of its holder is open.
             self._next_lapse = None
         elif entity == "check_definition":
             self._definitions = None
+        elif entity == "settings":
+            self._recorded = None
+        elif entity == "work":
+            self._has_work = True
 
     def _invalidate_task(self, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
         if old is not None:

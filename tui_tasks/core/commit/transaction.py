@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -16,11 +17,12 @@ from tui_tasks.core.commit.unfinished import StepRecord
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.core.vocab import RESERVED_AGENTS, SHELL, SYSTEM
 
 _encode = msgspec.json.Encoder().encode
 
@@ -81,6 +83,9 @@ class Transaction(Reading):
         *,
         elapsed: Elapsed | None = None,
         review: Callable[[], ReviewPolicy] = ReviewPolicy,
+        is_person: Callable[[Database], bool] = lambda db: False,
+        ask_limit: Callable[[], int] = lambda: MAX_OPEN_ASKS,
+        inputs_read: Mapping[str, bool] | None = None,
         savepoints: bool = True,
         in_steps: bool = False,
     ) -> None:
@@ -90,6 +95,10 @@ class Transaction(Reading):
             now: the time of day, in microseconds since the epoch.
             uids: yields the uids of new rows.
             review: returns which lists hold new tasks for review, as the human has configured it.
+            is_person: returns whether a person at a terminal stands behind the shell's commands.
+            ask_limit: returns how many questions of one agent may wait for the human.
+            inputs_read: of runs of checks, whether their inputs are as they were, read just before this transaction;
+                None: whoever holds it cannot read them.
             savepoints: whether each change has a savepoint. Without one a change costs a tenth less, and one that fails
                 after a write raises `HalfWritten`.
             in_steps: whether `pause` may commit; this excludes savepoints.
@@ -99,7 +108,11 @@ class Transaction(Reading):
         self._elapsed = elapsed
         self._passed: int | None = None
         self._find_review = review
+        self._find_ask_limit = ask_limit
         self._review: ReviewPolicy | None = None
+        self._find_person = is_person
+        self._is_person: bool | None = None
+        self.inputs_read = inputs_read
         self.savepoints = savepoints and not in_steps
         self.in_steps = in_steps
         self.entries = 0
@@ -117,10 +130,31 @@ class Transaction(Reading):
 
     @property
     def review(self) -> ReviewPolicy:
-        """Which lists hold new tasks for review, as the human has configured it when the transaction first asks."""
+        """Which lists hold new tasks for review: what is recorded in the database, else what this process's settings
+        say when the transaction first asks.
+        """
+        recorded = self.state_cache.recorded_settings
+        if recorded is not None:
+            return recorded.policy
         if self._review is None:
             self._review = self._find_review()
         return self._review
+
+    @property
+    def files_for_review(self) -> bool:
+        """Whether what the speaker files is held in a list under review: an agent's, and a shell's without a person at
+        a terminal.
+        """
+        if self.actor != SHELL:
+            return self.actor not in RESERVED_AGENTS
+        if self._is_person is None:
+            self._is_person = self._find_person(self.db)
+        return not self._is_person
+
+    @property
+    def ask_limit(self) -> int:
+        """How many questions of one agent may wait for the human."""
+        return self._find_ask_limit()
 
     @property
     def elapsed_time(self) -> int:
@@ -145,6 +179,15 @@ class Transaction(Reading):
         self.actor, self._why, self.inside_run = actor, _text(why) if why else None, inside_run
         self._touched.clear()
         self.current = self._parts.get(actor)
+
+    @contextlib.contextmanager
+    def speaking_as(self, actor: str) -> Iterator[None]:
+        """Write entries of another actor, as its own part of the change."""
+        speaker, self.actor, self.current = self.actor, actor, self._parts.get(actor)
+        try:
+            yield
+        finally:
+            self.actor, self.current = speaker, self._parts.get(speaker)
 
     def run(self, operation: Operation) -> Any:
         """Apply an operation by the rules of the state and return its result.
@@ -256,7 +299,12 @@ class Transaction(Reading):
         if entity == "task" and old is None:
             # Everything else is in the row, from which `journal.read_entry` completes the image.
             return {"list": home.handle, "checks": briefs} if briefs else {"list": home.handle}
-        image = full_task(task, home.handle, briefs)
+        works = self.state_cache.works_of(task.uid)
+        image = full_task(task, home.handle, briefs, works)
+        # The last of `works` is the work.
+        del image["work"]
+        if not works:
+            del image["works"]
         if not briefs:
             del image["verified"], image["checks"]
         if len(task.description) > journal.LONG_TEXT:

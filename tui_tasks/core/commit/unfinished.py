@@ -12,7 +12,9 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
@@ -20,7 +22,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.schema.tables.journal import UnfinishedChangeRow as Row
 
 
-class UnfinishedChange(NamedTuple):
+class UnfinishedChange(msgspec.Struct, frozen=True):
     """A change of which some steps are committed.
 
     Attributes:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core.engine import lock_file, open_checks
+from tui_tasks.core.engine import open_checks, write_queue
 from tui_tasks.core.engine.driver import connect, refuse_faulty_library, sqlite3
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.engine.private_files import make_private
@@ -28,7 +28,12 @@ class Database:
         file: device and inode of the file that is open.
     """
 
-    def __init__(self, path: str, *, read_only: bool = False) -> None:
+    def __init__(self, path: str, *, read_only: bool = False, makes: bool = True) -> None:
+        """Open a database; `makes`: create it if the file does not exist and it is not opened read-only.
+
+        Raises:
+            DatabaseRefused: the file cannot be used.
+        """
         refuse_faulty_library()
         self._is_file = path != ":memory:"
         # Links are resolved once: SQLite's log stands beside the file that they lead to.
@@ -36,7 +41,7 @@ class Database:
         if self._is_file and os.path.islink(path) and not os.path.exists(path):
             raise DatabaseRefused(f"{path} is a link to {self.path}, which is not there; name another file with --db")
         self.read_only = read_only
-        self._open(makes=not read_only)
+        self._open(makes=makes and not read_only)
 
     def _open(self, *, makes: bool = False) -> None:
         """Connect; `makes` creates the file where there is none.
@@ -47,7 +52,7 @@ class Database:
         if not self._is_file:
             self._connect()
             return
-        with lock_file.opening(self.path):
+        with write_queue.opening(self.path):
             open_checks.refuse_unopened(self.path, read_only=self.read_only)
             if makes:
                 make_private(self.path)
@@ -55,10 +60,11 @@ class Database:
 
     def _connect(self) -> None:
         files = OpenFiles(self.path)
-        uri = open_checks.uri(self.path, f"mode={'ro' if self.read_only else 'rw'}")
-        with open_checks.refusing(self.path), contextlib.ExitStack() as failed:
+        uri = open_checks.uri(self.path, open_checks.read_query(self.path) if self.read_only else "mode=rw")
+        with open_checks.refusing(self.path), contextlib.ExitStack() as failed, _naming_cut_log(files, self.path):
             connection = connect(uri if self._is_file else self.path, timeout=BUSY_SECONDS, uri=True)
             failed.callback(connection.close)
+            failed.callback(files.close)
             if self._is_file:
                 # Before the first read, which would combine the file with a log that is not its own.
                 open_checks.refuse_leftovers(files, self.path)
@@ -71,7 +77,7 @@ class Database:
                 open_checks.refuse_cut_short(connection, self.path)
                 if connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
                     files.note_log()
-                if files.state() is not FileState.SAME:
+                if files.state() is not FileState.SAME or files.is_log_cut():
                     raise DatabaseRefused(f"{self.path} was replaced while it was opened: try again")
             self._prepare(connection)
             failed.pop_all()
@@ -99,12 +105,13 @@ class Database:
         if state not in (FileState.SAME, FileState.REPLACED):
             raise StorageFailed(f"{self.path} {state.value}", retryable=True)
         if state is FileState.REPLACED or self._has_failed:
-            before, queue = self._connection, self._queue
+            before, files, queue = self._connection, self._files, self._queue
             try:
                 self._open()
             except DatabaseRefused as refused:
                 raise StorageFailed(str(refused), retryable=True) from refused
             before.close()
+            files.close()
             if queue is not None:
                 queue.close()
             if state is FileState.REPLACED and not self.read_only:
@@ -288,7 +295,7 @@ class Database:
         Raises:
             StorageFailed: it did not: the file was replaced meanwhile.
         """
-        if self._is_file and (state := self._files.state()) is not FileState.SAME:
+        if self._is_file and (state := self._files.state(reads_log=True)) is not FileState.SAME:
             raise StorageFailed(f"{self.path} {state.value}; what was written is not there", retryable=True)
 
     def _commit(self) -> None:
@@ -361,10 +368,11 @@ class Database:
 
     def close(self) -> None:
         """Close the connection."""
-        if self._is_file and self._files.state() is FileState.OVERWRITTEN:
+        if self._is_file and self._files.state(reads_log=True) in (FileState.OVERWRITTEN, FileState.LOG_CUT):
             _leave_log(self._connection)
         else:
             self._connection.close()
+        self._files.close()
         if self._queue is not None:
             self._queue.close()
             self._queue = None
@@ -382,8 +390,24 @@ def _join_write_queue(connection: Any, path: str) -> WriteQueue | None:
     return queue
 
 
+@contextlib.contextmanager
+def _naming_cut_log(files: OpenFiles, path: str) -> Iterator[None]:
+    """Refuse a database that cannot be opened because its log was cut while other processes have it open.
+
+    Raises:
+        DatabaseRefused: it was.
+    """
+    try:
+        yield
+    except (sqlite3.Error, DatabaseRefused) as error:
+        files.note_log()
+        if files.is_log_cut():
+            raise DatabaseRefused(f"{path} {FileState.LOG_CUT.value}") from error
+        raise
+
+
 def _leave_log(connection: Any) -> None:
-    """Close a connection without a checkpoint, which would write the log into a file that is not its own now."""
+    """Close a connection without a checkpoint, which would write a log that is not the file's own or is not whole."""
     if hasattr(connection, "setconfig"):
         connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
         connection.close()

@@ -80,7 +80,9 @@ def _linked(driver: Driver) -> str:
 
 
 _only = os.environ.get(DRIVER)
-_driver, _tried = _choose([_only] if _only in _MODULES else list(_MODULES))
+if _only and _only not in _MODULES:
+    raise DatabaseRefused(f"{DRIVER}={_only}: no such driver; set one of {', '.join(_MODULES)}, or unset it")
+_driver, _tried = _choose([_only] if _only else list(_MODULES))
 sqlite3: Any = _driver.module
 driver_name: Final = _driver.name
 

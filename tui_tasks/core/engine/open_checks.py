@@ -17,7 +17,7 @@ from tui_tasks.core.engine.open_files import OpenFiles
 from tui_tasks.core.errors import DatabaseRefused
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The newest version of the schema; the room `schema` has a step to each."""
 
 # The write-ahead log as sqlite.org/fileformat2.html has it, section 4: page size and salts in its head, then frames,
@@ -34,6 +34,26 @@ def uri(path: str, query: str) -> str:
     for char, escape in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
         path = path.replace(char, escape)
     return f"file://{path}?{query}"
+
+
+def read_query(path: str) -> str:
+    """Return the query of a URI to read a database with, which may stand in a folder that is read only.
+
+    There it is read as it stands, since a log and its index could not be made (sqlite.org/wal.html, section 5).
+
+    Raises:
+        DatabaseRefused: a part of it is in a log whose index is not there and cannot be made.
+    """
+    if os.access(os.path.dirname(path), os.W_OK):
+        return "mode=ro"
+    if not os.path.exists(f"{path}-wal"):
+        return "mode=ro&immutable=1"
+    if not os.path.exists(f"{path}-shm"):
+        raise DatabaseRefused(
+            f"{path} cannot be read together with its log ({path}-wal), as the folder is read only: copy both files to "
+            "a folder of your own, and open that copy"
+        )
+    return "mode=ro"
 
 
 class Head(NamedTuple):

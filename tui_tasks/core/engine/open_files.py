@@ -6,8 +6,10 @@ it: a write to such files must not be acknowledged.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import os
+import struct
 from typing import Final
 
 Identity = tuple[int, int]
@@ -17,6 +19,13 @@ LEFTOVERS: Final = ("-wal", "-shm")
 _HEADER: Final = 20
 _AT_REST: Final = b"\1\1"
 """Bytes 18 and 19 of a database that has no log, as a backup (sqlite.org/fileformat2.html, section 1.3)."""
+# The log, as section 4 there describes it: its first bytes, and the sizes of its head and of a frame's.
+_MAGIC: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_LOG_HEAD, _FRAME_HEAD = 32, 24
+# The head of the log's index (-shm), as sqlite.org/walformat.html describes it: the size of a page, and the number of
+# frames that the log holds.
+_INDEX_HEAD: Final = 48
+_PAGE_AND_FRAMES: Final = struct.Struct("=14xHI")
 
 
 class FileState(enum.Enum):
@@ -28,7 +37,11 @@ class FileState(enum.Enum):
     OVERWRITTEN = "was overwritten while it was in use: run tui-tasks restore with the backup"
     LOG_LOST = (
         "has lost its log (-wal), which was removed while it was in use: end each tui-tasks that has it open, "
-        "which writes what the log held into it, and start anew"
+        "which writes the log into it, and start again"
+    )
+    LOG_CUT = (
+        "has lost its log (-wal), which was cut short while it was in use: end each tui-tasks that has it open; "
+        "changes since the last checkpoint are lost, a backup may have them (tui-tasks restore)"
     )
 
 
@@ -62,20 +75,40 @@ class OpenFiles:
         self._path, self._log_path = path, f"{path}-wal"
         self.file = identity(path)
         self._log: Identity | None = None
+        # A descriptor of the log. SQLite puts no lock on that file, so closing it here drops none.
+        self._log_fd = -1
+        self._log_size = 0
+        self._is_cut = False
         self._written: tuple[int, int] | None = None
 
     def note_log(self) -> None:
         """Note which log the connection writes: it stays the same until the last connection is closed."""
-        if self._log is None:
-            self._log = identity(self._log_path)
+        if self._log is not None:
+            return
+        try:
+            self._log_fd = _open_to_look(self._log_path)
+        except OSError:
+            return
+        found = os.fstat(self._log_fd)
+        self._log, self._log_size = (found.st_dev, found.st_ino), found.st_size
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._log_fd >= 0:
+            os.close(self._log_fd)
+            self._log_fd = -1
 
     def has_leftovers(self) -> bool:
         """Whether a file that is at rest has another's log beside it. SQLite would write that into it."""
         # A file that is written ahead from now on says so before it has a log.
         return any(os.path.exists(f"{self._path}{end}") for end in LEFTOVERS) and self._is_at_rest()
 
-    def state(self) -> FileState:
-        """Return what has happened to the files since they were opened."""
+    def state(self, *, reads_log: bool = False) -> FileState:
+        """Return what has happened to the files since they were opened.
+
+        `reads_log`: read the log's first bytes too. A log that was cut while a transaction was open is as long as
+        before once that is written, but begins with a hole.
+        """
         try:
             found = os.stat(self._path)
         except OSError:
@@ -90,26 +123,67 @@ class OpenFiles:
             if self._is_at_rest():
                 return FileState.OVERWRITTEN
             self._written = written
-        return FileState.SAME if identity(self._log_path) == self._log else FileState.LOG_LOST
+        try:
+            log = os.stat(self._log_path)
+        except OSError:
+            return FileState.LOG_LOST
+        if (log.st_dev, log.st_ino) != self._log:
+            return FileState.LOG_LOST
+        is_shorter = log.st_size < self._log_size or not log.st_size
+        if is_shorter or (reads_log and not self._has_magic()):
+            self._is_cut = self._is_cut or self.is_log_cut()
+        if self._is_cut:
+            return FileState.LOG_CUT
+        self._log_size = log.st_size
+        return FileState.SAME
+
+    def is_log_cut(self) -> bool:
+        """Return whether the log holds less than its index says. A checkpoint that empties the log empties both."""
+        index = identity(f"{self._path}-shm")
+        for _ in range(10):
+            head = _read_open(index, _INDEX_HEAD)
+            if self._log is None or head is None or len(head) < _INDEX_HEAD:
+                return False
+            page, frames = _PAGE_AND_FRAMES.unpack_from(head)
+            size, has_magic = os.fstat(self._log_fd).st_size, self._has_magic()
+            # Unless another process writes the log at this moment.
+            if _read_open(index, _INDEX_HEAD) == head:
+                expected = _LOG_HEAD + frames * (_FRAME_HEAD + (page if page > 1 else 1 << 16))
+                return bool(frames) and (size < expected or not has_magic)
+        return False
+
+    def _has_magic(self) -> bool:
+        """Whether the log begins as a log does. A disk that cannot be read now says nothing: SQLite has synced it."""
+        try:
+            return os.pread(self._log_fd, len(_MAGIC[0]), 0) in _MAGIC
+        except OSError:
+            return True
 
     def _is_at_rest(self) -> bool:
-        header = self._header()
+        header = _read_open(self.file, _HEADER)
         return header is not None and (len(header) < _HEADER or header[18:20] == _AT_REST)
 
-    def _header(self) -> bytes | None:
-        """Return the first bytes of the file, read through a descriptor that is open; None where there is none.
 
-        Opening and closing the file would drop the locks that SQLite holds on it in this process (POSIX).
-        """
-        try:
-            handles = [int(name) for name in os.listdir("/dev/fd")]
-        except OSError:
-            return None
-        for handle in handles:
-            try:
-                found = os.fstat(handle)
-                if (found.st_dev, found.st_ino) == self.file:
-                    return os.pread(handle, _HEADER, 0)
-            except OSError:  # it was closed meanwhile, or is only written
-                continue
+def _read_open(file: Identity | None, size: int) -> bytes | None:
+    """Return the first bytes of a file, read through a descriptor that is open; None where there is none.
+
+    Opening and closing the file would drop the locks that SQLite holds on it in this process (POSIX).
+    """
+    try:
+        handles = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
         return None
+    for handle in handles:
+        # It may have been closed meanwhile, or be open for writing alone.
+        with contextlib.suppress(OSError):
+            found = os.fstat(handle)
+            if (found.st_dev, found.st_ino) == file:
+                return os.pread(handle, size, 0)
+    return None
+
+
+def _open_to_look(path: str) -> int:
+    """Return a descriptor whose reads do not change the file's time of access, where the system allows that."""
+    with contextlib.suppress(PermissionError):
+        return os.open(path, os.O_RDONLY | getattr(os, "O_NOATIME", 0))
+    return os.open(path, os.O_RDONLY)

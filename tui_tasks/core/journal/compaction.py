@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.journal import journal
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.schema.tables import STATE
 
 _DAY: Final = 24 * 3600 * 1_000_000
 _DAYS: Final = {"d": 1, "w": 7}
@@ -103,11 +103,11 @@ def last_old(db: Database, before: int, now: int) -> int:
 
 def _seqs(db: Database, first: int, last: int, since: int, until: int) -> tuple[int | None, int | None]:
     """Return the first and last seq of the entries whose instant is from `since` up to `until`."""
-    found = db.sql(
+    row = db.sql(
         "SELECT min(seq), max(seq) FROM journal WHERE seq BETWEEN ? AND ? AND at BETWEEN ? AND ?",
         (first, last, since, until),
     ).fetchone()
-    return found[0], found[1]
+    return row[0], row[1]
 
 
 def older_than(db: Database, before: int, now: int) -> int:
@@ -150,13 +150,13 @@ def copied(db: Database, copy: str) -> int:
     return int(row[0])
 
 
-def keep_base(db: Database, found: Base) -> None:
+def keep_base(db: Database, new_base: Base) -> None:
     """Adopt the copied tables, in the transaction that writes the compaction's entry."""
     db.sql("DROP TABLE copying")
     db.sql("DROP TABLE IF EXISTS base")
     columns = ("seq INTEGER", "last INTEGER", "hash BLOB", "tables INTEGER", "copy TEXT")
     db.sql(f"CREATE TABLE base ({', '.join(f'{column} NOT NULL' for column in columns)})")
-    db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", found)
+    db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", new_base)
 
 
 # Rows to delete are looked up in the transaction that deletes them, as before it another process may also compact, or
@@ -170,8 +170,8 @@ def clear_some(db: Database, most: int, *, breaks_off: bool) -> bool:
     `breaks_off`: also those of a compaction in another process, which then fails.
     """
     with db.transaction(write=True):
-        found = base(db)
-        wanted = [found.copy] if found else []
+        current = base(db)
+        wanted = [current.copy] if current else []
         if not breaks_off and is_there(db, "copying"):
             wanted += [copy for (copy,) in db.sql("SELECT copy FROM copying")]
         left = db.sql(
@@ -194,10 +194,10 @@ def drop_some(db: Database, most: int) -> int:
         StorageFailed: nothing was deleted.
     """
     with db.transaction(write=True):
-        found = base(db)
-        if found is None:
+        current = base(db)
+        if current is None:
             return 0
-        last = min(found.last, journal.oldest(db) + most - 1)
+        last = min(current.last, journal.oldest(db) + most - 1)
         # The output of a run is deleted with the entry of its end.
         db.sql(
             "DELETE FROM run_log WHERE run_uid IN (SELECT uid FROM journal WHERE seq <= ? AND kind = 'run.finished')",
@@ -210,17 +210,17 @@ def restore_base(source: Database, target: Database) -> int:
     """Fill the tables of a database from the compacted copy of another; return the last entry whose change they
     have.
     """
-    found = base(source)
-    if found is None:
+    current = base(source)
+    if current is None:
         return 0
     for table in STATE:
         # A copy lacks tables that later schemas added; a copy without lists is damaged.
-        if table != "list" and not is_there(source, f"{found.copy}_{table}"):
+        if table != "list" and not is_there(source, f"{current.copy}_{table}"):
             continue
         target.sql(f"DELETE FROM {table}")
-        rows = source.sql(f"SELECT * FROM {found.copy}_{table}")
+        rows = source.sql(f"SELECT * FROM {current.copy}_{table}")
         # Columns added since then get their defaults.
         columns = [column[0] for column in rows.description]
         insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
         target.write_many(insert, rows)
-    return found.tables
+    return current.tables

@@ -1,7 +1,9 @@
-"""The journal: an entry for every change, chained by hash, append-only.
+"""The journal: an entry for every change, chained by hash, append-only; and which entry stood at an instant.
 
 An entry's hash covers the entry before it and all its own columns, so that no byte can be changed unnoticed
 (`chain.broken_link`).
+
+Instants are microseconds, UTC.
 """
 
 from __future__ import annotations
@@ -11,14 +13,14 @@ from contextlib import closing
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import CursorExpired
-from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
@@ -53,6 +55,7 @@ _PART = Statement(
     .order_by(J.seq)
     .limit(slot("limit"))
 )
+_NUMBER = Statement(TaskRow.select(TaskRow.id).where(TaskRow.uid == slot("task")))
 _ONE = Statement(J.select(*COLUMNS).where(J.seq == slot("seq")))
 _said = itemgetter(*_HASHED)
 
@@ -60,15 +63,17 @@ _read = reader(Entry, J)
 _encode = msgspec.json.Encoder().encode
 
 
-def read_entry(row: Any) -> Entry:
+def read_entry(db: Database, row: Any) -> Entry:
     """Build the snapshot of an entry from its row; the image of a new task is read from the task's own row."""
     entry = _read((*as_text(row[:-1]), row[-1]))
     image = entry.image
     if image is None:
         return entry
     if "uid" in image or entry.new is None:
-        return msgspec.structs.replace(entry, image=image_since(image))
-    made = full_task(Task(**entry.new), image["list"], image.get("checks", ()))
+        # Entries of the first versions have no number in them.
+        number = image.get("number") or db.one(_NUMBER, task=entry.task)[0]
+        return msgspec.structs.replace(entry, image=image_since(image, number))
+    made = full_task(Task(**entry.new), image["list"], image.get("checks", ()), image.get("works", ()))
     return msgspec.structs.replace(entry, image=made)
 
 
@@ -128,7 +133,7 @@ def since(db: Database, seq: int, limit: int, task: str | None = None) -> list[E
         rows = db.all(_SINCE, since=seq, limit=limit)
     else:
         rows = db.all(_TASK_SINCE, task=task, since=seq, limit=limit)
-    return [read_entry(row) for row in rows]
+    return [read_entry(db, row) for row in rows]
 
 
 def refuse_compacted(db: Database, seq: int) -> None:
@@ -154,7 +159,7 @@ def each_since(db: Database, seq: int, limit: int, task: str | None = None) -> G
         if task is None
         else db.each(_TASK_SINCE, task=task, since=seq, limit=limit)
     ) as rows:
-        yield from map(read_entry, rows)
+        yield from (read_entry(db, row) for row in rows)
 
 
 def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[Entry, None, None]:
@@ -162,16 +167,16 @@ def each_latest(db: Database, limit: int, task: str | None = None) -> Generator[
     with closing(
         db.each(_LATEST, limit=limit) if task is None else db.each(_TASK_LATEST, task=task, limit=limit)
     ) as rows:
-        yield from map(read_entry, rows)
+        yield from (read_entry(db, row) for row in rows)
 
 
 def latest(db: Database, limit: int, task: str | None = None) -> list[Entry]:
     """Return the newest `limit` entries, oldest first; with `task` only those about it."""
     rows = db.all(_LATEST, limit=limit) if task is None else db.all(_TASK_LATEST, task=task, limit=limit)
-    return [read_entry(row) for row in reversed(rows)]
+    return [read_entry(db, row) for row in reversed(rows)]
 
 
-class UndoColumns(NamedTuple):
+class UndoColumns(msgspec.Struct, frozen=True, gc=False):
     """The columns of an entry that undo needs; `has_rank`: whether the entry set its task's rank."""
 
     seq: int
@@ -211,7 +216,7 @@ def undoes(db: Database, change: int) -> int | None:
 
 def entry(db: Database, seq: int) -> Entry:
     """Return the entry with that seq, which must exist."""
-    return read_entry(db.one(_ONE, seq=seq))
+    return read_entry(db, db.one(_ONE, seq=seq))
 
 
 def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
@@ -241,3 +246,34 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
 _LONG_NOW = Statement(
     TaskRow.select(*(columns(TaskRow)[name] for name in LONG_FIELDS)).where(TaskRow.uid == slot("task"))
 )
+
+# So many entries back it is looked at a time for one from before the clock was set back.
+STRETCH: Final = 2_000
+
+_AT = Statement(J.select(J.at).where(J.seq >= slot("seq")).order_by(J.seq).limit(1))
+_ANY_LATER = Statement(
+    J.select(J.seq)
+    .where((J.seq > slot("low")) & (J.seq <= slot("high")) & (J.at >= slot("at")))
+    .order_by(J.seq)
+    .limit(1)
+)
+
+
+def seq_before(db: Database, instant: int) -> int:
+    """Return a seq up to which all entries are earlier than an instant, usually the last such seq; 0 without one."""
+    oldest = db.one(_OLDEST)
+    low, high = (oldest[0] if oldest else 1), newest(db) + 1
+    while low < high:
+        middle = (low + high) // 2
+        if db.one(_AT, seq=middle)[0] < instant:
+            low = middle + 1
+        else:
+            high = middle
+    return _back_to(db, low - 1, instant)
+
+
+def _back_to(db: Database, seq: int, instant: int) -> int:
+    """Return a lower seq where the clock was set back: later instants may then stand before `seq`."""
+    while seq > 0 and db.one(_ANY_LATER, low=seq - STRETCH, high=seq, at=instant):
+        seq -= STRETCH
+    return max(seq, 0)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_tasks.core.engine import lock_file, open_checks, open_files
+from tui_tasks.core.engine import open_checks, open_files, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.private_files import make_private, sync_folder
@@ -53,7 +53,7 @@ def restore(database: str, file: Path, now: int) -> Restored:
     part = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         newest = _prepared(file, part)
-        with _storage(path), lock_file.replacing(str(path)), _no_writer(path) as is_in_log:
+        with _storage(path), write_queue.replacing(str(path)), _no_writer(path) as is_in_log:
             aside = _keep_aside(path, now, log=is_in_log)
             _put_in_place(part, path)
         return Restored(newest, aside)

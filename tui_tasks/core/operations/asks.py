@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
+
+MAX_OPEN_ASKS: Final = 50
+"""How many questions of one agent may wait for the human, unless the human has configured another number."""
 
 
 class OpenAsk(Operation, frozen=True):
@@ -28,12 +31,33 @@ class OpenAsk(Operation, frozen=True):
 class AnswerAsk(Operation, frozen=True):
     """The human's answer to a question. Result: the question.
 
-    `updated_input` is the tool's input as edited by the human, if the program allows that.
+    Attributes:
+        uid: the question.
+        answer: the text; of several questions of a program, a line for each.
+        updated_input: the tool's input as edited by the human, if the program allows that.
+        choices: for each question of a program, the option that was chosen, counted from 0; None: the line of text.
+        shown: the hash of the request that the screen has shown whole, if the stored one is not whole.
     """
 
     uid: str
     answer: str
     updated_input: Any = None
+    choices: tuple[int | None, ...] = ()
+    shown: str = ""
+
+
+class SettleAsks(Operation, frozen=True):
+    """Answer several open questions with the same words of the human, or withdraw them. Result: those that were open.
+
+    The words allow nothing: a permission is denied with them. A question that they cannot answer is withdrawn.
+
+    Attributes:
+        uids: the questions.
+        answer: the words; None: the questions are withdrawn.
+    """
+
+    uids: tuple[str, ...]
+    answer: str | None = None
 
 
 class AnswerByPhone(Operation, frozen=True):

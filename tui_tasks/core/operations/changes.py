@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
 
 
 class AtVersion(Operation, frozen=True):
@@ -17,6 +17,17 @@ class RecordRefusal(Operation, frozen=True):
 
     tool: str
     message: str
+
+
+class RecordTerminal(Operation, frozen=True):
+    """Record from which terminal a command uses the human's name, for the screen to show. Result: None.
+
+    `parents` are the processes above the command as `NAME PID`, the nearest first.
+    """
+
+    command: str
+    terminal: str
+    parents: tuple[str, ...]
 
 
 class CompactJournal(Operation, frozen=True):
@@ -38,13 +49,14 @@ class CompactJournal(Operation, frozen=True):
 class Undo(Operation, frozen=True):
     """Undo a change of the actor's own: the one with that first entry, or the newest that is not undone.
 
-    `within`: the uid of a list; only changes to it and its tasks count.
+    `within`: the uid of a list; only changes to it and its tasks count. `passed_over`: changes that do not count.
 
     Result: (seq of the change's last entry, seq of its first).
     """
 
     change: int | None = None
     within: str | None = None
+    passed_over: tuple[int, ...] = ()
 
 
 class TakeBack(Operation, frozen=True):

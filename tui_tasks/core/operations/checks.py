@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.snapshots import Heartbeat
 
 # Of the human
@@ -16,12 +16,35 @@ class NamedCheck(Operation, frozen=True):
         digest: the hash of its command, folder and inputs.
         lists: the names of the lists whose tasks all have it.
         gate: whether it must pass before such a task can be done.
+        cwd: the folder of its inputs.
+        inputs: globs below `cwd`.
     """
 
     name: str
     digest: str
     lists: tuple[str, ...] = ()
     gate: bool = False
+    cwd: str = ""
+    inputs: tuple[str, ...] = ()
+
+
+class RecordSettings(Operation, frozen=True):
+    """Record from which settings file checks, reviewed lists and standing answers come, and the latter two. Result:
+    whether anything changed.
+
+    Attributes:
+        source: the path of the file.
+        lists: the names of the lists; `*`: every list.
+        limit: how many held tasks an agent may have.
+        jobs: whether the jobs that agents make are held.
+        rules: the standing answers, each as the fields of an `AnswerRule`.
+    """
+
+    source: str
+    lists: tuple[str, ...] = ()
+    limit: int = 25
+    jobs: bool = False
+    rules: tuple[dict[str, str], ...] = ()
 
 
 class DefineChecks(Operation, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.snapshots import Heartbeat
 
 # Jobs: of agents and the human
@@ -50,9 +50,13 @@ class EditJob(Operation, frozen=True):
 
 
 class EnableJob(Operation, frozen=True):
-    """Let a job run again at its times, from now on. Result: the job."""
+    """Let a job run again at its times, from now on; the human accepts a held one by it. Result: the job.
+
+    `seen` is the `version` of the job that the human has seen; a held job needs it.
+    """
 
     uid: str
+    seen: str | None = None
 
 
 class DisableJob(Operation, frozen=True):
@@ -103,9 +107,14 @@ class DecideDue(Operation, frozen=True):
 
 
 class TakeBackDue(Operation, frozen=True):
-    """Decide again the due times of a job that a wall clock decided too early. Result: whether there were any."""
+    """Decide again the due times of a job that a wall clock decided too early. Result: whether there were any.
+
+    `decided_until` is the job's value, read before the clock was: a process that was suspended in between takes back
+    nothing that another has decided since.
+    """
 
     uid: str
+    decided_until: int
 
 
 class RequestRun(Operation, frozen=True):

@@ -1,6 +1,6 @@
 """The writes of sessions, and the events that a hook can report.
 
-`hooks.programs` translates a program's payload into these events; `core.rules.agents.sessions` decides what each
+`hooks.programs` translates a program's payload into these events; `core.rules.agents.session_rules` decides what each
 changes.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
 
 
 class SessionEvent(msgspec.Struct, frozen=True):
@@ -64,6 +64,7 @@ class InputRequested(SessionEvent, frozen=True):
         suggestions: what the program offers to allow from now on, as it reports it.
         questions: its questions with their options, as it reports them.
         note: a text for the person.
+        is_whole: whether this is all that the program asks, with nothing shortened, redacted or left out.
     """
 
     kind: Literal["permission", "question"]
@@ -73,6 +74,7 @@ class InputRequested(SessionEvent, frozen=True):
     suggestions: Any = None
     questions: tuple[dict[str, Any], ...] = ()
     note: str = ""
+    is_whole: bool = True
 
 
 class InputStillRequested(InputRequested, frozen=True):
@@ -180,12 +182,14 @@ class SessionReport(msgspec.Struct, frozen=True):
         subagent: the subagent that the report is about; None: the session itself.
         ends_waiting: whether it could not have come while the program still waits for a person.
         hash: the SHA-256 of the payload, in hexadecimal.
+        is_unique: whether no other event of the program has the same payload.
         answer: the name under which the payload's hook waits for an answer.
         is_shared: whether the process has several sessions at once.
         transcript: the path of the file in which the program records the session.
-        record: how far that file has been read (`hooks.records`); None: as far as before.
+        record: how far that file has been read (`hooks.session_records`); None: as far as before.
         is_payload: whether a hook reported it, which is a sign of life; otherwise it was found in the program's
             transcript.
+        agent: the agent whose session it is, if we started that and it has not reported its id before.
     """
 
     program: str
@@ -200,15 +204,17 @@ class SessionReport(msgspec.Struct, frozen=True):
     subagent: str | None = None
     ends_waiting: bool = True
     hash: str = ""
+    is_unique: bool = False
     answer: str | None = None
     is_shared: bool = False
     transcript: str | None = None
     record: dict[str, Any] | None = None
     is_payload: bool = True
+    agent: str | None = None
 
 
 class RecordReport(Operation, frozen=True):
-    """Write what follows from a report. The actor is the session's agent (`core.rules.agents.sessions.agent_of`).
+    """Write what follows from a report. The actor is the session's agent (`core.rules.agents.session_rules.agent_of`).
     Result: None.
 
     Attributes:
@@ -220,6 +226,22 @@ class RecordReport(Operation, frozen=True):
     report: SessionReport
     name: str = ""
     tasks: bool = False
+
+
+class RefuseReport(Operation, frozen=True):
+    """Drop a report about another agent's session. The actor is the agent from under whose process it came.
+
+    The journal has that once, however often it is tried. Result: None.
+
+    Attributes:
+        program: the program for which the report was made.
+        agent: the agent of the session that it named.
+        name: the name of the payload.
+    """
+
+    program: str
+    agent: str
+    name: str
 
 
 class EndSession(Operation, frozen=True):

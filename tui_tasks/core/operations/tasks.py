@@ -1,17 +1,19 @@
-"""Writes of tasks, their log entries and saved states."""
+"""Writes of tasks, their log entries, saved states and claims."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.lists import EnsureList
 
 
 class AddTask(Operation, frozen=True):
     """Add a task at the end of a list, or beside another task. Result: the task.
 
     Attributes:
-        list_uid: the list; may be empty with `before` or `after`, whose list it then is.
+        list_uid: the list; may be empty with `before` or `after`, whose list it then is, or with `new_list`.
+        new_list: the list by its name, which is created unless it exists.
         key: an id that the caller chose.
         before: the uid of the task before which to put it.
         after: the uid of the task after which to put it.
@@ -34,6 +36,7 @@ class AddTask(Operation, frozen=True):
     before: str | None = None
     after: str | None = None
     fields: dict[str, Any] = {}
+    new_list: EnsureList | None = None
 
 
 class EditTask(Operation, frozen=True):
@@ -59,12 +62,12 @@ class MoveTask(Operation, frozen=True):
 class AcceptTask(Operation, frozen=True):
     """Accept a held task, with the human's changes. Only for the human. Result: the task.
 
-    `changes` may have what `EditTask` takes, except a status. `version` is the version that the human has seen.
+    `version` is the version that the human has seen. `changes` may have what `EditTask` takes, except a status.
     """
 
     uid: str
+    version: int
     changes: dict[str, Any] = {}
-    version: int | None = None
 
 
 class DeclineTask(Operation, frozen=True):
@@ -77,11 +80,13 @@ class DeclineTask(Operation, frozen=True):
 class JoinTask(Operation, frozen=True):
     """Cancel a held task that repeats another. Only for the human. Result: the other task.
 
-    Its text goes into the other's log, and tasks that depend on it depend on the other.
+    Its text goes into the other's log, and tasks that depend on it depend on the other. `version` is the version that
+    the human has seen.
     """
 
     uid: str
     into: str
+    version: int
 
 
 class SwapTasks(Operation, frozen=True):
@@ -123,3 +128,41 @@ class SaveState(Operation, frozen=True):
     uid: str
     agent: str
     fields: dict[str, Any] = {}
+
+
+class ClaimNext(Operation, frozen=True):
+    """Claim the next ready task, of one list, of a project, or of all. Result: (task, claim) or None.
+
+    `lease` is in microseconds.
+    """
+
+    agent: str
+    lease: int
+    list_uid: str | None = None
+    project: str | None = None
+
+
+class ClaimTask(Operation, frozen=True):
+    """Claim one task. Result: (task, claim). `lease` is in microseconds."""
+
+    agent: str
+    lease: int
+    uid: str
+
+
+class ExtendClaim(Operation, frozen=True):
+    """Restart the lease of a claim. Result: the claim."""
+
+    agent: str
+    claim: str
+
+
+class ReleaseClaim(Operation, frozen=True):
+    """Return a claimed task as pending. Result: the task."""
+
+    agent: str
+    claim: str
+
+
+class LapseClaims(Operation, frozen=True):
+    """Return every task whose lease has ended. Result: how many."""

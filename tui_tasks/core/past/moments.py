@@ -10,9 +10,9 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.text import instants
+from tui_tasks.text import times
 from tui_tasks.text.times import HOUR
-from tui_tasks.text.times import moment as told
+from tui_tasks.text.times import moment as moment_text
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
@@ -43,7 +43,7 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
     if text.strip().isdecimal():
         return _moment_of_entry(db, int(text), newest, zone)
     try:
-        instant = instants.past(text, now, zone)
+        instant = times.past(text, now, zone)
     except ValueError as refused:
         raise InvalidArgument("at", f"{refused}; the number of an entry is taken, too") from None
     found = at(db, instant)
@@ -63,7 +63,7 @@ def _moment_of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -
 def _earliest_text(db: Database, zone: tzinfo | None) -> str:
     first = max(earliest(db), 1)
     why = " (what was before was compacted away)" if compaction.base(db) is not None else ""
-    return f"what the journal tells of: it begins with entry {first:,}, {told(_begins(db), zone)}{why}"
+    return f"what the journal tells of: it begins with entry {first:,}, {moment_text(_begins(db), zone)}{why}"
 
 
 def earliest(db: Database) -> int:

@@ -1,24 +1,74 @@
-"""The tables as they were after any journal entry: forwards by replay, backwards by before-images."""
+"""The tables as they were after any journal entry, in a private folder: built by replay, read like any database."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tui_tasks.core.commit.replay import apply_entries
+from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.journal import compaction
-from tui_tasks.core.past import before_images
-from tui_tasks.core.past.row_changes import allow_any_order, apply_together
-from tui_tasks.core.past.scratch_folder import ScratchFolder
+from tui_tasks.core.past import replay
+from tui_tasks.core.past.replay import allow_any_order, apply_entries, apply_together
 from tui_tasks.core.schema import migrations
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.schema.tables import STATE
+
+PREFIX: Final = "tui-tasks-past-"
+_LOCK: Final = "lock"
+
+
+class ScratchFolder:
+    """A folder of mode 0700, locked as long as its process lives.
+
+    Attributes:
+        path: the path of the folder.
+    """
+
+    def __init__(self) -> None:
+        """Make the folder, and remove those of processes that have ended.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        remove_abandoned()
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
+        self._lock = os.open(self.path / _LOCK, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def remove(self) -> None:
+        """Remove the folder with its contents."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def remove_abandoned() -> None:
+    """Remove the folders of this user whose processes ended without removing them."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+                _remove_if_abandoned(folder)
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
+
 
 WINDOW: Final = 20_000
 """How many entries it can go back without a replay."""
@@ -75,8 +125,8 @@ class PastState:
         self._db.sql("PRAGMA cache_size = -64000")
         with self._source.transaction(write=False), self._db.transaction(write=True):
             allow_any_order(self._db)
-            before_images.install(self._db)
-            before_images.skip_to(self._db, compaction.restore_base(self._source, self._db))
+            replay.install(self._db)
+            replay.skip_to(self._db, compaction.restore_base(self._source, self._db))
             if (base := compaction.base(self._source)) is not None:
                 self._db.sql(f"CREATE TABLE base ({', '.join(base._fields)})")
                 self._db.sql("INSERT INTO base VALUES (?, ?, ?, ?, ?)", base)
@@ -86,7 +136,7 @@ class PastState:
     @property
     def seq(self) -> int:
         """Return the last entry that the tables have."""
-        return before_images.seq(self._db)
+        return replay.seq(self._db)
 
     def build(self, seq: int, report: Report = lambda done, total: None) -> None:
         """Replay up to the first state to show, taking snapshots; other connections see the states in between.
@@ -122,9 +172,9 @@ class PastState:
             Conflict: the entries in between are damaged, or were compacted away meanwhile.
         """
         self._refuse_replaced()
-        if self.seq > seq >= before_images.since(self._db):
+        if self.seq > seq >= replay.since(self._db):
             with self._db.transaction(write=True):
-                before_images.go_back(self._db, seq)
+                replay.go_back(self._db, seq)
             return
         if self.seq > seq:
             with self._snapshot_at_hand(seq), self._db.transaction(write=True):
@@ -137,13 +187,15 @@ class PastState:
     def _refuse_replaced(self) -> None:
         self._source.data_version()
         if self._source.file != self._file:
-            raise StorageFailed(f"{self._source.path} was replaced: leave, and look at its past anew", retryable=False)
+            raise StorageFailed(
+                f"{self._source.path} was replaced: leave, and start time travel again", retryable=False
+            )
 
     def _replay_to(self, seq: int, report: Report) -> None:
         begin = at = self.seq
         unrecorded = seq - self._window
         if begin < unrecorded:
-            before_images.stop(self._db)
+            replay.stop(self._db)
         while at < seq:
             if at < unrecorded:
                 upto = min(unrecorded, at + _AT_ONCE)
@@ -153,18 +205,18 @@ class PastState:
                 self._replay_recorded(at, upto)
             at = upto
             report(at - begin, seq - begin)
-        if unrecorded > before_images.since(self._db):
-            before_images.forget(self._db, unrecorded)
+        if unrecorded > replay.since(self._db):
+            replay.forget(self._db, unrecorded)
 
     def _replay_recorded(self, after: int, upto: int) -> None:
-        before_images.record(self._db)
+        replay.record(self._db)
         for entry in self._checked(apply_entries(self._source, self._db, after, upto), after, upto):
-            before_images.begin_entry(self._db, entry)
+            replay.begin_entry(self._db, entry)
 
     def _replay_unrecorded(self, after: int, upto: int) -> None:
         for _ in self._checked(apply_together(self._source, self._db, after, upto), after, upto):
             pass
-        before_images.skip_to(self._db, upto)
+        replay.skip_to(self._db, upto)
 
     def _checked(self, entries: Iterator[int], after: int, upto: int) -> Iterator[int]:
         """Yield what `entries` yields, and refuse damaged and missing entries."""
@@ -175,7 +227,7 @@ class PastState:
         except msgspec.DecodeError as error:
             raise Conflict(f"entry {last:,} of the journal is damaged: see tui-tasks doctor") from error
         if last != upto:
-            raise Conflict(f"entries after {last:,} were compacted away meanwhile: leave, and look anew")
+            raise Conflict(f"entries after {last:,} were compacted away meanwhile: leave, and start again")
 
     def _drop_indexes(self) -> None:
         for name in self._later:
@@ -209,14 +261,14 @@ class PastState:
 
     def _return_to_snapshot(self) -> None:
         """Copy the tables from the attached snapshot, within the write transaction."""
-        before_images.stop(self._db)
+        replay.stop(self._db)
         # SQLite copies a table as it is where both have the same indexes.
         self._drop_indexes()
         for table in STATE:
             self._db.sql(f"DELETE FROM main.{table}")
             self._db.sql(f"INSERT INTO main.{table} SELECT * FROM snapshot.{table}")
         self._make_indexes()
-        before_images.skip_to(self._db, self._db.scalar("SELECT seq FROM snapshot.position"))
+        replay.skip_to(self._db, self._db.scalar("SELECT seq FROM snapshot.position"))
 
     def close(self) -> None:
         """Delete the database and its folder."""
@@ -234,3 +286,37 @@ def _later_indexes(db: Database) -> dict[str, str]:
     """Return the SQL of the indexes `_LATER`, by name."""
     found = db.sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
     return {name: sql for name, sql in found if name in _LATER}
+
+
+# SQLite resolves a name among temporary tables and views first.
+_VIEWS: Final = (
+    "CREATE TEMP VIEW journal AS SELECT * FROM live.journal WHERE seq <= (SELECT seq FROM main.position)",
+    # The output of a run that had ended has not changed since.
+    "CREATE TEMP VIEW run_log AS SELECT * FROM live.run_log "
+    "WHERE run_uid IN (SELECT uid FROM main.run WHERE state = 'final')",
+    "CREATE TEMP VIEW view AS SELECT * FROM live.view WHERE key GLOB 'filter:*'",
+)
+
+
+class PastReader(Database):
+    """A read-only connection to a `PastState`; the journal is read from the live database.
+
+    Saved filters are the current ones. What is not in the journal is absent: who was connected, and what each agent was
+    doing between two entries.
+    """
+
+    def __init__(self, path: str, live: str) -> None:
+        """Open the past at `path` of the database at `live`.
+
+        Raises:
+            DatabaseRefused: one of them cannot be used.
+        """
+        self._live = live
+        super().__init__(path, read_only=True)
+
+    def _prepare(self, connection: Any) -> None:
+        connection.execute("PRAGMA query_only = 0")
+        connection.execute("ATTACH ? AS live", (open_checks.uri(self._live, "mode=ro"),))
+        for view in _VIEWS:
+            connection.execute(view)
+        connection.execute("PRAGMA query_only = 1")

@@ -12,8 +12,9 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 
 MAX: Final = 200
-# How many tasks from the top of a list are offered by their numbers.
+# How many tasks are read to find those with numbers of a length that begin with the typed digits.
 _NUMBERED: Final = 2_000
+_MAX_DIGITS: Final = 7  # more of them are a uid's beginning
 _SHORT: Final = 8  # characters of a uid, as `ls` prints it
 
 Words = dict[str, str]
@@ -28,17 +29,14 @@ SELECT name FROM actors WHERE name IS NOT NULL LIMIT ?
 """
 _LISTS: Final = """
 SELECT IIF(kind = 'plan', uid, name), IIF(kind = 'plan', name, ''), pending + in_progress FROM list
-WHERE deleted = 0 AND (?1 IS NULL OR project = ?1) ORDER BY archived, id DESC LIMIT ?2
-"""
-_PLACES: Final = """
-SELECT number, name, status FROM (
-    SELECT row_number() OVER (ORDER BY rank) AS number, name, status
-    FROM task WHERE list_id = ?1 AND deleted = 0 ORDER BY rank LIMIT ?2
-)
+WHERE deleted = 0 AND (?1 IS NULL OR IFNULL(project, '') = ?1) ORDER BY archived, id DESC LIMIT ?2
 """
 _IN_LIST: Final = """
-SELECT uid, name FROM task INDEXED BY task_column
+SELECT rank, id, name FROM task INDEXED BY task_column
 WHERE list_id = ?1 AND deleted = 0 AND status = ?2 ORDER BY rank LIMIT ?3
+"""
+_BY_NUMBER: Final = """
+SELECT id, name, status, list_id FROM task WHERE id BETWEEN ?1 AND ?2 AND deleted = 0 ORDER BY id LIMIT ?3
 """
 _BY_UID: Final = """
 SELECT uid, name, status FROM task WHERE uid >= ?1 AND uid < ?2 AND deleted = 0
@@ -84,28 +82,46 @@ def asks(db: Database) -> Words:
 def tasks(db: Database, prefix: str, handle: str | None, project: str | None, statuses: tuple[str, ...]) -> Words:
     """Return the words that begin with `prefix` and name a task in one of these statuses.
 
-    These are the tasks' numbers if all are of one list (the named one, or the only one); otherwise the first characters
-    of their uids.
+    These are the numbers of the tasks of the named list, or of the project's lists; for the beginning of a uid, the
+    first characters of uids.
     """
+    digits = prefix.removeprefix("#")
+    sign = "#" * (digits != prefix)
     homes = _homes(db, handle, project)
-    number = prefix.removeprefix("#")
-    if len(homes) == 1 and (not number or number.isdecimal()):
-        sign = "#" * (number != prefix)
-        rows = db.sql(_PLACES, (homes[0], _NUMBERED))
-        found = ((f"{sign}{place}", name) for place, name, status in rows if status in statuses)
-        if numbered := dict(_cut((word, name) for word, name in found if word.startswith(prefix))):
-            return numbered
-    if prefix:
-        rows = db.sql(_BY_UID, (prefix, f"{prefix}\U0010ffff", MAX))
-        return {uid[: max(_SHORT, len(prefix))]: name for uid, name, status in rows if status in statuses}
-    each = (db.sql(_IN_LIST, (home, status, MAX)) for status in statuses for home in homes)
-    return dict(_cut((uid[:_SHORT], name) for rows in each for uid, name in rows))
+    if not digits:
+        return dict(_cut((f"{sign}{number}", name) for number, name in _of_lists(db, homes, statuses)))
+    if digits.isdecimal() and len(digits) <= _MAX_DIGITS:
+        found = _with_digits(db, digits, frozenset(homes), statuses)
+        return dict(_cut((f"{sign}{number}", name) for number, name in found))
+    rows = db.sql(_BY_UID, (prefix, f"{prefix}\U0010ffff", MAX))
+    return {uid[: max(_SHORT, len(prefix))]: name for uid, name, status in rows if status in statuses}
+
+
+def _of_lists(db: Database, homes: list[int], statuses: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the number and the name of the tasks of lists in these statuses, in the order of each list."""
+    for home in homes:
+        rows = [row for status in statuses for row in db.sql(_IN_LIST, (home, status, MAX))]
+        yield from ((number, name) for _, number, name in sorted(rows))
+
+
+def _with_digits(
+    db: Database, digits: str, homes: frozenset[int], statuses: tuple[str, ...]
+) -> Iterator[tuple[int, str]]:
+    """Yield the number and the name of the tasks of lists in these statuses whose number begins with the digits."""
+    if digits.startswith("0"):
+        return
+    newest = db.scalar("SELECT ifnull(max(id), 0) FROM task")
+    low, high = int(digits), int(digits)
+    while low <= newest:
+        rows = db.sql(_BY_NUMBER, (low, high, _NUMBERED))
+        yield from ((number, name) for number, name, status, home in rows if status in statuses and home in homes)
+        low, high = low * 10, high * 10 + 9
 
 
 def _homes(db: Database, handle: str | None, project: str | None) -> list[int]:
     if handle is None:
-        found = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR project = ?1) ORDER BY archived, id LIMIT ?2"
-        return [home for (home,) in db.sql(found, (project, MAX))]
+        found = "SELECT id FROM list WHERE deleted = 0 AND IFNULL(project, '') = ?1 ORDER BY archived, id LIMIT ?2"
+        return [home for (home,) in db.sql(found, (project or "", MAX))]
     named = (
         "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
         " ORDER BY kind = 'list' AND name = ?1 DESC LIMIT 1"

@@ -1,18 +1,22 @@
-"""Reads for what a screen shows at a glance: what changed, who works on what, what comes next."""
+"""Reads for what a screen shows at a glance, and for what alerts a person who looks elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import JOIN, SQL, Case, Statement, slot
-from tui_tasks.core.read.pages.pages import LINE, TaskLine, read_line
-from tui_tasks.core.read.tasks.queries import IN_LIVE_LIST, LIVE
+from tui_tasks.core.engine.orm import JOIN, SQL, Case, Statement, fn, slot
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
+from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.schema.tables.journal import JournalRow
-from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.schema.tables.tasks import EdgeRow, TaskRow
 
 J = JournalRow
 
@@ -70,18 +74,8 @@ _CHANGES = Statement(
     .order_by(J.seq)
     .limit(slot("limit"))
 )
-# Older entries say nothing of what is being done now, and there may be millions.
-_NOT_LONG_AGO = 200
-
-
-def _newest_of_tasks(limit: int) -> Any:
-    newest = J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(limit)
-    return newest.alias("recent")
-
-
-_RECENT: Any = _newest_of_tasks(_NOT_LONG_AGO)
 # A bound: the entries of a deleted list may be a million.
-_OF_LATE: Any = _newest_of_tasks(5_000)
+_OF_LATE: Any = J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(5_000).alias("recent")
 _TOUCHED_LAST = Statement(
     TaskRow.select(TaskRow.list_id)
     .join(_OF_LATE, on=(_OF_LATE.c.task == TaskRow.uid))
@@ -89,23 +83,14 @@ _TOUCHED_LAST = Statement(
     .order_by(_OF_LATE.c.seq.desc())
     .limit(1)
 )
-_ACTIVE_OF_RECENT = Statement(
+# Bounds: a database may have thousands of lists, and each a million failed tasks.
+_MAX_FAILED: Final = 100
+_MAX_LISTS: Final = 20
+_FAILED_OF_LIST = Statement(
     TaskRow.select(*LINE)
-    .join(_RECENT, on=(_RECENT.c.task == TaskRow.uid))
-    .where(LIVE & (TaskRow.status == SQL("'in_progress'")) & IN_LIVE_LIST)
-    .order_by(_RECENT.c.seq.desc())
-    .limit(1)
-)
-_ACTIVE_LISTS = Statement(
-    ListRow.select(ListRow.id)
-    .where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
-    .order_by(ListRow.id)
-)
-_ACTIVE_OF_LIST = Statement(
-    TaskRow.select(*LINE)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
-    .order_by(TaskRow.rank)
-    .limit(1)
+    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'failed'")))
+    .order_by(TaskRow.rank.desc())
+    .limit(slot("limit"))
 )
 _DEPENDENTS = Statement(
     TaskRow.select(*LINE)
@@ -135,13 +120,11 @@ def list_touched_last(db: Database) -> int | None:
     return row[0] if row else None
 
 
-def active(db: Database) -> TaskLine | None:
-    """Return a task in progress of any list: the one touched last, if that was recently."""
-    lists = db.all(_ACTIVE_LISTS)
-    if not lists:
-        return None
-    row = db.one(_ACTIVE_OF_RECENT) or db.one(_ACTIVE_OF_LIST, list=lists[0][0])
-    return read_line(row) if row else None
+def failed_last(db: Database, lists: Iterable[int]) -> TaskLine | None:
+    """Return the failed task of these lists that failed last; None if there is none."""
+    few = islice(lists, _MAX_LISTS)
+    found = (read_line(row) for number in few for row in db.all(_FAILED_OF_LIST, list=number, limit=_MAX_FAILED))
+    return max(found, key=lambda task: task.finished_at or 0, default=None)
 
 
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
@@ -156,4 +139,99 @@ def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
     for at in range(0, len(uids), 500):
         query = EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid.in_(uids[at : at + 500]))
         found.update(uid for (uid,) in db.query(query))
+    return found
+
+
+MAX: Final = 1_000
+"""How many alerts of one stretch are counted at most."""
+STRETCH: Final = 20_000
+"""How many entries of a stretch of the journal are read, the newest ones."""
+KINDS: Final = frozenset(
+    {"ask.opened", "task.created", "task.updated", "run.finished", "check.finished", "terminal.used"}
+)
+"""The kinds of journal entry that may be an alert."""
+
+_IN: Any = J.kind.in_(sorted(KINDS))
+_FAILED: Any = fn.json_extract(J.new, "$.status") == "failed"
+_CHECK_FAILED: Any = (J.kind == "check.finished") & (fn.json_extract(J.new, "$.state") == "failed")
+_ERROR: Any = fn.json_extract(J.new, "$.outcome") == "error"
+
+
+class Alert(msgspec.Struct, frozen=True, gc=False):
+    """A reason to look. `kind`: ask, task, run, check, overdue or terminal; `who`: an agent, or a terminal; `text`: its
+    question, a name, or a command.
+    """
+
+    kind: str
+    who: str
+    text: str
+
+
+_ALERTS = Statement(
+    J.select(
+        J.kind,
+        fn.IIF(J.kind == "terminal.used", J.uid, J.actor),
+        fn.COALESCE(
+            fn.json_extract(J.new, "$.question"), fn.json_extract(J.new, "$.command"), JobRow.name, TaskRow.name, ""
+        ),
+        J.task,
+        fn.json_extract(J.new, "$.name"),
+    )
+    .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
+    .join(RunRow, JOIN.LEFT_OUTER, on=((J.kind == "run.finished") & (RunRow.uid == J.uid)))
+    .join(JobRow, JOIN.LEFT_OUTER, on=(JobRow.uid == RunRow.job_uid))
+    .where(
+        (J.seq > slot("since"))
+        & (J.seq <= slot("upto"))
+        & _IN
+        & (
+            (J.kind == "terminal.used")
+            | ((J.actor != vocab.HUMAN) & ((J.kind == "ask.opened") | _FAILED | _ERROR | _CHECK_FAILED))
+        )
+    )
+    .order_by(J.seq)
+    .limit(slot("limit"))
+)
+_DUE: Any = (JobRow.deleted == SQL("0")) & (JobRow.enabled == SQL("1")) & (JobRow.next_run > slot("after"))
+_OVERDUE = Statement(
+    JobRow.select(JobRow.name).where(_DUE & (JobRow.next_run <= slot("upto"))).order_by(JobRow.next_run).limit(MAX)
+)
+_NEXT = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_DUE))
+_TERMINALS = Statement(
+    J.select(J.new)
+    .where((J.seq > slot("since")) & (J.seq <= slot("upto")) & (J.kind == "terminal.used"))
+    .order_by(J.seq)
+    .limit(slot("limit"))
+)
+_WORDS: Final = {"ask.opened": "ask", "run.finished": "run", "terminal.used": "terminal"}
+
+
+def between(db: Database, since: int, upto: int) -> list[Alert]:
+    """Return the alerts of the entries `since < seq <= upto`, oldest first, without the human's own entries."""
+    rows = db.all(_ALERTS, since=max(since, upto - STRETCH), upto=upto, limit=MAX)
+    # A failed check needs nobody if its task is not done yet, or if the human has waived it.
+    failing = set(check_queries.failing(db, MAX)) if any(row[0] == "check.finished" for row in rows) else set()
+    return [
+        Alert("check", actor, f"{name} of {text}")
+        if kind == "check.finished"
+        else Alert(_WORDS.get(kind, "task"), actor, text)
+        for kind, actor, text, task, name in rows
+        if kind != "check.finished" or task in failing
+    ]
+
+
+def terminals(db: Database, since: int, upto: int) -> list[dict[str, Any]]:
+    """Return what the entries `since < seq <= upto` tell of terminals that used the human's name, oldest first."""
+    rows = db.all(_TERMINALS, since=max(since, upto - STRETCH), upto=upto, limit=MAX)
+    return [msgspec.json.decode(new) for (new,) in rows]
+
+
+def overdue(db: Database, after: int, upto: int) -> list[Alert]:
+    """Return the jobs that were due at an instant `after < instant <= upto` and were not started."""
+    return [Alert("overdue", vocab.SYSTEM, name) for (name,) in db.all(_OVERDUE, after=after, upto=upto)]
+
+
+def next_due(db: Database, after: int) -> int | None:
+    """Return the instant at which the next job is due after an instant; None if none is."""
+    found: int | None = db.one(_NEXT, after=after)[0]
     return found

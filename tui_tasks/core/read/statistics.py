@@ -14,7 +14,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.schema.tables.agents import AskRow
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
@@ -193,6 +193,11 @@ class Tally:
         for at, _ in self._done.values():
             counts[at] += 1
         return counts
+
+    @property
+    def done_tasks(self) -> list[str]:
+        """Return the uids of the tasks that were done."""
+        return list(self._done)
 
     @property
     def took(self) -> list[int]:

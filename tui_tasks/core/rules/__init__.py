@@ -1,5 +1,59 @@
 """The rules of the state: what each operation becomes, and what forbids it."""
 
-from tui_tasks.core.rules.registry import RULES
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tui_tasks.core.operations import Operation
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+Op = TypeVar("Op", bound=Operation)
+
+# The most frequent first; the rules of jobs import calendars and time zones, which takes a while.
+_MODULES: Final = (
+    "tasks.task_rules",
+    "tasks.record_rules",
+    "tasks.list_rules",
+    "tasks.claim_rules",
+    "tasks.review_rules",
+    "agents.ask_rules",
+    "jobs.job_rules",
+    "jobs.run_rules",
+    "undo",
+    "compaction",
+    "jobs.check_rules",
+    "agents.session_rules",
+    "tasks.import_rules",
+    "work_rules",
+)
+
+
+class _Rules(dict[type[Operation], Callable[[Any, Any], Any]]):
+    """The deciding functions. Modules of rules are imported one by one until one of them decides the operation."""
+
+    def __missing__(self, operation: type[Operation]) -> Callable[[Any, Any], Any]:
+        for name in _MODULES:
+            import_module(f"tui_tasks.core.rules.{name}")
+            if operation in self:
+                return self[operation]
+        raise KeyError(operation)
+
+
+RULES: Final = _Rules()
+
+
+def rule(operation: type[Op]) -> Callable[[Callable[[Transaction, Op], Any]], Callable[[Transaction, Op], Any]]:
+    """Register the function that decides an operation."""
+
+    def register(function: Callable[[Transaction, Op], Any]) -> Callable[[Transaction, Op], Any]:
+        RULES[operation] = function
+        return function
+
+    return register
+
 
 __all__ = ["RULES"]

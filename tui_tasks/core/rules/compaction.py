@@ -9,8 +9,8 @@ from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.operations.changes import CompactJournal
+from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs.run_steps import refuse_inside_run
-from tui_tasks.core.rules.registry import rule
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

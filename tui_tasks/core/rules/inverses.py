@@ -12,15 +12,15 @@ from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import DeleteJob
 from tui_tasks.core.rank import between
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.read.tasks.task_names import named
-from tui_tasks.core.rules.jobs.jobs import change_job, delete_job, restore_job, switch_on
+from tui_tasks.core.rules.jobs.job_rules import change_job, delete_job, restore_job, switch_on
 from tui_tasks.core.rules.jobs.run_steps import disable, refuse_inside_run
-from tui_tasks.core.rules.tasks.claims import claim_ended_by, restore_claim
-from tui_tasks.core.rules.tasks.lists import refuse_taken_name
-from tui_tasks.core.rules.tasks.records import touched
-from tui_tasks.core.rules.tasks.tasks import change_task, refuse_second_in_progress, writable
+from tui_tasks.core.rules.tasks.claim_rules import claim_ended_by, restore_claim
+from tui_tasks.core.rules.tasks.list_rules import refuse_several_in_progress, refuse_taken_name
+from tui_tasks.core.rules.tasks.record_rules import touched
+from tui_tasks.core.rules.tasks.task_rules import change_task, writable
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task
 
@@ -35,6 +35,8 @@ _DELETED_LAST = Statement(
     .order_by(J.seq.desc())
     .limit(slot("limit"))
 )
+# What a status brings with it: an undo restores these as well.
+_WITH_STATUS = ("started_at", "finished_at", "status_by")
 _TUPLES = frozenset({"tags", "depends_on", "node_ids", "plan", "checks", "links"})
 
 
@@ -56,7 +58,8 @@ def _expect(entry: Entry, row: Any) -> dict[str, Any]:
     names = [name for name in entry.new if name not in vocab.BOOKKEEPING]
     for name in names:
         if _encode(getattr(row, name)) != _encode(entry.new[name]):
-            raise Conflict(f"{name} of {entry.uid} has been changed since", id=entry.uid)
+            what = named(row) if isinstance(row, Task) else f"{entry.entity} {row.name}"
+            raise Conflict(f"{name} of {what} has been changed since", id=entry.uid)
     return {name: _frozen(entry.old[name]) if name in _TUPLES else entry.old[name] for name in names}
 
 
@@ -76,7 +79,7 @@ def _with_ranks_of_now(entry: Entry, task: Task, ranks: Reranks) -> Entry:
 
 
 def _invert_task(tx: Transaction, entry: Entry, places: Places) -> None:
-    task = queries.any_task(tx.db, entry.uid)
+    task = task_queries.any_task(tx.db, entry.uid)
     assert task is not None
     _refuse_without_list(tx, task)
     if entry.old is None:
@@ -100,10 +103,7 @@ def _invert_task(tx: Transaction, entry: Entry, places: Places) -> None:
             at = {"list_id": changes.get("list_id", task.list_id), "rank": changes["rank"]}
             changes |= _free_rank(tx, entry, at["list_id"], at["rank"], places.moved)
     if "status" in changes:
-        changes |= {name: entry.old.get(name, getattr(task, name)) for name in ("started_at", "finished_at")}
-    if changes.get("status", task.status) == "in_progress" and not changes.keys().isdisjoint({"status", "list_id"}):
-        home = tx.state_cache.list_by_id(changes.get("list_id", task.list_id))
-        refuse_second_in_progress(tx, home, but=task.uid)
+        changes |= {name: entry.old.get(name, getattr(task, name)) for name in _WITH_STATUS}
     goes_on = changes.get("status", task.status) == "in_progress" and not changes.get("deleted", task.deleted)
     claim = claim_ended_by(tx, entry, task) if goes_on else None
     if claim is not None:
@@ -128,20 +128,18 @@ def _refuse_without_list(tx: Transaction, task: Task) -> None:
     """Refuse where the task's list was deleted since: nothing of it changes until the list is restored."""
     home = tx.state_cache.list_by_id(task.list_id)
     if home.deleted:
-        raise Conflict(f"the list of {named(tx.db, task)} was deleted", id=home.uid)
+        raise Conflict(f"the list of {named(task)} was deleted", id=home.uid)
 
 
 def _there(task: Task) -> Task:
     if task.deleted:
-        raise Conflict(f'task "{task.name[:60]}" has been deleted since', id=task.uid)
+        raise Conflict(f"{named(task)} has been deleted since", id=task.uid)
     return task
 
 
 def _room(tx: Transaction, entry: Entry, task: Task, places: Places) -> dict[str, Any]:
-    """Return what a restored task needs: its place, its key, its turn."""
-    if task.status == "in_progress":
-        refuse_second_in_progress(tx, tx.state_cache.list_by_id(task.list_id))
-    if task.key is not None and (other := queries.task_by_key(tx.db, task.list_id, task.key)):
+    """Return what a restored task needs: its place, its key."""
+    if task.key is not None and (other := task_queries.task_by_key(tx.db, task.list_id, task.key)):
         raise Conflict(f"{task.key!r} is another task by now", id=other.uid)
     # A deleted task keeps its rank.
     rank = places.ranks.now(task.list_id, task.rank, tx.db.one(_DELETED_LAST, task=task.uid, limit=1)[0])
@@ -150,15 +148,15 @@ def _room(tx: Transaction, entry: Entry, task: Task, places: Places) -> dict[str
 
 def _free_rank(tx: Transaction, entry: Entry, list_id: int, rank: str, moved: dict[str, int]) -> dict[str, Any]:
     """Return the old rank, or one right behind the task that has it now and keeps it after this undo."""
-    holders = queries.at_rank(tx.db, list_id, rank)
+    holders = task_queries.at_rank(tx.db, list_id, rank)
     if any(moved.get(uid, entry.seq) >= entry.seq for uid in holders):
-        rank = between(rank, queries.rank_beside(tx.db, list_id, rank, after=True))
+        rank = between(rank, task_queries.rank_beside(tx.db, list_id, rank, after=True))
     return {"rank": rank}
 
 
 def _invert_beside(tx: Transaction, entry: Entry, _: Places) -> None:
     """Invert a change of a row beside a task: a log entry, a saved state, a memory."""
-    task = queries.any_task(tx.db, entry.task or "")
+    task = task_queries.any_task(tx.db, entry.task or "")
     assert task is not None
     _refuse_without_list(tx, task)
     if entry.entity != "memory":
@@ -168,7 +166,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: Places) -> None:
     was = {"deleted": False} if old is None else new
     if entry.entity == "memory":
         # Completing the task again has saved its memory already.
-        now = records.any_memory_of(tx.db, task.uid)
+        now = task_records.any_memory_of(tx.db, task.uid)
         back = {name: value for name, value in back.items() if _encode(getattr(now, name)) != _encode(value)}
         was = {name: getattr(now, name) for name in back}
         if not back:
@@ -178,7 +176,7 @@ def _invert_beside(tx: Transaction, entry: Entry, _: Places) -> None:
 
 
 def _invert_list(tx: Transaction, entry: Entry, _: Places) -> None:
-    home = queries.any_list(tx.db, entry.uid)
+    home = task_queries.any_list(tx.db, entry.uid)
     if entry.old is None:
         if home.kind == "plan" and home.total:
             raise Conflict(f"others have put tasks into plan {home.uid}", id=home.uid)
@@ -186,8 +184,8 @@ def _invert_list(tx: Transaction, entry: Entry, _: Places) -> None:
             tx.emit("list.deleted", "list", home.uid, old={"deleted": False}, new={"deleted": True})
         return
     back = _expect(entry, home)
-    if back.get("one_in_progress") and home.in_progress > 1:
-        raise Conflict(f"{home.in_progress} tasks of {home.name} are in progress", in_progress=home.in_progress)
+    if back.get("one_in_progress"):
+        refuse_several_in_progress(tx, home)
     kind = entry.kind
     if back.get("deleted") is False:
         kind = "list.restored"
@@ -215,7 +213,8 @@ def _invert_job(tx: Transaction, entry: Entry, _: Places) -> None:
     elif "enabled" in changes:
         switch_on(tx, job) if changes["enabled"] else disable(tx, job, "the job was disabled before it began")
         if changes.get("held"):
-            change_job(tx, job_queries.job(tx.db, job.uid), "job.updated", {"held": True})
+            held = {name: changes[name] for name in ("held", "accepted") if name in changes}
+            change_job(tx, job_queries.job(tx.db, job.uid), "job.updated", held)
     else:
         change_job(tx, job, "job.updated", changes)
 

@@ -11,15 +11,15 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.errors import CannotUndo, Conflict, NotFound, NotProven
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
-from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
+from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.inverses import INVERSES, Places
-from tui_tasks.core.rules.registry import rule
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import Entry
 
@@ -35,6 +35,13 @@ _BY_ACTOR = Statement(
 _PAGE: Final = 100
 # A change of more entries than this is checked whole before the first step of its undo is committed.
 _SOON_DONE: Final = 500
+# Changes of which a part is outside the database: git takes it back.
+_NOT_BY_UNDO: Final = {
+    "work.started": "has started an agent: discard its work instead",
+    "work.merged": "has merged work: take it back by `tui-tasks work restore`",
+    "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
+    "work.restored": "has brought work back: discard it instead",
+}
 _UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
     J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
@@ -48,9 +55,17 @@ _JOB_LATER = Statement(
 )
 
 
+def taken_back_by(db: Database, change: int) -> Entry | None:
+    """Return the first entry of the undo that took a change back; None if the change stands."""
+    for (by,) in db.all(_UNDONE_BY, change=change):
+        if stands(db, by):
+            return journal.entry(db, by)
+    return None
+
+
 def stands(db: Database, change: int) -> bool:
     """Return whether a change has not been taken back."""
-    return not any(stands(db, by) for (by,) in db.all(_UNDONE_BY, change=change))
+    return taken_back_by(db, change) is None
 
 
 @rule(Undo)
@@ -58,10 +73,16 @@ def undo(tx: Transaction, op: Undo) -> tuple[int, int]:
     """Take back one change of the speaker (docs: protocol, section 7, `control:undo`)."""
     change = op.change
     if change is None:
-        change = _newest_standing(tx, op.within)
+        change = _newest_standing(tx, op)
     elif not stands(tx.db, change):
-        raise Conflict(f"change {change} has been taken back already", seq=change)
-    return _take_back(tx, change)
+        raise Conflict(f"change {change} has been undone already", seq=change)
+    try:
+        return _take_back(tx, change)
+    except NotProven:
+        # It is answered as any other way to set the task done: the checks are started, and a later try succeeds.
+        raise
+    except (Conflict, NotFound) as refused:
+        raise CannotUndo(refused.message, change, **refused.data) from refused
 
 
 def _own_entries(tx: Transaction) -> Iterator[Any]:
@@ -73,24 +94,24 @@ def _own_entries(tx: Transaction) -> Iterator[Any]:
         tx.pause()
 
 
-def _newest_standing(tx: Transaction, within: str | None) -> int:
+def _newest_standing(tx: Transaction, op: Undo) -> int:
     # The current batch, which asks for the undo, does not count.
-    seen: set[int | None] = {tx.current}
-    has_hooks = sessions.find(tx.db, tx.actor) is not None
+    seen: set[int | None] = {tx.current, *op.passed_over}
+    has_hooks = session_queries.find(tx.db, tx.actor) is not None
     for change, kind, undoes in _own_entries(tx):
         if undoes is None and kind in vocab.UNDOABLE and change not in seen:
             seen.add(change)
             if not stands(tx.db, change) or (has_hooks and _is_told_by_hooks(tx.db, change)):
                 continue
-            if within is None or _is_within(tx.db, change, within):
+            if op.within is None or _is_within(tx.db, change, op.within):
                 return int(change)
-    raise Conflict(f"{tx.actor} has no change to undo")
+    raise Conflict(f"{_who_has(tx)} no change to undo")
 
 
 def _is_told_by_hooks(db: Database, change: int) -> bool:
     """Return whether an agent has not asked for a change: it is of its session, or of a task that stands for that."""
     for part in (part for parts in journal.of_change(db, change) for part in parts):
-        task = queries.any_task(db, part.task) if part.task is not None else None
+        task = task_queries.any_task(db, part.task) if part.task is not None else None
         of_task = task.metadata if task is not None else None
         if part.kind.startswith("session.") or (isinstance(of_task, dict) and of_task.get("origin") == ORIGIN):
             return True
@@ -100,8 +121,8 @@ def _is_told_by_hooks(db: Database, change: int) -> bool:
 def _is_within(db: Database, change: int, list_uid: str) -> bool:
     """Return whether a whole change is about one list and its tasks."""
     for part in (part for parts in journal.of_change(db, change) for part in parts):
-        task = queries.any_task(db, part.task) if part.task is not None else None
-        of_list = queries.list_by_id(db, task.list_id).uid if task is not None else part.uid
+        task = task_queries.any_task(db, part.task) if part.task is not None else None
+        of_list = task_queries.list_by_id(db, task.list_id).uid if task is not None else part.uid
         if of_list != list_uid:
             return False
     return True
@@ -115,7 +136,7 @@ def take_back(tx: Transaction, op: TakeBack) -> tuple[int, tuple[tuple[int, str]
         before = tx.entries
         try:
             if not stands(tx.db, change):
-                raise Conflict("it has been taken back already")
+                raise Conflict("it has been undone already")
             parts = _parts_of(tx, change)
             for seq in parts.seqs:
                 _refuse_if_touched(tx, journal.entry(tx.db, seq), change)
@@ -139,7 +160,11 @@ def redo(tx: Transaction, op: Redo) -> tuple[int, int]:
                 break
         elif stands(tx.db, change) and journal.undoes(tx.db, undoes) is None:
             return _take_back(tx, change)
-    raise Conflict(f"{tx.actor} has no undo to take back")
+    raise Conflict(f"{_who_has(tx)} no undo to redo")
+
+
+def _who_has(tx: Transaction) -> str:
+    return "you have" if tx.actor == vocab.HUMAN else f"{tx.actor} has"
 
 
 class _Parts(NamedTuple):
@@ -172,21 +197,26 @@ def _parts_of(tx: Transaction, change: int) -> _Parts:
     base = compaction.base(tx.db)
     if base is not None and change <= base.last:
         # A part of the change may still be in the journal.
-        raise Conflict(f"change {change} was compacted away: it can't be taken back any more", seq=change)
+        raise Conflict(f"change {change} was compacted away: it can't be undone any more", seq=change)
     # Of a long change, only the positions of its entries are held in memory.
     seqs: list[int] = []
     kinds: set[str] = set()
+    kinds_of_work: set[str] = set()
     last = change
     places = Places({}, Reranks(tx.db, change))
     for page in journal.of_change(tx.db, change):
         for part in page:
             last = part.seq
+            if part.kind in _NOT_BY_UNDO:
+                kinds_of_work.add(part.kind)
             if part.kind in vocab.UNDOABLE:
                 seqs.append(part.seq)
                 kinds.add(part.kind)
             if part.has_rank:
                 places.moved.setdefault(part.uid, part.seq)
         tx.pause()
+    if by_work := sorted(kinds_of_work):
+        raise Conflict(f"change {change} {_NOT_BY_UNDO[by_work[0]]}", seq=last)
     if not seqs:
         raise NotFound("change", str(change))
     return _Parts(seqs, frozenset(kinds), last, places)
@@ -225,8 +255,8 @@ def _refuse_if_touched(tx: Transaction, entry: Entry, change: int) -> None:
 
 
 def _what(tx: Transaction, entry: Entry) -> str:
-    task = queries.any_task(tx.db, entry.task) if entry.task is not None else None
-    return named(tx.db, task) if task is not None else "the same"
+    task = task_queries.any_task(tx.db, entry.task) if entry.task is not None else None
+    return named(task) if task is not None else "the same"
 
 
 def _later(db: Database, entry: Entry) -> list[Any]:

@@ -47,6 +47,15 @@ class ScheduleError(ValueError):
         self.field = field
         self.index = index
 
+    @property
+    def argument(self) -> str:
+        """Return the path of the part at fault in a job's fields."""
+        if self.index is not None:
+            return f"plan[{self.index}]"
+        if self.field in ("plan", "timezone"):
+            return self.field
+        return f"schedule.{self.field}" if self.field else "schedule"
+
 
 class Rule(NamedTuple):
     """A parsed cron: the numbers of each field (Sunday is 0), and how its dates are combined.
@@ -118,6 +127,23 @@ class Cron:
         schedule (see `schedule.next_fire`).
         """
         return not (self.minute.startswith("*") or self.hour.startswith("*"))
+
+
+def errors(fields: Mapping[str, object]) -> Iterator[ScheduleError]:
+    """Yield what is wrong with the fields of a schedule; what is missing or unknown is left to the caller."""
+    wrong = 0
+    for name in FIELDS:
+        try:
+            if name in fields:
+                values_of(name, _text(name, fields[name]))
+        except ScheduleError as error:
+            wrong += 1
+            yield error
+    if not wrong and fields.keys() == set(FIELDS):
+        try:
+            Cron.parse(fields)
+        except ScheduleError as error:
+            yield error
 
 
 def nominal(cron: Cron, start: int, stop: int) -> Iterator[int]:

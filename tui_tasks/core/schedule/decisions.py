@@ -122,7 +122,7 @@ def decide(
     wanted = policy.catch_up_cap if policy.catch_up == "all" else 1
     over, kept = _split(rest, wanted - later)
     refused, runs = _split(kept, room)
-    coalesced = [Decision(instant, "coalesced", "a later run stands for it") for instant in over]
+    coalesced = [Decision(instant, "coalesced", "a later run replaces it") for instant in over]
     skipped = [Decision(instant, "skipped", refusal) for instant in refused]
     return missed + coalesced + skipped + _runs(runs, now, policy, load, job)
 

@@ -5,9 +5,11 @@ what cron fields mean, and `decisions` what becomes of a due time. The rules are
 scheduling): for scheduled jobs (`next_fire`, `fires_between`) and planned jobs (`parse_plan`).
 """
 
+from __future__ import annotations
+
 import os
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -16,6 +18,8 @@ from itertools import islice, takewhile
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.schedule import cron as cron_fields
 from tui_tasks.core.schedule.cron import DAY, Cron, ScheduleError, dates, nominal
 
 SECOND = 1_000_000
@@ -109,6 +113,28 @@ def parse_plan(texts: Sequence[str], zone: str, now: int) -> tuple[int, ...]:
     return tuple(sorted(instants))
 
 
+def timing_errors(given: Mapping[str, object], now: int | None) -> Iterator[ScheduleError]:
+    """Yield all that is wrong with the `timezone`, `schedule` and `plan` of a job, as far as they are given.
+
+    `now`: instants of a plan before it are past; None: none is.
+    """
+    zone = given.get("timezone")
+    try:
+        zone_of(zone if isinstance(zone, str) else "UTC")
+    except ScheduleError as error:
+        yield error
+        zone = None
+    schedule = given.get("schedule")
+    if isinstance(schedule, Mapping):
+        yield from cron_fields.errors(schedule)
+    plan = given.get("plan")
+    for index, text in enumerate(plan if isinstance(plan, list) else ()):
+        try:
+            parse_plan([text], zone if isinstance(zone, str) else system_zone(), -(2**63) if now is None else now)
+        except ScheduleError as error:
+            yield ScheduleError(str(error), field="plan", index=index)
+
+
 def _fires(cron: Cron, zone: ZoneInfo, after: int) -> Iterator[int]:
     """Yield the seconds since the epoch at which `cron` fires, ascending, strictly after `after`."""
     first = next(dates(cron, after // DAY - 3), None)
@@ -200,3 +226,27 @@ def _plan_instant(text: str, zone: ZoneInfo) -> int:
     if moment.year > _LAST_YEAR:
         raise ValueError
     return (moment.replace(tzinfo=None) - _EPOCH) // timedelta(microseconds=1)
+
+
+def cron_of(job: Job) -> Cron | None:
+    """Return the cron of a scheduled job; None for other jobs."""
+    return None if job.schedule is None else Cron(**job.schedule)
+
+
+def next_due(job: Job, after: int) -> int | None:
+    """Return the first instant strictly after `after` at which the job is due; None if there is none."""
+    cron = cron_of(job)
+    if cron is not None:
+        return next_fire(cron, job.timezone, after)
+    plan = job.plan or ()
+    at = bisect_right(plan, after)
+    return plan[at] if at < len(plan) else None
+
+
+def due_between(job: Job, after: int, until: int, limit: int) -> list[int]:
+    """Return the first `limit` instants `after < instant <= until` at which the job is due."""
+    cron = cron_of(job)
+    if cron is not None:
+        return fires_between(cron, job.timezone, after, until, limit)
+    plan = job.plan or ()
+    return list(plan[bisect_right(plan, after) : bisect_right(plan, until)][:limit])

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.processes import HeartbeatRow as B
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.agents import HeartbeatRow as B
 from tui_tasks.core.snapshots import Heartbeat, reader
 
 _COLUMNS = tuple(columns(B).values())

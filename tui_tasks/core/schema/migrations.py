@@ -7,13 +7,13 @@ from tui_tasks.core.engine.open_checks import APPLICATION_ID, SCHEMA, refusing
 from tui_tasks.core.errors import DatabaseRefused
 
 
-def opened(path: str, *, read_only: bool = False) -> Database:
-    """Open a database with its schema up to date; create it if the file does not exist.
+def opened(path: str, *, read_only: bool = False, makes: bool = True) -> Database:
+    """Open a database with its schema up to date; `makes`: create it if the file does not exist.
 
     Raises:
         DatabaseRefused: it cannot be used, and was left as it is.
     """
-    db = Database(path, read_only=read_only)
+    db = Database(path, read_only=read_only, makes=makes)
     try:
         migrate(db)
     except BaseException:

@@ -97,7 +97,7 @@ def parse_due(text: str, now: datetime) -> str:
         ValueError: it is neither, nor a word that means one.
     """
     word = text.strip().lower()
-    if (day := _parse_day(word, now.date())) is not None:
+    if (day := parse_day(word, now.date())) is not None:
         return day.isoformat()
     try:
         if len(word) <= 10:
@@ -110,7 +110,8 @@ def parse_due(text: str, now: datetime) -> str:
         raise ValueError(_DUE) from None
 
 
-def _parse_day(word: str, today: date) -> date | None:
+def parse_day(word: str, today: date) -> date | None:
+    """Return the day that a word names: `today`, `tomorrow`, `fri` or `friday`, `3d` or `2w`; None if it names none."""
     if word in _WORDS:
         return today + timedelta(_WORDS[word])
     if word[:3] in _DAYS and word in _weekdays():
@@ -164,10 +165,10 @@ def _short_due(due: str, now: datetime) -> str:
 
     if _is_date(due):
         days = (date.fromisoformat(due) - now.date()).days
-        told = "today" if not days else times.due(days * times.DAY, 0)
+        day_text = "today" if not days else times.due(days * times.DAY, 0)
     else:
-        told = times.due(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
-    return told if told.startswith(OVERDUE) else f"due {told}"
+        day_text = times.due(_microseconds(datetime.fromisoformat(due)), _microseconds(now))
+    return day_text if day_text.startswith(OVERDUE) else f"due {day_text}"
 
 
 def _long_due(due: str, now: datetime) -> str:
@@ -191,7 +192,7 @@ def _due_ranges(word: str, now: datetime) -> list[Range]:
     if word == OVERDUE:
         return [Range(None, today.isoformat(), True), Range(None, _utc_text(now + timedelta(milliseconds=1)), False)]
     sign, rest = _compared(word)
-    day = _parse_day(rest, today)
+    day = parse_day(rest, today)
     try:
         day = day or date.fromisoformat(rest)
         first, last = _bounds(sign, day, day + timedelta(1))

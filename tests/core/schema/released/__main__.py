@@ -12,6 +12,7 @@ from tests.conftest import SECOND, START, Clock, Talk
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.work import RunWork, StartWork
 from tui_tasks.core.store import Store
 
 
@@ -63,8 +64,12 @@ def fill(store: Store, clock: Clock) -> None:
     assert undone["uid"]
     one.refused("control:answer")
     one.ok("tasklist:update_task", uid=second["uid"], name="Write all tests")
+    worked = one.ok("tasklist:add_task", name="Worked on")
     one.ok("control:update_task", uid=second["uid"], due="2026-03-01", estimate=30)
     one.ok("control:link", uid=second["uid"], kind="branch", target="auth-flow")
+    work = StartWork(worked["uid"], "claude", "/repo", "/trees/2", branch="task/2", base="main", base_commit="c0")
+    (started,) = store.commit(work, actor="human", now=clock())
+    store.commit(RunWork(started.uid, prompt="Write them"), actor="human", now=clock())
     clock.forward(60)
 
 

@@ -10,14 +10,14 @@ import msgspec
 
 from tui_tasks.core import connections, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.agents import agents, sessions
-from tui_tasks.core.read.agents.sessions import Seen
-from tui_tasks.core.read.agents.stuck import AgentActivity, Sign
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import agent_queries, session_queries
+from tui_tasks.core.read.agents.session_queries import Seen
+from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.agents import AgentRow, StuckRow
-from tui_tasks.core.schema.tables.columns import columns
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import EdgeRow, TaskRow
 from tui_tasks.core.session_snapshots import Stuck
@@ -38,11 +38,11 @@ _NOTED = Statement(StuckRow.select(*columns(StuckRow).values()))
 _ON: Any = TaskRow.alias()
 # Agents with a task that waits for a task in progress, and who works on that one.
 _WAITING = Statement(
-    TaskRow.select(TaskRow.agent, _ON.agent, _ON.updated_by)
+    TaskRow.select(TaskRow.agent, fn.COALESCE(_ON.agent, _ON.status_by), _ON.updated_by)
     .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
     .join(_ON, on=(_ON.uid == EdgeRow.on_uid))
     .where(
-        queries.LIVE
+        task_queries.LIVE
         & (TaskRow.status == SQL("'pending'"))
         & (TaskRow.waiting_on > SQL("0"))
         & TaskRow.agent.is_null(False)
@@ -84,18 +84,21 @@ def stuck_now(db: Database) -> list[Stuck]:
 def of_agents(db: Database, now: int) -> list[AgentActivity]:
     """Return the activity of each agent that has something to do or waits for something.
 
-    Paused agents are left out, and so are agents of the channel without a connection that have done nothing for a day.
+    Left out are paused agents, those that are gone, and those that make single calls and have made none for a day.
     """
     paused = {name for (name,) in db.all(_PAUSED)}
-    at_work = agents.working(db).keys()
-    asks_of = asks.open_by_agent(db)
+    at_work = agent_queries.working(db).keys()
+    asks_of = ask_queries.open_by_agent(db)
     waiting = _waiting(db, at_work)
     found = []
-    live = {one.session.uid: one for one in sessions.everyone(db, _NOT_ENDED)}
+    live = {one.session.uid: one for one in session_queries.everyone(db, _NOT_ENDED)}
     there = set(connections.connected_agents(db))
+    gone = {one.agent for one in connections.everyone(db)} - there
     for name in sorted((at_work | asks_of.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
         if name in live:
             found.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))
+            continue
+        if name in gone or (name not in there and session_queries.find(db, name) is not None):
             continue
         signs = _signs(db, name)
         activity = AgentActivity(
@@ -162,8 +165,8 @@ def _sign(at: int, kind: str, task: str | None, new: str | None) -> Sign:
     if kind == "task.updated" and task is not None and new and (status := _new(new).status) is not None:
         return Sign(at, _STEPS.get(status, "finish"), task)
     if kind in _FAILURES and new:
-        told = _new(new)
-        return Sign(at, "fail", told.tool, (told.error or told.message)[:_MAX_TEXT])
+        latest = _new(new)
+        return Sign(at, "fail", latest.tool, (latest.error or latest.message)[:_MAX_TEXT])
     return Sign(at, "act")
 
 

@@ -6,19 +6,20 @@ whole: agents are found by steps in its index on (actor, seq), and an agent's la
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core import connections
+from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.agents import activity, agents, sessions
-from tui_tasks.core.read.agents.agents import Word
-from tui_tasks.core.read.agents.sessions import GONE, Seen
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import activity, agent_queries, session_queries
+from tui_tasks.core.read.agents.agent_queries import Word
+from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, Seen
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.tables.agents import AgentRow
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.session_snapshots import AgentSession, Stuck
@@ -52,11 +53,14 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 class Member(msgspec.Struct, frozen=True, gc=False):
     """An agent and what it is doing.
 
-    `state` is `waiting`, `failed`, `stuck`, `interrupted`, `paused`, `working`, `idle` or `gone`; `since` is when that
-    began, None if unknown. `session` is None for an agent on the channel. `ask` is the question that it waits for a
-    person to answer; `task` the task in progress that it touched last; `last_seen` the last sign of it. `pulse` counts
-    its signs per minute up to that of `last_seen`, oldest first. `projects` are those of its session, or of its
-    connections to the channel.
+    `state` is `waiting`, `failed`, `stuck`, `stopped`, `interrupted`, `paused`, `working`, `idle` or `gone`; `since` is
+    when that began, None if unknown. `session` is None for an agent on the channel. `ask` is the oldest of the
+    `questions`, a number, that it waits for a person to answer; `task` the task in progress that it touched last;
+    `last_seen` the last sign of it. `pulse` counts its signs per minute up to that of `last_seen`, oldest
+    first. `projects` are those of its session, or of its connections to the channel. `is_there`: its session has not
+    ended, or it is connected to the channel.
+    `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
+    prompt became no task.
     """
 
     name: str
@@ -75,11 +79,19 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     pulse: tuple[int, ...]
     told: Told
     projects: tuple[str, ...] = ()
+    is_there: bool = True
+    calls_alone: bool = False
+    no_task: str | None = None
+    questions: int = 0
 
     @property
     def word(self) -> Word | None:
         """Return what it said or did last."""
         return self.told.word
+
+    def has_left(self, now: int, grace: int) -> bool:
+        """Return whether it is gone. An agent that makes single calls is gone after `grace` microseconds of silence."""
+        return not self.is_there and (not self.calls_alone or now - self.last_seen > grace)
 
 
 def paused(db: Database) -> dict[str, str]:
@@ -96,17 +108,24 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
     told_before = {member.name: member.told for member in known}
     found = _Found(db, since, knows_presence=knows_presence)
     members = []
-    for name in sorted(found.names()):
+    for name in sorted(found.names(since)):
         seq, at = found.speakers.get(name, (0, 0))
         told = told_before.get(name)
         if told is None or told.seq != seq:
             told = _read_newest(db, name, seq, at)
-        member = found.member(name, told)
-        is_left = member.task is not None or member.ask is not None or member.paused
-        is_there = member.state != GONE if knows_presence else member.session is not None and member.state != GONE
-        if is_there or is_left or member.last_seen >= since:
-            members.append(member)
+        members.append(found.member(name, told))
     return members
+
+
+def left_tasks(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, str]:
+    """Return the tasks in progress whose agent is gone, each with the agent; for `grace` see `Member.has_left`."""
+    gone = {member.name for member in members if member.task is not None and member.has_left(now, grace)}
+    return {task.uid: task.who for task in agent_queries.in_progress(db) if task.who in gone} if gone else {}
+
+
+def left_now(db: Database, now: int, grace: int) -> dict[str, str]:
+    """Return the same for a process that does not follow the agents."""
+    return left_tasks(db, everyone(db, now), now, grace)
 
 
 class _Found:
@@ -114,40 +133,62 @@ class _Found:
 
     def __init__(self, db: Database, since: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
-        self.speakers = {name: (seq, at) for name, seq, at in agents.speakers(db)}
+        self.speakers = {name: (seq, at) for name, seq, at in agent_queries.speakers(db)}
         self._db = db
-        self._sessions = {seen.session.uid: seen for seen in sessions.everyone(db, since)}
+        self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
         self._connected: dict[str, int | None] = {}
         self._projects: dict[str, set[str]] = {}
+        open_connections: dict[str, list[AgentConnection]] = {}
         for one in connections.everyone(db):
             if one.project is not None:
                 self._projects.setdefault(one.agent, set()).add(one.project)
             is_open = one.closed_at is None or self._connected.get(one.agent, 0) is None
             self._connected[one.agent] = None if is_open else one.closed_at
+            if one.closed_at is None:
+                open_connections.setdefault(one.agent, []).append(one)
+        self._stopped = {name: connections.stopped_since(found) for name, found in open_connections.items()}
         self._paused = paused(db)
-        self._tasks = agents.working(db)
+        self._tasks = agent_queries.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
-        self._asks: dict[str, Ask] = {ask.agent: ask for ask in asks.open_asks(db)}
+        self._open_asks = ask_queries.open_by_agent(db)
+        self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
 
-    def names(self) -> set[str]:
-        return {*self.speakers, *self._sessions, *self._connected, *self._paused}
+    def names(self, since: int) -> Iterator[str]:
+        """Yield the agents that are there, have something open, or were heard since an instant."""
+        for name in {*self.speakers, *self._sessions, *self._connected, *self._paused}:
+            is_open = name in self._tasks or name in self._asks or name in self._paused
+            if is_open or self._is_there(name) or self._last_seen(name) >= since:
+                yield name
+
+    def _is_there(self, name: str) -> bool:
+        seen = self._sessions.get(name)
+        if seen is not None:
+            return seen.session.state != GONE
+        return self._knows_presence and self._connected.get(name, 0) is None
+
+    def _last_seen(self, name: str) -> int:
+        seen = self._sessions.get(name)
+        if seen is not None:
+            return seen.activity.last_seen
+        return max(self.speakers.get(name, (0, 0))[1], self._connected.get(name) or 0)
 
     def member(self, name: str, told: Told) -> Member:
         seen = self._sessions.get(name)
         ask, task = self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck.get(name)
         state = seen.state if seen is not None else self._state_on_channel(name, ask, task)
-        if name in self._paused:
+        if state == STOPPED:
+            pass  # whatever it was doing
+        elif name in self._paused:
             state = "paused"
         elif state in ("working", "idle") and stuck is not None and stuck.cause != "human":
             state = "stuck"
-        at = seen.activity.last_seen if seen is not None else max(told.at, self._connected.get(name) or 0)
         waits = seen.waiting_for if seen is not None else "question" if ask is not None else None
         return Member(
             name=name,
             state=state,
             since=self._since(state, name, told),
-            last_seen=at,
+            last_seen=self._last_seen(name),
             session=seen.session if seen is not None else None,
             waiting_for=waits,
             ask=ask,
@@ -160,6 +201,10 @@ class _Found:
             pulse=tuple(seen.activity.pulse) if seen is not None else told.pulse,
             told=told,
             projects=self._projects_of(name, seen),
+            is_there=self._is_there(name) or not self._knows_presence,
+            calls_alone=seen is None and name not in self._connected,
+            no_task=seen.activity.no_task if seen is not None else None,
+            questions=len(self._open_asks.get(name, ())),
         )
 
     def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:
@@ -170,12 +215,16 @@ class _Found:
     def _state_on_channel(self, name: str, ask: Ask | None, task: TaskLine | None) -> str:
         if self._knows_presence and self._connected.get(name, 0) is not None:
             return GONE
+        if self._stopped.get(name) is not None:
+            return STOPPED
         return "waiting" if ask is not None else "working" if task is not None else "idle"
 
     def _since(self, state: str, name: str, told: Told) -> int | None:
         """Return since when an agent is in a state, in microseconds; None if that is unknown."""
         seen, ask, task = self._sessions.get(name), self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck.get(name)
+        if state == STOPPED:
+            return seen.activity.stopped_at if seen is not None else self._stopped.get(name)
         if state == "waiting" and ask is not None:
             return ask.opened_at
         if state == "stuck" and stuck is not None:
@@ -191,7 +240,7 @@ class _Found:
 
 
 def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
-    newest: list[Any] = db.all(_NEWEST, actor=name, limit=agents.LOOKED_AT)
+    newest: list[Any] = db.all(_NEWEST, actor=name, limit=agent_queries.LOOKED_AT)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
     for when, kind in newest:
@@ -201,7 +250,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
         minutes = at // MINUTE - when // MINUTE
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
-    return Told(seq, at, next(iter(agents.words(db, name, 1)), None), began, tuple(counts))
+    return Told(seq, at, next(iter(agent_queries.words(db, name, 1)), None), began, tuple(counts))
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:

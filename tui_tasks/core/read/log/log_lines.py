@@ -1,4 +1,4 @@
-"""A journal entry as one line of the log shows it."""
+"""A journal entry as one line of the log: its kind by name, its text, and runs of progress folded into one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,118 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.jobs import job_queries, job_rows
-from tui_tasks.core.read.log.log_kinds import FAILED_OUTCOMES, FAILURES, HIDDEN, WORD_OF_KIND
-from tui_tasks.core.read.log.progress_folds import newest_of_run
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import job_queries, job_rows
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
 
+KINDS: Final[dict[str, tuple[str, ...]]] = {
+    "new": ("task.created", "list.created", "job.created"),
+    "status": ("task.updated",),
+    "fail": ("task.updated", "run.finished", "check.finished", "tool.failed", "session.failed"),
+    "log": ("task.logged",),
+    "edit": ("task.updated", "list.updated", "job.updated"),
+    "move": ("task.moved",),
+    "delete": ("task.deleted", "list.deleted", "job.deleted"),
+    "back": ("task.restored", "list.restored", "job.restored"),
+    "link": ("task.linked",),
+    "save": ("state.saved", "memory.saved"),
+    "ask": ("ask.opened",),
+    "answer": ("ask.answered", "ask.timeout", "ask.withdrawn"),
+    "claim": ("claim.taken", "claim.extended", "claim.released", "claim.finished", "claim.lapsed", "claim.restored"),
+    "run": ("run.requested", "run.started", "run.finished", "job.decided"),
+    "tell": ("message.sent", "message.delivered", "message.returned", "message"),
+    "pause": ("agent.paused",),
+    "resume": ("agent.resumed",),
+    "refuse": ("agent.refused",),
+    "terminal": ("terminal.used",),
+    "review": ("task.accepted", "task.declined"),
+    "stuck": ("agent.stuck", "agent.unstuck"),
+    "check": ("check.finished", "check.requested", "check.waived", "check.stale", "check.defined"),
+    "settings": ("settings.recorded",),
+    "session": (
+        *("session.started", "session.prompted", "session.waiting", "session.idle"),
+        *("session.failed", "session.interrupted", "session.ended"),
+    ),
+    "tool": ("tool.failed",),
+    "work": (
+        *("work.started", "work.ready", "work.commented", "work.merged", "work.conflict", "work.discarded"),
+        *("work.restored", "work.failed", "work.limit", "work.updated"),
+    ),
+    "compact": ("journal.compacted",),
+}
+"""For each word of a filter, the kinds of journal entries that it selects."""
+WORD_OF_KIND: Final = {kind: word for word, kinds in reversed(KINDS.items()) if word != "fail" for kind in kinds}
+FAILED_OUTCOMES: Final = ("error", "interrupted")
+FAILURES: Final = ("tool.failed", "session.failed")
+# Entries that are not shown: the scheduler's bookkeeping, reordering of lists, and steps of checks.
+HIDDEN: Final = (
+    *("job.advanced", "job.pruned", "job.stopping", "run.agent", rebalancing.KIND),
+    *("check.queued", "check.started", "check.ended", "check.pruned"),
+)
+assert set(FAILED_OUTCOMES) < set(vocab.OUTCOMES)
+
 J = JournalRow
+
+# How many progress entries one line counts at most.
+MAX_WORDS: Final = 100
+# Heartbeats of claims come between progress entries, and are ignored.
+_IGNORED: Final = "claim.extended"
+
+
+def is_followed_by_progress(until: Any) -> Any:
+    """Return the condition that an entry is progress, and the next entry of its agent and task is progress too."""
+    of_task, of_agent, following = J.alias(), J.alias(), J.alias()
+    next_of_task = of_task.select(of_task.seq).where(
+        (of_task.task == J.task) & (of_task.seq > J.seq) & (of_task.kind != _IGNORED)
+    )
+    next_of_agent = of_agent.select(of_agent.seq).where(
+        (of_agent.actor == J.actor) & (of_agent.seq > J.seq) & (of_agent.kind != _IGNORED)
+    )
+    one_more = following.select(SQL("1")).where(
+        (following.seq == next_of_task.order_by(of_task.seq).limit(1))
+        & (following.seq == next_of_agent.order_by(of_agent.seq).limit(1))
+        & (following.seq <= until)
+        & (following.kind == "task.logged")
+        & following.undoes.is_null()
+    )
+    return (J.kind == "task.logged") & J.undoes.is_null() & fn.EXISTS(one_more)
+
+
+def _newest(whose: Any, limit: int) -> Statement:
+    """Return the statement for the newest entries of an agent, or about a task, up to a seq."""
+    entries = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
+    return Statement(
+        entries.where(whose & (J.seq <= slot("seq")) & (J.kind != _IGNORED)).order_by(J.seq.desc()).limit(limit)
+    )
+
+
+# Most runs are short, so few entries are read first, and more only if all of those belong to the run.
+_NEWEST: Final = {
+    limit: (_newest(J.actor == slot("actor"), limit), _newest(J.task == slot("task"), limit))
+    for limit in (2, 10, MAX_WORDS)
+}
+
+
+def newest_of_run(db: Database, actor: str, task: str | None, seq: int) -> list[Any]:
+    """Return a run of progress from its last entry back, up to `MAX_WORDS`: rows that end with instant and values."""
+    run: list[Any] = []
+    for limit, (of_actor, of_task) in _NEWEST.items():
+        run = []
+        pairs = zip(db.all(of_actor, actor=actor, seq=seq), db.all(of_task, task=task, seq=seq), strict=False)
+        for row, same in pairs:
+            number, kind, _, about, undoes, *_ = row
+            if number != same[0] or kind != "task.logged" or about != task or undoes is not None:
+                break
+            run.append(row)
+        if len(run) < limit:
+            break
+    return run
+
 
 # How many characters of a text a line shows.
 MAX_TEXT: Final = 400
@@ -31,7 +132,7 @@ class LogLine(msgspec.Struct, frozen=True):
     """A journal entry as one line shows it. `old` and `new` are its values, long ones cut, without bookkeeping.
 
     `word` is its kind as in `KINDS`; `name` that of the task, list or job that it is about, a task's as it was called
-    then; `rank` and `list_id` say where the task is now; `job` is the uid of the job; `reason` why a task failed or was
+    then; `number` is the task's, `list_id` its list now; `job` is the uid of the job; `reason` why a task failed or was
     skipped; `took` how long a run was, in microseconds; `is_redo` marks an undo that reverted another; `words` is how
     many progress entries this line stands for, itself included.
     """
@@ -50,7 +151,7 @@ class LogLine(msgspec.Struct, frozen=True):
     has_why: bool
     name: str | None
     list_id: int | None
-    rank: str | None
+    number: int | None
     gone: bool
     job: str | None = None
     reason: str | None = None
@@ -86,8 +187,8 @@ _COLUMNS = (
         TaskRow.name,
     ),
     TaskRow.list_id,
-    TaskRow.rank,
-    fn.IIF(queries.IN_LIVE_LIST, TaskRow.deleted, 1),
+    TaskRow.id,
+    fn.IIF(task_queries.IN_LIVE_LIST, TaskRow.deleted, 1),
 )
 
 
@@ -111,6 +212,11 @@ def lines_query() -> Any:
     return J.select(*_COLUMNS).join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task)).where(_shown())
 
 
+def numbers_query() -> Any:
+    """Return the query for the numbers of all entries that are shown."""
+    return J.select(J.seq).where(_shown())
+
+
 _NEXT_ENTRY = Statement(J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
 _BEFORE_OF_TASK = Statement(
     J.select(J.kind, J.new)
@@ -123,7 +229,7 @@ _LIST_NAME = Statement(ListRow.select(ListRow.name).where(ListRow.uid == slot("u
 
 def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:
     """Return the line of a row of `lines_query`; with `fold` it stands for its run of progress up to that entry."""
-    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, rank, gone = (
+    seq, at, actor, kind, entity, uid, task, change, undoes, old, new, has_why, redo, name, list_id, number, gone = (
         journal.as_text(row)
     )
     was, now = _values(old), _values(new)
@@ -138,7 +244,7 @@ def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:
         more["words"] = max(1, len(newest_of_run(db, actor, task, seq)))
     return LogLine(
         seq, at, actor, kind, _word(kind, entity, now), entity, uid, task, undoes, was, now, bool(has_why),
-        list_id=list_id, rank=rank, gone=bool(gone), is_redo=bool(redo), **more,
+        list_id=list_id, number=number, gone=bool(gone), is_redo=bool(redo), **more,
     )  # fmt: skip
 
 
@@ -159,7 +265,7 @@ def _word(kind: str, entity: str, new: dict[str, Any]) -> str:
 def _values(text: str | None) -> dict[str, Any]:
     """Return the values of an entry without bookkeeping, long ones cut."""
     held = msgspec.json.decode(text) if text is not None else {}
-    return {name: _short(value) for name, value in held.items() if name not in vocab.BOOKKEEPING}
+    return {name: _short(value) for name, value in held.items() if name not in vocab.HIDDEN}
 
 
 def _short(value: Any) -> Any:
@@ -186,10 +292,10 @@ def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any]) -> dict[st
     run = job_rows.run_line(db, uid) if entity == "run" else None
     job_uid = run.job_uid if run is not None else new.get("job_uid", uid)
     job = job_queries.any_job(db, job_uid)
-    told: dict[str, Any] = {"job": job_uid, "name": job.name if job is not None else None}
+    details: dict[str, Any] = {"job": job_uid, "name": job.name if job is not None else None}
     if run is not None and new.get("state") == "final":
-        told |= {"took": run.took, "reason": run.why or None}
-    return told
+        details |= {"took": run.took, "reason": run.why or None}
+    return details
 
 
 def _name_of_list(db: Database, uid: str) -> str | None:

@@ -1,22 +1,109 @@
-"""Pages of the journal for people, by entry number, at a cost that does not grow with the journal."""
+"""Pages of the journal for people, by entry number, and the SQL conditions of their filters."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any, Final
 
+import msgspec
+
+from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
-from tui_tasks.core.read.log.log_filter import conditions
-from tui_tasks.core.read.log.log_lines import LogLine, is_shown_with_previous, lines_query, read_line
-from tui_tasks.core.read.log.progress_folds import is_followed_by_progress
-from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.agents import agent_queries, session_queries
+from tui_tasks.core.read.log.log_lines import (
+    FAILED_OUTCOMES,
+    FAILURES,
+    KINDS,
+    LogLine,
+    is_followed_by_progress,
+    is_shown_with_previous,
+    lines_query,
+    numbers_query,
+    read_line,
+)
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined, contains
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.snapshots import TaskList
 
 J = JournalRow
 
+_TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "description", "reason", "result", "status")
+
+
+def actors(db: Database) -> list[str]:
+    """Return every actor that has an entry, and those that always may."""
+    return [*agent_queries.names(db), *sorted(vocab.RESERVED_AGENTS)]
+
+
+def _actors_of(db: Database, term: Term) -> list[str]:
+    return [name for name in actors(db) if _matches(name, term)]
+
+
+def conditions(db: Database, only: Filter) -> list[Any]:
+    """Return the conditions of a filter, as Peewee expressions: one term of each field must match, and all words."""
+    return combined(only, lambda term: _condition(db, term), lambda term: term.field == "word")
+
+
+def _condition(db: Database, term: Term) -> Any:
+    if term.field == "who":
+        return J.actor.in_(_actors_of(db, term))
+    if term.field == "kind":
+        return _of_kind(term.value)
+    if term.field == "list":
+        return _of_lists([home for home in task_queries.lists(db) if _matches(home.name, term)])
+    if term.field == "project":
+        agents_there = [
+            seen.session.uid for seen in session_queries.everyone(db) if _matches(seen.session.project or "", term)
+        ]
+        of_lists = _of_lists([home for home in task_queries.lists(db) if _matches(home.project or "", term)])
+        return of_lists | (J.task.is_null() & J.actor.in_(agents_there))
+    return _contains_word(term.value)
+
+
+def _of_lists(homes: list[TaskList]) -> Any:
+    """Return the condition that an entry is about one of these lists, or about a task of one."""
+    of_task = fn.COALESCE(TaskRow.list_id, 0).in_([home.id for home in homes])
+    return of_task | ((J.entity == "list") & J.uid.in_([home.uid for home in homes]))
+
+
+def _matches(name: str, term: Term) -> bool:
+    name, value = name.casefold(), term.value.casefold()
+    return name.startswith(value) if term.prefix else name == value
+
+
+def _of_kind(word: str) -> Any:
+    of_kind = J.kind.in_(KINDS.get(word, ()))
+    status = _field(J.new, "status")
+    if word == "status":
+        return of_kind & (J.entity == "task") & (status != "")
+    if word == "fail":
+        failed = (status == "failed") | _field(J.new, "outcome").in_(FAILED_OUTCOMES) | J.kind.in_(FAILURES)
+        return of_kind & (failed | ((J.kind == "check.finished") & (_field(J.new, "state") == "failed")))
+    if word == "edit":
+        return of_kind & (status == "")
+    return of_kind
+
+
+def _contains_word(word: str) -> Any:
+    """Return the condition that a line, or the name of its task, contains a word."""
+    within = msgspec.json.encode(word).decode()[1:-1]
+    texts: Any = _field(J.new, _TEXTS[0])
+    for name in _TEXTS[1:]:
+        texts = texts.concat("\n").concat(_field(J.new, name))
+    # Most entries do not contain it anywhere, which is fast to find out.
+    said = contains(fn.COALESCE(J.new, ""), within) & contains(texts, word)
+    return said | contains(fn.COALESCE(TaskRow.name, ""), word) | contains(J.actor, word)
+
+
+def _field(column: Any, name: str) -> Any:
+    return fn.COALESCE(fn.json_extract(column, f"$.{name}"), "")
+
+
 # With a filter, reading stops early after this many entries, so that it does not block.
-MAX_PASSED: Final = 3_000
+MAX_PASSED: Final = 1_000
 FIRST: Final = 0
 LAST: Final = 2**62
 
@@ -39,6 +126,9 @@ _FOLDED_BEFORE = Statement(
     _FOLDED.where((J.seq < slot("seq")) & (J.seq >= slot("end"))).order_by(J.seq.desc()).limit(slot("limit"))
 )
 _FOLDED_ONE = Statement(_FOLDED.where(J.seq == slot("seq")))
+_BY_ACTOR = numbers_query().where((J.actor == slot("actor")) & (J.seq > slot("low")) & (J.seq < slot("high")))
+_FIRST_OF_ACTOR = Statement(_BY_ACTOR.order_by(J.seq).limit(slot("limit")))
+_LAST_OF_ACTOR = Statement(_BY_ACTOR.order_by(J.seq.desc()).limit(slot("limit")))
 # Two queries, as SQLite would go through the whole journal for both at once.
 _OLDEST = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
 _NEWEST = Statement(J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
@@ -62,10 +152,14 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
     oldest, newest = edges(db)
     seq = min(max(seq, oldest - 1), newest + 1)
     end = seq - MAX_PASSED if backwards else seq + MAX_PASSED
-    if len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated:
+    is_of_actors = len(only.terms) == 1 and only.terms[0].field == "who" and not only.terms[0].negated
+    if is_of_actors:
         # The index finds an actor's entries fast, however few they are.
         end = FIRST if backwards else LAST
-    if fold is not None:
+    if is_of_actors and fold is None:
+        seqs = _of_actors(db, _actors_of(db, only.terms[0]), seq, limit, backwards=backwards)
+        rows = db.query(lines_query().where(J.seq.in_(seqs)).order_by(J.seq))
+    elif fold is not None:
         folded = _FOLDED_BEFORE if backwards else _FOLDED_AFTER
         rows = db.all(folded, fold=fold, seq=seq, end=end, limit=limit)
         rows = list(reversed(rows)) if backwards else rows
@@ -74,6 +168,22 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
     found = LogPage(read_line(db, row, fold) for row in rows)
     if len(found) < limit and oldest < end < newest:
         found.reached = end
+    return found
+
+
+def _of_actors(db: Database, names: list[str], seq: int, limit: int, *, backwards: bool) -> list[int]:
+    """Return the numbers of the next entries of actors. SQLite would sort all that they have ever written."""
+    low, high = (FIRST, seq) if backwards else (seq, LAST)
+    statement = _LAST_OF_ACTOR if backwards else _FIRST_OF_ACTOR
+    found: list[int] = []
+    for name in names:
+        more = db.all(statement, actor=name, low=low, high=high, limit=limit)
+        if not more:
+            continue
+        found = sorted([*found, *(number for (number,) in more)], reverse=backwards)[:limit]
+        if len(found) == limit:
+            # Of the actors that follow, only what comes before the last of these counts.
+            low, high = (found[-1], high) if backwards else (low, found[-1])
     return found
 
 

@@ -9,9 +9,11 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 
@@ -44,6 +46,29 @@ class Summary(NamedTuple):
         many = f"{self.deleted:,} deleted" if self.deleted == self.entries else count(self.entries, "change")
         names = ", ".join(safe_line(name, 24) for name in self.names)
         return f"{many}: {names}" if names else many
+
+
+_WORDS: Final = {
+    "task.created": "added",
+    "task.deleted": "deleted",
+    "task.restored": "brought back",
+    "task.moved": "moved",
+    "task.logged": "note",
+    "task.linked": "links",
+    "task.accepted": "accepted",
+    "task.declined": "declined",
+    "list.created": "made",
+    "list.deleted": "deleted",
+    "job.created": "made",
+    "job.deleted": "deleted",
+}
+"""What a change did to one thing, by the kind of its entry."""
+_WITH_VALUES: Final = ("status", "name", "agent", "due", "estimate", "archived")
+"""Fields of which a description of a change has the values; of others it has the names."""
+
+
+_MAX_READ: Final = 1_000
+"""How many tasks of a change a description reads; of an import of a million it counts the others."""
 
 
 class Deletion(NamedTuple):
@@ -87,8 +112,60 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
                     deleted += part.kind == "task.deleted"
                     if part.task is not None and len(tasks) < MAX_NAMES:
                         tasks[part.task] = None
-    found = (queries.any_task(db, uid) for uid in tasks)
+    found = (task_queries.any_task(db, uid) for uid in tasks)
     return Summary(tuple(actors), entries, deleted, tuple(task.name for task in found if task is not None))
+
+
+def description(db: Database, change: int, *, undone: bool) -> str:
+    """Return a change in words: `#6 Milk: pending -> done`, `2 tasks deleted: #1 Milk, #2 Eggs`.
+
+    `undone`: an undo has just reverted it, so the values before it hold now, and an arrow points to those.
+    """
+    # By what each entry is about, as a task may have several: its status and the reason for that.
+    done: dict[tuple[str, str], dict[str, None]] = {}
+    for page in journal.of_change(db, change):
+        for part in page:
+            if part.kind in vocab.UNDOABLE:
+                about = ("task", part.task) if part.task is not None else (part.kind.partition(".")[0], part.uid)
+                words = done.setdefault(about, {})
+                if len(done) <= _MAX_READ:
+                    words.update(dict.fromkeys(_words_of(journal.entry(db, part.seq), undone=undone)))
+    # The first task of a list makes the list, which goes without saying.
+    subjects = [about for about in done if about[0] == "task"] or list(done)
+    named = ", ".join(_name_of(db, *about) for about in subjects[:MAX_NAMES])
+    each_did = {", ".join(done[about]) for about in subjects[:_MAX_READ]}
+    did = each_did.pop() if len(each_did) == 1 else "changed"
+    if len(subjects) == 1:
+        return f"{named}: {did}"
+    kinds = {kind for kind, _ in subjects}
+    more = f" and {len(subjects) - MAX_NAMES:,} more" if len(subjects) > MAX_NAMES else ""
+    return f"{count(len(subjects), kinds.pop() if len(kinds) == 1 else 'thing')} {did}: {named}{more}"
+
+
+def _words_of(entry: Entry, *, undone: bool) -> list[str]:
+    """Return what an entry did."""
+    if entry.kind in _WORDS:
+        return [_WORDS[entry.kind]]
+    words = []
+    for name, values in entry.changes.items():
+        before, after = (_value(value) for value in (reversed(values) if undone else values))
+        what = "" if name == "status" else f"{name} "
+        words.append(f"{what}{before} -> {after}" if name in _WITH_VALUES else name.replace("_", " "))
+    return words or ["changed"]
+
+
+def _value(value: object) -> str:
+    return "none" if value in (None, "") else safe_line(str(value).replace("_", " "), 40)
+
+
+def _name_of(db: Database, kind: str, uid: str) -> str:
+    if kind == "task":
+        task = task_queries.any_task(db, uid)
+        return f"#{task.number} {safe_line(task.name, 40)}" if task is not None else "a task"
+    if kind == "list":
+        return f"list {safe_line(task_queries.any_list(db, uid).name, 40)}"
+    job = job_queries.any_job(db, uid) if kind == "job" else None
+    return f"job {safe_line(job.name, 40)}" if job is not None else kind
 
 
 def last_deletion(db: Database, list_id: int) -> Deletion | None:

@@ -1,24 +1,28 @@
 """Pages of a board: the tasks of a list by status, at a cost that does not grow with the list.
 
-A part of the board is a status, or `needs_you`: the open tasks that an open question is about, whatever their status.
+A part of the board is a status, or `needs_you`: the open tasks that an open question is about, and those that their
+agent has left, whatever their status. `left`: the uids of the latter (`fleet.left_tasks`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
-from tui_tasks.core.read.pages.pages import FIRST, LAST, LINE, MAX_PASSED, TaskLine, read_line
-from tui_tasks.core.read.tasks.queries import LIVE
+from tui_tasks.core.read.pages.list_pages import FIRST, LAST, LINE, TaskLine, read_line
+from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.tables.agents import AskRow
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.vocab import OPEN
+
+# With a filter, reading stops early after so many cards: each letter reads every column, and must not block for long.
+MAX_PASSED: Final = 2_000
 
 NEEDS_YOU: Final = "needs_you"
 PARTS: Final = (*OPEN, NEEDS_YOU, "failed", "done", "skipped", "cancelled")
@@ -41,26 +45,37 @@ _ASKED = AskRow.select(AskRow.task_uid).where(_ABOUT)
 _IS_ASKED = fn.EXISTS(AskRow.select(SQL("1")).where(_ABOUT & (AskRow.task_uid == TaskRow.uid)))
 
 
-def _of_part(part: str, list_id: Any, *columns: Any) -> Any:
+def _json(left: Collection[str]) -> str:
+    return msgspec.json.encode(sorted(left)).decode()
+
+
+def _needing(left: Any) -> Any:
+    """Return the query of the uids that questions are about, or that are in the JSON array `left`."""
+    return _ASKED | AskRow.select(SQL("value")).from_(fn.json_each(left))
+
+
+def _of_part(part: str, list_id: Any, left: Any, *columns: Any) -> Any:
     of_list: Any = LIVE & (TaskRow.list_id == list_id)
     if part == NEEDS_YOU:
-        # Open questions are few, so the query starts from them, whatever SQLite would choose by the list's indexes.
-        asked = AskRow.select(*columns).join(TaskRow, JOIN.CROSS).distinct()
+        # They are few, so the query starts from them: `+ 0` keeps SQLite from the list's indexes.
         is_open = TaskRow.status.in_([SQL(f"'{status}'") for status in OPEN])
-        return asked.where(_ABOUT & (TaskRow.uid == AskRow.task_uid) & of_list & is_open)
-    found = TaskRow.select(*columns).where(of_list & (TaskRow.status == SQL(f"'{part}'")))
-    return found.where(TaskRow.uid.not_in(_ASKED)) if part in OPEN else found
+        of_list = LIVE & (TaskRow.list_id + SQL("0") == list_id)
+        return TaskRow.select(*columns).where(TaskRow.uid.in_(_needing(left)) & of_list & is_open)
+    # `unlikely` makes SQLite prefer the index of a list's statuses, also where the ranks are bounded on both sides.
+    found = TaskRow.select(*columns).where(of_list & fn.unlikely(TaskRow.status == SQL(f"'{part}'")))
+    return found.where(TaskRow.uid.not_in(_needing(left))) if part in OPEN else found
 
 
-def _is_in(part: str) -> Any:
+def _is_in(part: str, left: Collection[str]) -> Any:
     """Return the condition that a task is in a part, for queries that do not start from the part."""
+    needs = _IS_ASKED | TaskRow.uid.in_(list(left))
     if part == NEEDS_YOU:
-        return _IS_ASKED & TaskRow.status.in_(list(OPEN))
-    return (TaskRow.status == part) & ~_IS_ASKED if part in OPEN else TaskRow.status == part
+        return needs & TaskRow.status.in_(list(OPEN))
+    return (TaskRow.status == part) & ~needs if part in OPEN else TaskRow.status == part
 
 
 def _in_order(part: str, *columns: Any, backwards: bool) -> Any:
-    query = _of_part(part, slot("list"), *columns)
+    query = _of_part(part, slot("list"), slot("left"), *columns)
     if backwards:
         return query.where(TaskRow.rank < slot("rank")).order_by(TaskRow.rank.desc())
     return query.where(TaskRow.rank > slot("rank")).order_by(TaskRow.rank)
@@ -71,7 +86,7 @@ _PAGE = {way: Statement(_in_order(way[0], *LINE, backwards=way[1]).limit(slot("l
 _STEP = {way: Statement(_in_order(way[0], TaskRow.rank, backwards=way[1]).limit(1).offset(slot("n"))) for way in _WAYS}
 _BY_UID = Statement(TaskRow.select(*LINE, _IS_ASKED).where(TaskRow.uid == slot("uid")))
 _ASKED_BY_STATUS = Statement(
-    _of_part(NEEDS_YOU, slot("list"), TaskRow.status, fn.COUNT(TaskRow.uid.distinct())).group_by(TaskRow.status)
+    _of_part(NEEDS_YOU, slot("list"), slot("left"), TaskRow.status, fn.COUNT(TaskRow.id)).group_by(TaskRow.status)
 )
 
 
@@ -80,24 +95,42 @@ def _card(row: Any, part: str) -> Card:
 
 
 def page(
-    db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter = ALL, *, backwards: bool = False
+    db: Database,
+    list_id: int,
+    part: str,
+    rank: str,
+    limit: int,
+    only: Filter = ALL,
+    *,
+    backwards: bool = False,
+    left: Collection[str] = (),
 ) -> Cards:
     """Return the next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it, in order."""
     if only:
-        return _pass_over(db, list_id, part, rank, limit, only, backwards=backwards)
-    rows = db.all(_PAGE[part, backwards], list=list_id, rank=rank, limit=limit)
+        return _pass_over(db, list_id, part, rank, limit, only, left, backwards=backwards)
+    rows = db.all(_PAGE[part, backwards], list=list_id, left=_json(left), rank=rank, limit=limit)
     return Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
 
 
-def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, only: Filter, *, backwards: bool) -> Cards:
+def _pass_over(
+    db: Database,
+    list_id: int,
+    part: str,
+    rank: str,
+    limit: int,
+    only: Filter,
+    left: Collection[str],
+    *,
+    backwards: bool,
+) -> Cards:
     """Do as `page` does with a filter; reading stops early when too many cards do not match."""
-    if (few := pages.found_by_words(db, list_id, only)) is not None:
+    if (few := list_pages.found_by_words(db, list_id, only)) is not None:
         beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
-        in_part = TaskRow.select(*LINE).where(*few, _is_in(part), beyond)
+        in_part = TaskRow.select(*LINE).where(*few, _is_in(part, left), beyond)
         lines = db.query(in_part.order_by(TaskRow.rank.desc() if backwards else TaskRow.rank).limit(limit))
         return Cards(_card(row, part) for row in (reversed(lines) if backwards else lines))
-    end = _step(db, list_id, part, rank, backwards=backwards)
-    query = _of_part(part, list_id, *LINE).where(*conditions(only)).limit(limit)
+    end = _step(db, list_id, part, rank, left, backwards=backwards)
+    query = _of_part(part, list_id, _json(left), *LINE).where(*conditions(only)).limit(limit)
     if backwards:
         query = query.where(TaskRow.rank < rank, TaskRow.rank >= (end or FIRST)).order_by(TaskRow.rank.desc())
     else:
@@ -108,16 +141,20 @@ def _pass_over(db: Database, list_id: int, part: str, rank: str, limit: int, onl
     return found
 
 
-def _step(db: Database, list_id: int, part: str, rank: str, *, backwards: bool = False) -> str | None:
+def _step(
+    db: Database, list_id: int, part: str, rank: str, left: Collection[str], *, backwards: bool = False
+) -> str | None:
     """Return the rank of the last card to look at in one read after a rank; None past the end."""
-    row = db.one(_STEP[part, backwards], list=list_id, rank=rank, n=MAX_PASSED - 1)
+    row = db.one(_STEP[part, backwards], list=list_id, left=_json(left), rank=rank, n=MAX_PASSED - 1)
     return row[0] if row else None
 
 
-def find(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -> dict[str, Card]:
+def find(
+    db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL, *, left: Collection[str] = ()
+) -> dict[str, Card]:
     """Return those of the tasks that are in the list and match the filter, by uid, each with its part."""
     if only:
-        uids = list(pages.lines(db, list_id, uids, only))
+        uids = list(list_pages.lines(db, list_id, uids, only))
     found: dict[str, Card] = {}
     for uid in uids:
         row = db.one(_BY_UID, uid=uid)
@@ -126,20 +163,24 @@ def find(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) ->
         *values, asked = row
         task = read_line(values)
         if not task.deleted and task.list_id == list_id:
-            part = NEEDS_YOU if asked and task.status in OPEN else task.status
+            part = NEEDS_YOU if (asked or uid in left) and task.status in OPEN else task.status
             found[uid] = Card(**msgspec.structs.asdict(task), part=part)
     return found
 
 
-def asked(db: Database, list_id: int) -> dict[str, int]:
+def asked(db: Database, list_id: int, left: Collection[str]) -> dict[str, int]:
     """Return how many tasks of the list need the human, by status."""
-    return dict(db.all(_ASKED_BY_STATUS, list=list_id))
+    return dict(db.all(_ASKED_BY_STATUS, list=list_id, left=_json(left)))
 
 
-def count(db: Database, list_id: int, part: str, only: Filter) -> tuple[int, bool]:
-    """Return how many cards of a part match, and whether there may be more: of a long part not all are looked at."""
-    if (few := pages.found_by_words(db, list_id, only)) is not None:
-        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part)))[0][0], False
-    end = _step(db, list_id, part, FIRST)
-    query = _of_part(part, list_id, fn.COUNT(TaskRow.uid.distinct())).where(*conditions(only))
-    return db.query(query.where(TaskRow.rank <= (end or LAST)))[0][0], end is not None
+def count(
+    db: Database, list_id: int, part: str, only: Filter, left: Collection[str] = (), after: str = FIRST
+) -> tuple[int, str | None]:
+    """Return how many of the next cards of a part after a rank match, and the rank of the last that was looked at; None
+    past the end.
+    """
+    if (few := list_pages.found_by_words(db, list_id, only)) is not None:
+        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part, left)))[0][0], None
+    end = _step(db, list_id, part, after, left)
+    query = _of_part(part, list_id, _json(left), fn.COUNT(TaskRow.id)).where(*conditions(only))
+    return db.query(query.where(TaskRow.rank > after, TaskRow.rank <= (end or LAST)))[0][0], end

@@ -12,7 +12,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import Value, fn
-from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.tasks import TaskRow
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, OVERDUE, Range
 
@@ -20,7 +20,7 @@ _COLUMNS: Final = columns(TaskRow)
 
 
 class Term(msgspec.Struct, frozen=True, gc=False):
-    """One word of a filter: `field` is word, status, who, tag, domain, prio or one of `task_fields.FIELDS`.
+    """One word of a filter: `field` is word, number, status, who, tag, domain, prio or one of `task_fields.FIELDS`.
 
     `value` is in the state's vocabulary, or a word that a field's `ranges` reads. A status may also be open, blocked or
     changed. With `prefix` the beginning of a name, tag or domain is enough, as while it is being typed. Case is
@@ -88,10 +88,12 @@ def combined(only: Filter, condition_of: Callable[[Term], Any], narrows: Callabl
 def _condition(term: Term, only: Filter) -> Any:
     if term.field in FIELDS:
         return _field(term.field, term.value, only.now)
+    if term.field == "number":
+        return TaskRow.id == int(term.value)
     if term.field == "status":
         return _status(term.value, only.looked_at)
     if term.field == "who":
-        taken_up = fn.IIF(TaskRow.status == "pending", "", TaskRow.updated_by)
+        taken_up = fn.IIF(TaskRow.status == "pending", "", fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
         return _like(fn.COALESCE(TaskRow.agent, taken_up), f"{_literal(term.value)}{'%' * term.prefix}")
     if term.field == "tag":
         # Searched in a JSON array of strings, in which no quote is unescaped.

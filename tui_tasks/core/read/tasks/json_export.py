@@ -19,11 +19,25 @@ from tui_tasks.core.schema.task_fields import FIELDS
 
 # The members of `snapshots.full_task`, in its order; `list` and `blocked` are not columns.
 _NAMES: Final = (
-    *("uid", "key", "list", "name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
+    *(
+        "uid",
+        "number",
+        "key",
+        "list",
+        "name",
+        "description",
+        "status",
+        "priority",
+        "tags",
+        "domain",
+        "result",
+        "metadata",
+    ),
     *("agent", "intent", "depends_on", "blocked", "held", "node_ids", "version"),
     *("created_at", "updated_at", "started_at", "finished_at"),
     *FIELDS,
 )
+_COLUMNS: Final = {"number": "id"}
 _JSON: Final = frozenset({"result", "metadata"})
 _ARRAYS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
 PAGE: Final = 500  # tasks: their text fits into memory that is already allocated
@@ -44,13 +58,13 @@ def _member(name: str) -> str:
     if name in _ARRAYS:
         # Nearly all are empty, and SQLite parses a constant only once.
         return f"IIF(task.{name} = '[]', json('[]'), json(task.{name}))"
-    return f"json(task.{name})" if name in _JSON else f"task.{name}"
+    return f"json(task.{name})" if name in _JSON else f"task.{_COLUMNS.get(name, name)}"
 
 
 _MEMBERS: Final = ", ".join(f"'{name}', {_member(name)}" for name in _NAMES)
-_NO_CHECKS: Final = "'verified', NULL, 'checks', json('[]')"
+_NO_MORE: Final = "'verified', NULL, 'checks', json('[]'), 'work', NULL, 'works', json('[]')"
 _LIVE: Final = "task.deleted = 0 AND task.list_id = ?"
-_LISTS: Final = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR project = ?1) ORDER BY id"
+_LISTS: Final = "SELECT id FROM list WHERE deleted = 0 AND (?1 IS NULL OR IFNULL(project, '') = ?1) ORDER BY id"
 # The list of that name, otherwise the plan of that id, as in `queries.find_list`.
 _LIST: Final = (
     "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
@@ -65,16 +79,17 @@ def tasks(
     section 7).
 
     Each text has up to `PAGE` objects with commas between them, and is not empty. `statuses`: only tasks in these, if
-    any are given. `project`: all its lists, if no list is named. A read transaction lasts until the last text is taken.
+    any are given. `project`: all its lists (empty: those of no project), if no list is named. A read transaction lasts
+    until the last text is taken.
 
     Raises:
         NotFound: there is no such list.
         StorageFailed: the database cannot be read.
     """
     with db.transaction(write=False):
-        # Databases with checks are rare, and the members about checks are written in Python.
-        has_checks = bool(db.scalar("SELECT EXISTS (SELECT 1 FROM check_definition)"))
-        pages = _pages_with_checks if has_checks else _pages
+        # Databases with checks or work are rare, and the members about them are written in Python.
+        has_more = any(db.scalar(f"SELECT EXISTS (SELECT 1 FROM {table})") for table in ("check_definition", "work"))
+        pages = _pages_with_more if has_more else _pages
         homes: list[Any] = (db.sql(_LISTS, (project,)) if handle is None else db.sql(_LIST, (handle,))).fetchall()
         if not homes and handle is not None:
             raise NotFound("list", handle)
@@ -96,7 +111,7 @@ def _page(statuses: tuple[str, ...], members: str, more: str = "", limit: int = 
 
 
 def _pages(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
-    members = f"{_MEMBERS}, {_NO_CHECKS}"
+    members = f"{_MEMBERS}, {_NO_MORE}"
     if _may_be_long(db):
         for _, text in db.sql(_page(statuses, members), (home, *statuses, "")):
             yield text
@@ -109,22 +124,25 @@ def _pages(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
             yield text
 
 
-def _pages_with_checks(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
-    from tui_tasks.core.read import checks
-    from tui_tasks.core.read.tasks import queries
+def _pages_with_more(db: Database, home: int, statuses: tuple[str, ...]) -> Iterator[str]:
+    from tui_tasks.core.read import check_queries, work_queries
+    from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.core.snapshots import verified
-    from tui_tasks.text.json_text import dumps
+    from tui_tasks.text.safe import dumps
 
-    known, of_list = checks.definitions(db), queries.list_by_id(db, home)
+    known, of_list = check_queries.definitions(db), task_queries.list_by_id(db, home)
     query = _page(statuses, _MEMBERS, ", task.uid, task.checks", 1 if _may_be_long(db) else PAGE)
     rank = ""
     while rows := db.sql(query, (home, *statuses, rank)).fetchall():
         rank = rows[-1][0]
         given = [(uid, json.loads(names) if names else None) for _, _, uid, names in rows]
-        found = checks.of_tasks(db, given, of_list, known)
+        found = check_queries.of_tasks(db, given, of_list, known)
+        works_of = work_queries.json_of_tasks(db, [uid for uid, _ in given])
         texts = []
         for _, text, uid, _ in rows:
-            told = [check.to_json() for check in found.get(uid, ())]
-            more = {"verified": verified(check["state"] for check in told), "checks": told}
+            check_list = [check.to_json() for check in found.get(uid, ())]
+            more: dict[str, Any] = {"verified": verified(check["state"] for check in check_list), "checks": check_list}
+            works = works_of.get(uid, [])
+            more |= {"work": works[-1] if works else None, "works": works}
             texts.append(f"{text[:-1]}, {dumps(more)[1:]}")
         yield ", ".join(texts)

@@ -1,4 +1,4 @@
-"""Reads of matching tasks and memories, for the dialects `task` and `memory` (docs: protocol, section 6)."""
+"""Reads of matching tasks and memories, for `task`, `memory` and `control:find` (docs: protocol, sections 6 and 7)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.read.tasks.queries import LIVE, TASK, list_by_id, read_task
-from tui_tasks.core.read.tasks.records import read_memory
-from tui_tasks.core.schema.tables.columns import columns
+from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE, TASK, list_by_id, read_task
+from tui_tasks.core.read.tasks.task_records import read_memory
+from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.tasks import WAITS, MemoryRow, TaskRow
-from tui_tasks.core.snapshots import Memory, Task
+from tui_tasks.core.snapshots import Memory, Task, TaskList
 
 # All matches are counted, so reading each of this many costs less than going through a long list.
 MAX_FOUND: Final = 100_000
@@ -78,10 +78,7 @@ def tasks(
     if domain is not None:
         wanted &= TaskRow.domain == domain
     if query is not None:
-        folded = query.casefold()
-        wanted &= (fn.instr(fn.casefold(TaskRow.name), folded) > 0) | (
-            fn.instr(fn.casefold(TaskRow.description), folded) > 0
-        )
+        wanted &= _has_text(query)
     total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
     if after is not None:
         priority, number = _place_of(db, after, wanted)
@@ -89,6 +86,43 @@ def tasks(
     # Only the columns of the sort order are read at once.
     places = db.each_of(TaskRow.select(*_URGENT_FIRST).where(wanted).order_by(*_URGENT_FIRST))
     return _read_one_by_one(db, islice(places, limit)), total
+
+
+def of_all_lists(
+    db: Database,
+    *,
+    text: str | None = None,
+    list_id: int | None = None,
+    statuses: Iterable[str] = vocab.STATUSES,
+    tag: str | None = None,
+    agent: str | None = None,
+    behind: int = 0,
+) -> Generator[tuple[Task, TaskList], None, None]:
+    """Yield the matching tasks with their lists, oldest first; `behind`: only those with a higher row id."""
+    narrow = None if text is None else search.narrowed(db, [text], MAX_FOUND)
+    wanted: Any = LIVE & IN_LIVE_LIST & (TaskRow.id > behind) & TaskRow.status.in_(sorted(set(statuses)))
+    if list_id is not None:
+        wanted &= search.of_list(list_id, narrow)
+    elif narrow is not None:
+        wanted &= narrow
+    if tag is not None:
+        wanted &= fn.has_tag(TaskRow.tags, tag) == 1
+    if agent is not None:
+        wanted &= TaskRow.agent == agent
+    if text is not None:
+        wanted &= _has_text(text)
+    homes: dict[int, TaskList] = {}
+    for (number,) in db.each_of(TaskRow.select(TaskRow.id).where(wanted).order_by(TaskRow.id)):
+        task = read_task(db.one(_BY_ID, id=number))
+        if task.list_id not in homes:
+            homes[task.list_id] = list_by_id(db, task.list_id)
+        yield task, homes[task.list_id]
+
+
+def _has_text(text: str) -> Any:
+    """Return the condition that a text is in the name or the description, without regard to case."""
+    folded = text.casefold()
+    return (fn.instr(fn.casefold(TaskRow.name), folded) > 0) | (fn.instr(fn.casefold(TaskRow.description), folded) > 0)
 
 
 def _read_one_by_one(db: Database, places: Iterator[tuple[int, int]]) -> Generator[Task, None, None]:

@@ -1,17 +1,40 @@
-"""What a program asks a person, as text: a tool and its whole input, or questions and their options."""
+"""What a program asks a person, as text: a tool and its whole input, or questions and their options.
+
+Nothing is left out, nothing is hidden, and no text looks like another (`decided_text`).
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.operations.sessions import InputRequested
+from tui_tasks.core.rules.agents.decided_text import decided_line, decided_lines
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.core.vocab import SHELL
 
 MAX_TEXT: Final = 100_000
+MAX_OPTIONS: Final = 9
+"""Each is chosen by a key of its own."""
+MAX_OPTION: Final = 500
 ALLOW: Final = "Allow"
 ALWAYS: Final = "Allow always"
 DENY: Final = "Deny"
+
+# The names under which programs give a text that is replaced, and the text that replaces it.
+_OLD: Final = frozenset({"old_string", "old_str", "oldString", "oldText"})
+_NEW: Final = frozenset({"new_string", "new_str", "newString", "newText"})
+_PATCHES: Final = ("diff", "patch")
+_PATCH: Final = re.compile(r"\*\*\* Begin Patch|Index: |diff --git |--- |@@ ")
+# No line of a value and no mark of a screen looks like such a name.
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_$@][A-Za-z0-9_$@/-]*")
+_BAR: Final = "\u2502 "
+_INDENT: Final = "  "
+_MAX_NESTING: Final = 8
 
 _encode = msgspec.json.Encoder().encode
 
@@ -25,41 +48,193 @@ def request_text(asked: InputRequested) -> str:
 def request_options(asked: InputRequested) -> tuple[str, ...]:
     """Return the answers to choose from. Any other answer to a permission denies it, with that as the reason."""
     if asked.kind == "question":
-        return tuple(_labels(asked.questions[0])) if len(asked.questions) == 1 else ()
+        return question_options(asked.questions[0]) if len(asked.questions) == 1 else ()
     if asked.tool is None:
         return ()
     suggestions = asked.suggestions if isinstance(asked.suggestions, list) else []
-    return (ALLOW, *map(always_text, suggestions), DENY)
+    always = tuple(dict.fromkeys(map(always_text, suggestions)))
+    return (ALLOW, *always[: MAX_OPTIONS - 2], DENY)
+
+
+def is_whole(asked: InputRequested) -> bool:
+    """Return whether the question and its options show all that the program asks."""
+    suggestions = asked.suggestions if isinstance(asked.suggestions, list) else []
+    options = [*map(_suggestion, suggestions), *(label for one in asked.questions for label in labels(one))]
+    is_short = all(len(ALWAYS) + 2 + len(decided_line(text)) <= MAX_OPTION for text in options)
+    return asked.is_whole and is_short and len(request_text(asked)) <= MAX_TEXT
+
+
+def is_kept_whole(ask: Ask) -> bool:
+    """Return whether a question has all that is asked: nothing was shortened or redacted on the way here."""
+    return ask.request is None or ask.request.get("is_whole") is True
+
+
+def as_kept(ask: Ask) -> InputRequested:
+    """Return what a program asked with a question, as far as it is kept."""
+    kept = ask.request or {}
+    return InputRequested(
+        kept.get("kind", "question"),
+        kept.get("tool"),
+        kept.get("input"),
+        kept.get("id"),
+        kept.get("suggestions"),
+        tuple(one for one in kept.get("questions") or () if isinstance(one, dict)),
+        kept.get("note") or "",
+        kept.get("is_whole") is True,
+    )
+
+
+def allows(answer: str) -> bool:
+    """Return whether an answer to a permission allows the tool; every other answer denies it."""
+    return answer == ALLOW or answer.startswith(f"{ALWAYS}: ")
 
 
 def always_text(suggestion: Any) -> str:
     """Return the option that allows from now on what the program suggests to allow."""
-    return f"{ALWAYS}: {_suggestion(suggestion)}"
+    return f"{ALWAYS}: {decided_line(_suggestion(suggestion))}"[:MAX_OPTION]
+
+
+def question_text(question: dict[str, Any]) -> str:
+    """Return the text of one question."""
+    return _prose(_plain(question.get("question") or question.get("header") or ""))
+
+
+def ask_lines(ask: Ask, *, ascii_only: bool = False) -> list[str]:
+    """Return the lines of a question as a person reads it."""
+    if is_written_out(ask):
+        return ask.question.split("\n")
+    return decided_lines(ask.question.strip(), is_prose=True, ascii_only=ascii_only)
+
+
+def ask_options(ask: Ask, options: Sequence[str], *, ascii_only: bool = False) -> list[str]:
+    """Return the options of a question as a person reads them."""
+    if is_written_out(ask):
+        return list(options)
+    return [decided_line(option, is_prose=True, ascii_only=ascii_only) for option in options]
+
+
+def is_written_out(ask: Ask) -> bool:
+    """Return whether a question is kept as it is read: one of an agent program, or of a command at a terminal."""
+    return ask.request is not None or ask.agent == SHELL
+
+
+def _prose(text: str) -> str:
+    """Return prose with its lines as they are; only the signs of newlines are left out."""
+    return "\n".join(decided_line(line, is_prose=True) for line in text.split("\n"))
+
+
+def question_options(question: dict[str, Any]) -> tuple[str, ...]:
+    """Return the options of one question that have a key."""
+    return tuple(label[:MAX_OPTION] for label in map(decided_line, labels(question)[:MAX_OPTIONS]))
+
+
+def labels(question: dict[str, Any]) -> list[str]:
+    """Return the labels of a question's options, as its program wrote them."""
+    found = [one.get("label") if isinstance(one, dict) else one for one in _options(question)]
+    return [label for label in found if isinstance(label, str) and label.strip()]
 
 
 def _permission(asked: InputRequested) -> str:
-    head = f"Allow {asked.tool}?" if asked.tool else "It asks for a permission in its own window."
-    if isinstance(asked.input, dict):
-        lines = [f"{name}: {_plain(value)}" for name, value in asked.input.items()]
+    head, *note = _head(asked)
+    lines = [head, *(f"{_BAR}{line}" for text in note for line in decided_lines(text))]
+    for name, text in _values("", asked.input):
+        shown = decided_lines(text)
+        if name and len(shown) == 1:
+            lines.append(f"{name}: {shown[0]}")
+        else:
+            lines += [*([f"{name}:"] if name else []), *(f"{_BAR}{line}" for line in shown)]
+    return "\n".join(lines)
+
+
+def _head(asked: InputRequested, *, ascii_only: bool = False) -> list[str]:
+    tool = decided_line(asked.tool, ascii_only=ascii_only) if asked.tool else ""
+    head = f"Allow {tool}?" if tool else "It asks for a permission in its own window."
+    return [head, asked.note] if asked.note else [head]
+
+
+def permission_lines(asked: InputRequested, *, ascii_only: bool = False) -> list[tuple[str, str]]:
+    """Return the lines of a permission for a screen, each as its sign and the rest; see `decided_lines`.
+
+    The sign is `-` of what is removed and `+` of what is added, empty of a head or of a value's name, with the value if
+    that is one line, and a space of other lines of a value. So no line of a value looks like a name.
+    """
+    head, *note = _head(asked, ascii_only=ascii_only)
+    lines = [("", head), *((" ", line) for text in note for line in decided_lines(text, ascii_only=ascii_only))]
+    for name, text in _values("", asked.input):
+        last = re.split(r"[.\[]", name)[-1]
+        shown = decided_lines(text, ascii_only=ascii_only)
+        if last in _OLD or last in _NEW:
+            lines += [("", f"{name}:"), *(("-" if last in _OLD else "+", line) for line in shown)]
+        elif len(shown) > 1 and (last in _PATCHES or _PATCH.match(text)):
+            lines += [("", f"{name}:"), *_patch_lines(shown)]
+        elif name and len(shown) == 1:
+            lines.append(("", f"{name}: {shown[0]}"))
+        else:
+            lines += [*([("", f"{name}:")] if name else []), *((" ", line) for line in shown)]
+    return lines
+
+
+def _patch_lines(text: Sequence[str]) -> Iterator[tuple[str, str]]:
+    is_head = True
+    for line in text:
+        is_head = is_head and not line.startswith("@@")
+        is_change = line[:1] in ("-", "+") and not (is_head and line[:3] in ("---", "+++"))
+        yield (line[0], line[1:]) if is_change else (" ", line)
+
+
+def _values(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield each value by its name as text: those in a value by their paths, where a text of several lines is there."""
+    if value is None and not name:
+        return
+    if isinstance(value, dict) and value and (not name or _has_lines(value, depth)):
+        for key, inner in value.items():
+            yield from _values(f"{name}.{_shown_name(key)}" if name else _shown_name(key), inner, depth + 1)
+    elif isinstance(value, list) and value and name and _has_lines(value, depth):
+        for at, inner in enumerate(value):
+            yield from _values(f"{name}[{at}]", inner, depth + 1)
     else:
-        lines = [] if asked.input is None else [_plain(asked.input)]
-    return "\n".join(part for part in (head, asked.note, *lines) if part)
+        yield name, _plain(value)
+
+
+def _has_lines(value: Any, depth: int) -> bool:
+    """Return whether a value has a text that is not read well in JSON: of several lines, or a change."""
+    if depth > _MAX_NESTING:
+        return False
+    if isinstance(value, dict):
+        return not value.keys().isdisjoint(_OLD | _NEW) or any(_has_lines(one, depth + 1) for one in value.values())
+    if isinstance(value, list):
+        return any(_has_lines(one, depth + 1) for one in value)
+    return isinstance(value, str) and "\n" in value
+
+
+def _shown_name(key: str) -> str:
+    """Return the name of a value, in quotes where it could be taken for something else."""
+    return key if _PLAIN_NAME.fullmatch(key) else decided_line(_encode(key).decode())
 
 
 def _questions(asked: InputRequested) -> str:
-    if not asked.questions:
-        return asked.note or "It asks a question in its own window."
+    if not any(asked.questions):
+        number = len(asked.questions)
+        return _prose(asked.note) or (
+            f"It asks {number} questions." if number > 1 else "It asks a question in its own window."
+        )
     several = len(asked.questions) > 1
     lines = []
     for number, question in enumerate(asked.questions, 1):
-        text = _plain(question.get("question") or question.get("header") or "")
-        lines.append(f"{number}. {text}" if several else text)
-        for option in _options(question):
-            told = option if isinstance(option, dict) else {"label": option}
-            description = _plain(told.get("description") or "")
-            label = _plain(told.get("label") or "")
-            lines.append(f"  - {label}: {description}" if description else f"  - {label}")
+        first, *others = question_text(question).split("\n")
+        lines += [f"{number}. {first}" if several else first, *(f"{_INDENT}{line}" for line in others)]
+        lines += option_lines(question)
     return "\n".join(lines)
+
+
+def option_lines(question: dict[str, Any]) -> list[str]:
+    """Return a line for each option of a question, with its description."""
+    lines = []
+    for option in _options(question):
+        labelled = option if isinstance(option, dict) else {"label": option}
+        parts = [decided_line(_plain(labelled[name])) for name in ("label", "description") if labelled.get(name)]
+        lines.append(f"{_INDENT}- {': '.join(parts)}")
+    return lines
 
 
 def _options(question: dict[str, Any]) -> list[Any]:
@@ -67,27 +242,45 @@ def _options(question: dict[str, Any]) -> list[Any]:
     return options if isinstance(options, list) else []
 
 
-def _labels(question: dict[str, Any]) -> list[str]:
-    found = [one.get("label") if isinstance(one, dict) else one for one in _options(question)]
-    return [label for label in found if isinstance(label, str) and label.strip()]
-
-
 def _suggestion(suggestion: Any) -> str:
-    """Return in one line what a suggestion would allow from now on."""
+    """Return what a suggestion would allow from now on: as words where all of it is known, else as JSON."""
+    if isinstance(suggestion, list) and all(isinstance(one, str) for one in suggestion):
+        return ", ".join(suggestion)
     if not isinstance(suggestion, dict):
         return _plain(suggestion)
     kind, where = suggestion.get("type"), suggestion.get("destination")
-    if kind == "addRules" and isinstance(suggestion.get("rules"), list):
-        rules = [one for one in suggestion["rules"] if isinstance(one, dict)]
-        what = ", ".join(f"{one.get('toolName', '')}({one.get('ruleContent', '')})" for one in rules)
+    known, what = {"type", "destination"}, None
+    if kind == "addRules" and suggestion.get("behavior", "allow") == "allow":
+        known |= {"rules", "behavior"}
+        what = _rules(suggestion.get("rules"))
     elif kind == "setMode":
-        what = f"mode {suggestion.get('mode')}"
+        known |= {"mode"}
+        what = f"mode {_plain(suggestion.get('mode'))}"
     elif kind == "addDirectories" and isinstance(suggestion.get("directories"), list):
+        known |= {"directories"}
         what = f"folders {', '.join(map(_plain, suggestion['directories']))}"
-    else:
+    if what is None or not suggestion.keys() <= known:
         return _plain(suggestion)
-    return f"{what} ({where})" if where else what
+    return f"{what} ({_plain(where)})" if where else what
+
+
+def _rules(rules: Any) -> str | None:
+    """Return rules as words; None where they have anything that is not known here."""
+    if not isinstance(rules, list) or not all(
+        isinstance(one, dict) and one.keys() <= {"toolName", "ruleContent"} for one in rules
+    ):
+        return None
+    return ", ".join(_rule(_plain(one.get("toolName", "")), one.get("ruleContent")) for one in rules)
+
+
+def _rule(tool: str, content: Any) -> str:
+    return f"{tool} (anything)" if content is None else f"{tool}({_plain(content)})"
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else _encode(value).decode()
+    if isinstance(value, str):
+        return value
+    try:
+        return _encode(value).decode()
+    except (UnicodeEncodeError, OverflowError, msgspec.EncodeError, RecursionError):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

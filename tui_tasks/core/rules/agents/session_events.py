@@ -32,10 +32,11 @@ from tui_tasks.core.operations.sessions import (
     WentIdle,
     Working,
 )
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.rules.agents import session_activity, session_rows, session_tasks
-from tui_tasks.core.rules.agents.asks import close_ask, open_request
-from tui_tasks.core.rules.agents.request_text import request_options, request_text
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.rules.agents import session_rows, session_tasks
+from tui_tasks.core.rules.agents.ask_rules import close_ask, open_request
+from tui_tasks.core.rules.agents.request_text import is_whole, request_options, request_text
 from tui_tasks.core.session_snapshots import SessionActivity
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
 MAX_ERROR: Final = 2_000
 _WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
+_ASKED_ANEW: Final = "its program asks the same again"
 _REPLACED: Final = "its process has begun another session"
 
 _canonical = msgspec.json.Encoder(order="deterministic").encode
@@ -57,20 +59,25 @@ class ReportHandler:
         self._tx = tx
         self._report = report
         self._agent = tx.actor
-        self._makes_tasks = tasks
+        # The prompts of an agent that the human started on a task are about that task.
+        self._makes_tasks = tasks and not (tx.state_cache.has_work and work_queries.is_at_work(tx.db, tx.actor))
         # A payload is never later than now, whatever the clock of its hook says.
         self._at = min(report.at or tx.now, tx.now)
 
     def apply(self) -> None:
         """Write what follows from the payload."""
-        self._session = sessions.find(self._tx.db, self._agent) or session_rows.begin(self._tx, self._report, self._at)
-        self._activity = sessions.activity(self._tx.db, self._agent) or SessionActivity(self._agent, self._at)
+        self._session = session_queries.find(self._tx.db, self._agent) or session_rows.begin(
+            self._tx, self._report, self._at
+        )
+        self._activity = session_queries.activity(self._tx.db, self._agent) or SessionActivity(self._agent, self._at)
         was = msgspec.json.encode(self._activity)
         if self._report.is_payload:
-            session_activity.count_pulse(self._activity, self._at)
+            session_rows.count_pulse(self._activity, self._at)
+            self._activity.stopped_at = None
         if self._report.record is not None:
             self._activity.record = self._report.record
-        if self._session.state != sessions.GONE or self._is_back():
+        if self._session.state != session_queries.GONE or self._is_back():
+            self._take_id()
             self._learn()
             self._end_others()
             self._end_asks()
@@ -85,19 +92,31 @@ class ReportHandler:
         """Return whether an ended session goes on by this payload, and the payload is not merely late."""
         begins = any(isinstance(event, SessionStarted | PromptSubmitted) for event in self._report.events)
         process = self._report.process
-        if not begins and (process.pid == 0 or process == sessions.process(self._session)):
+        if not begins and (process.pid == 0 or process == session_queries.process(self._session)):
             return False
         return begins or self._session.ended_by == "process"
+
+    def _take_id(self) -> None:
+        """Record the program's id of a session that we started."""
+        session = self._session
+        if self._report.subagent is not None or not session.session.startswith(session_queries.PLACEHOLDER):
+            return
+        if session.session != self._report.session:
+            session_rows.name_session(self._tx, self._report.program, self._report.session, self._agent, "own")
+            self._session = session_rows.emit(
+                self._tx, "session.started", session, {"session": self._report.session, "state": session.state}
+            )
 
     def _learn(self) -> None:
         """Keep what a payload says beside its event; the next entry writes it."""
         report, news = self._report, self._activity.news
-        told: dict[str, Any] = {"project": report.project}
+        details: dict[str, Any] = {"project": report.project}
         if report.subagent is None:
-            told |= {"cwd": report.cwd, "mode": report.mode, "model": report.model}
-        if report.process.pid:
-            told |= asdict(report.process)
-        for name, value in told.items():
+            details |= {"cwd": report.cwd, "mode": report.mode, "model": report.model}
+        # A hook that outlives its agent cannot find it: what was known of it stands.
+        if report.process.pid and (report.process.born or not self._session.born):
+            details |= asdict(report.process)
+        for name, value in details.items():
             if value is not None and news.get(name, getattr(self._session, name)) != value:
                 news[name] = value
 
@@ -106,11 +125,15 @@ class ReportHandler:
         process, tx = self._report.process, self._tx
         if not process.pid or self._report.is_shared:
             return
-        for other in sessions.in_process(tx.db, process.pid):
-            if other.uid == self._agent or other.program != self._report.program or sessions.process(other) != process:
+        for other in session_queries.in_process(tx.db, process.pid):
+            if (
+                other.uid == self._agent
+                or other.program != self._report.program
+                or session_queries.process(other) != process
+            ):
                 continue
             session_rows.withdraw_requests(tx, other.uid, _REPLACED)
-            activity = sessions.activity(tx.db, other.uid) or SessionActivity(other.uid, self._at)
+            activity = session_queries.activity(tx.db, other.uid) or SessionActivity(other.uid, self._at)
             session_rows.end(tx, other, activity, "replaced", self._at)
 
     def _end_asks(self) -> None:
@@ -121,7 +144,7 @@ class ReportHandler:
         key = next((self._key(event) for event in events if isinstance(event, InputRequested)), None)
         # While a program asks at its terminal, nobody can prompt it there or end its turn.
         ends_all = any(isinstance(event, PromptSubmitted | TurnInterrupted | SessionEnded) for event in events)
-        for ask in sessions.open_asks_of(self._tx.db, self._agent):
+        for ask in session_queries.open_asks_of(self._tx.db, self._agent):
             request = ask.request
             # What a subagent does does not answer what the session or another subagent asks.
             is_of_it = request is not None and (ends_all or request["subagent"] == report.subagent)
@@ -138,12 +161,12 @@ class ReportHandler:
     def _tell(self, kind: str, /, **changes: Any) -> None:
         """Emit an entry with what was learned since the last; none if there is nothing new."""
         activity, session = self._activity, self._session
-        told = {**activity.news, **changes}
+        details = {**activity.news, **changes}
         activity.news = {}
-        is_new = any(getattr(session, name) != value for name, value in told.items())
+        is_new = any(getattr(session, name) != value for name, value in details.items())
         # The same request twice is two requests.
         if is_new or kind in ("session.prompted", "session.waiting"):
-            self._session = session_rows.emit(self._tx, kind, session, told)
+            self._session = session_rows.emit(self._tx, kind, session, details)
 
     @property
     def _is_in_turn(self) -> bool:
@@ -152,7 +175,7 @@ class ReportHandler:
     def _over(self, kind: str, state: str, message: str | None = None, *, ends_as: str = "done") -> None:
         """End the turn in this state; `ends_as` is the status of the task of its prompt."""
         activity = self._activity
-        session_activity.forget_tool(activity)
+        session_rows.forget_tool(activity)
         activity.busy, activity.failure = False, None
         said = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
@@ -168,8 +191,8 @@ class ReportHandler:
             session_rows.name_session(self._tx, report.program, session.session, self._agent, "former")
             session_rows.name_session(self._tx, report.program, report.session, self._agent, "own")
         self._activity.background = []
-        if session.state == sessions.GONE or session.session != report.session:
-            session_activity.forget_tool(self._activity)
+        if session.state == session_queries.GONE or session.session != report.session:
+            session_rows.forget_tool(self._activity)
             self._activity.busy = False
             self._tell("session.started", session=report.session, state="idle", ended_at=None, ended_by=None)
         elif event.source != "compact":
@@ -177,13 +200,13 @@ class ReportHandler:
 
     def prompt_submitted(self, event: PromptSubmitted) -> None:
         """A person has prompted it."""
-        session_activity.forget_tool(self._activity)
+        session_rows.forget_tool(self._activity)
         self._activity.busy = False
         self._works()
         words = _cut(event.text)
-        told = {"last_prompt": words, "task": self._task_of(event, words), "ended_at": None, "ended_by": None}
+        details = {"last_prompt": words, "task": self._task_of(event, words), "ended_at": None, "ended_by": None}
         self._activity.turn = event.turn
-        self._tell("session.prompted", state="working", waiting_for=None, **told)
+        self._tell("session.prompted", state="working", waiting_for=None, **details)
 
     def _task_of(self, event: PromptSubmitted, words: str) -> str | None:
         """Return the task of a prompt: a new one, or that of the turn that goes on."""
@@ -194,7 +217,10 @@ class ReportHandler:
             return task
         if task is not None:
             session_tasks.end(self._tx, task, "cancelled")
-        return session_tasks.begin(self._tx, self._project, self._agent, words) if self._makes_tasks else None
+        if not self._makes_tasks:
+            return None
+        made, self._activity.no_task = session_tasks.begin(self._tx, self._project, self._agent, words)
+        return made
 
     @property
     def _project(self) -> str | None:
@@ -212,19 +238,19 @@ class ReportHandler:
 
     def tool_started(self, event: ToolStarted) -> None:
         """A tool of the session has begun."""
-        session_activity.begin_tool(self._activity, _cut(event.tool), event.call, self._at)
+        session_rows.begin_tool(self._activity, _cut(event.tool), event.call, self._at)
         self._activity.busy = not self._is_in_turn
         self._works()
 
     def tool_ended(self, event: ToolEnded) -> None:
         """A tool has ended."""
         if event.error is not None:
-            told = {"tool": _cut(event.tool), "error": _cut(event.error, MAX_ERROR)}
-            self._tx.emit("tool.failed", "tool", self._agent, new=told)
+            details = {"tool": _cut(event.tool), "error": _cut(event.error, MAX_ERROR)}
+            self._tx.emit("tool.failed", "tool", self._agent, new=details)
         if self._report.subagent is not None:
             return
         self._works()
-        if session_activity.is_running(self._activity, _cut(event.tool), event.call):
+        if session_rows.is_running(self._activity, _cut(event.tool), event.call):
             self._end_tool()
 
     def tools_ended(self, event: ToolsEnded) -> None:
@@ -233,14 +259,14 @@ class ReportHandler:
             self._end_tool()
 
     def _end_tool(self) -> None:
-        session_activity.end_tool(self._activity, self._at)
+        session_rows.end_tool(self._activity, self._at)
         # A payload that is late, after the turn has ended, is about no running tool.
         self._activity.busy = not self._is_in_turn
 
     def input_requested(self, event: InputRequested) -> None:
         """It waits for a person."""
         key = self._key(event)
-        if key == self._activity.request:
+        if key == self._activity.request and not self._is_asked_anew(key):
             return
         self._activity.request = key
         request = {
@@ -257,9 +283,26 @@ class ReportHandler:
             "answer": self._report.answer,
             "key": key,
             "subagent": self._report.subagent,
+            "note": event.note,
+            "is_whole": is_whole(event),
         }
-        ask = open_request(self._tx, request, request_text(event), request_options(event))
-        self._tell("session.waiting", state="waiting", waiting_for=sessions.waiting_for(ask))
+        ask = open_request(self._tx, request, request_text(event), request_options(event), self._project)
+        if ask.rule is None:
+            self._tell("session.waiting", state="waiting", waiting_for=session_queries.waiting_for(ask))
+
+    def _is_asked_anew(self, key: str) -> bool:
+        """Return whether a request that is known has another hook, which waits for an answer of its own; close the
+        question of the former.
+        """
+        name = self._report.answer
+        former = [
+            ask for ask in session_queries.open_asks_of(self._tx.db, self._agent) if (ask.request or {})["key"] == key
+        ]
+        if name is None or any((ask.request or {})["answer"] == name for ask in former):
+            return False
+        for ask in former:
+            close_ask(self._tx, CloseAsk(ask.uid, "withdrawn", _ASKED_ANEW))
+        return True
 
     def input_still_requested(self, event: InputStillRequested) -> None:
         """It waits for a person, for what it has asked before or for something that the payload does not name."""
@@ -273,7 +316,7 @@ class ReportHandler:
         if not event.background:
             self._over("session.idle", "idle", event.message)
             return
-        session_activity.forget_tool(activity)
+        session_rows.forget_tool(activity)
         activity.busy = True
         if event.message is not None:
             activity.news["last_message"] = _cut(event.message)
@@ -305,9 +348,9 @@ class ReportHandler:
             has_failed = True
         else:
             has_failed = any(isinstance(one, TurnFailed) for one in self._report.events)
-        by = sessions.BY_ERROR if has_failed else "told"
+        by = session_queries.BY_ERROR if has_failed else "told"
         session_rows.end(self._tx, self._session, self._activity, by, self._at)
-        self._activity = sessions.activity(self._tx.db, self._agent) or self._activity
+        self._activity = session_queries.activity(self._tx.db, self._agent) or self._activity
 
     def message_written(self, event: MessageWritten) -> None:
         """It has written something."""
@@ -317,7 +360,10 @@ class ReportHandler:
     def task_list_reported(self, event: TaskListReported) -> None:
         """It has changed its own list of tasks."""
         if self._makes_tasks:
-            session_tasks.OwnList(self._tx, self._project, self._session).apply(event)
+            own = session_tasks.OwnList(self._tx, self._project, self._session)
+            own.apply(event)
+            if own.refused:
+                self._activity.no_task = own.refused[0]
 
     def usage_reported(self, event: UsageReported) -> None:
         """It has spent tokens or money."""

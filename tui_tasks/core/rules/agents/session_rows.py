@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import SessionReport
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents import session_tasks
-from tui_tasks.core.rules.agents.asks import close_ask
-from tui_tasks.core.schema.tables.columns import columns
-from tui_tasks.core.schema.tables.sessions import ActivityRow, SessionNameRow
+from tui_tasks.core.rules.agents.ask_rules import close_ask
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.agents import ActivityRow, SessionNameRow
 from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _ACTIVITY: Final = tuple(columns(ActivityRow))
 _DROP_ACTIVITY = Statement(ActivityRow.delete().where(ActivityRow.uid == slot("uid")))
 _PUT_ACTIVITY = Statement(ActivityRow.insert({column: slot(name) for name, column in columns(ActivityRow).items()}))
+_SET_STOPPED = Statement(ActivityRow.update({ActivityRow.stopped_at: slot("at")}).where(ActivityRow.uid == slot("uid")))
 _DROP_NAME = Statement(
     SessionNameRow.delete().where(
         (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
@@ -38,7 +40,7 @@ _encode = msgspec.json.Encoder().encode
 
 def withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:
     """Close what a program has asked in its window. What its agent has asked with our tools may still be read later."""
-    for ask in sessions.open_asks_of(tx.db, agent):
+    for ask in session_queries.open_asks_of(tx.db, agent):
         if ask.request is not None:
             close_ask(tx, CloseAsk(ask.uid, "withdrawn", reason))
 
@@ -80,7 +82,7 @@ def end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: s
     if session.task is not None:
         # Nobody knows whether the process ended by itself.
         session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
-    new = {**activity.news, "state": sessions.GONE, "ended_at": at, "ended_by": by}
+    new = {**activity.news, "state": session_queries.GONE, "ended_at": at, "ended_by": by}
     emit(tx, "session.ended", session, new)
     keep_activity(tx, SessionActivity(session.uid, activity.last_seen, pulse=activity.pulse, record=activity.record))
 
@@ -101,7 +103,53 @@ def keep_activity(tx: Transaction, activity: SessionActivity) -> None:
     tx.db.run(_PUT_ACTIVITY, values)
 
 
+def set_stopped(db: Database, agent: str, at: int | None) -> None:
+    """Record since when a session's process is suspended (None: it is not), within the open write transaction."""
+    db.run(_SET_STOPPED, {"uid": agent, "at": at})
+
+
 def name_session(tx: Transaction, program: str, session: str, agent: str, part: str) -> None:
     """Write whose a program's session id is: the agent's own, a former one of its, or a subagent's."""
     tx.db.run(_DROP_NAME, {"program": program, "session": session})
     tx.db.run(_PUT_NAME, {"program": program, "session": session, "agent": agent, "part": part})
+
+
+MINUTE: Final = 60_000_000
+PULSE_MINUTES: Final = 12
+"""For so many minutes it is counted how often a session tells something."""
+MAX_TIMES: Final = 20
+"""How often it is kept how long a tool took."""
+
+
+def count_pulse(activity: SessionActivity, at: int) -> None:
+    """Count a payload in the minute of its instant (microseconds)."""
+    at = max(activity.last_seen, at)
+    later = min(at // MINUTE - activity.last_seen // MINUTE, PULSE_MINUTES)
+    pulse = [*(activity.pulse or [0]), *[0] * later]
+    pulse[-1] += 1
+    activity.pulse, activity.last_seen = pulse[-PULSE_MINUTES:], at
+
+
+def begin_tool(activity: SessionActivity, tool: str, call: str | None, at: int) -> None:
+    """Note that a tool runs since an instant; `call` is the program's id of this use of it."""
+    activity.tool, activity.tool_since, activity.call = tool, at, call
+
+
+def end_tool(activity: SessionActivity, at: int) -> None:
+    """Note that the running tool has ended at an instant, and how long it took."""
+    if activity.tool is not None and activity.tool_since is not None:
+        times = [*activity.tool_times.get(activity.tool, []), max(0, at - activity.tool_since)]
+        activity.tool_times = {**activity.tool_times, activity.tool: times[-MAX_TIMES:]}
+    forget_tool(activity)
+
+
+def forget_tool(activity: SessionActivity) -> None:
+    """Note that no tool runs; how long the last one took is unknown."""
+    activity.tool = activity.tool_since = activity.call = None
+
+
+def is_running(activity: SessionActivity, tool: str, call: str | None) -> bool:
+    """Return whether this use of a tool is the one that runs, by its id where both have one."""
+    if activity.tool is None:
+        return False
+    return call == activity.call if call and activity.call else tool == activity.tool

@@ -14,11 +14,11 @@ from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.sessions import TaskListItem, TaskListReported
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.rules.agents.mirrored_tasks import ORIGIN
-from tui_tasks.core.rules.tasks.lists import ensure_list
-from tui_tasks.core.rules.tasks.records import log_task
-from tui_tasks.core.rules.tasks.tasks import add_task, delete_task, edit_task
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.program_lists import ORIGIN
+from tui_tasks.core.rules.tasks.list_rules import ensure_list
+from tui_tasks.core.rules.tasks.record_rules import log_task
+from tui_tasks.core.rules.tasks.task_rules import add_task, delete_task, edit_task
 from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import Task, TaskList
 
@@ -35,33 +35,36 @@ _DELETED: Final = "deleted"
 
 
 @contextmanager
-def _as_far_as_it_goes() -> Iterator[None]:
+def _as_far_as_it_goes(refused: list[str] | None = None) -> Iterator[None]:
+    """Go on after a refusal, whose message is added to `refused`."""
     try:
         yield
     except StorageFailed:
         raise
-    except Refusal:
-        pass
+    except Refusal as refusal:
+        if refused is not None:
+            refused.append(refusal.message)
 
 
 def _made_home(tx: Transaction, project: str | None) -> TaskList:
     """Return the list of the tasks of sessions, the project's own; make it at first use."""
     name = LIST if project is None else f"{project}/{LIST}"
-    found: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
-    return found
+    task_list: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
+    return task_list
 
 
-def begin(tx: Transaction, project: str | None, agent: str, prompt: str) -> str | None:
-    """Make the task of a prompt; return its uid, or None where it cannot be made."""
+def begin(tx: Transaction, project: str | None, agent: str, prompt: str) -> tuple[str | None, str | None]:
+    """Make the task of a prompt; return its uid, or None and the reason where it cannot be made."""
     title, description = _titled(prompt)
-    with _as_far_as_it_goes():
+    refused: list[str] = []
+    with _as_far_as_it_goes(refused):
         home = _made_home(tx, project)
         made: Task = add_task(
             tx,
             AddTask(title, home.uid, description, status="in_progress", agent=agent, metadata={"origin": ORIGIN}),
         )
-        return made.uid
-    return None
+        return made.uid, None
+    return None, refused[0]
 
 
 def add_words(tx: Transaction, uid: str, words: str) -> None:
@@ -82,8 +85,8 @@ def end(tx: Transaction, uid: str, status: str, words: str | None = None) -> Non
 
 
 def _open_task(tx: Transaction, uid: str) -> Task | None:
-    found = queries.any_task(tx.db, uid)
-    return found if found is not None and not found.deleted and found.status in _OPEN else None
+    task = task_queries.any_task(tx.db, uid)
+    return task if task is not None and not task.deleted and task.status in _OPEN else None
 
 
 def _titled(text: str) -> tuple[str, str]:
@@ -100,12 +103,13 @@ class OwnList:
         self._tx = tx
         self._agent = session.uid
         self._project = project
-        parent = queries.any_task(tx.db, session.task) if session.task is not None else None
+        parent = task_queries.any_task(tx.db, session.task) if session.task is not None else None
         self._parent = parent if parent is not None and not parent.deleted else None
+        self.refused: list[str] = []
 
     def apply(self, listed: TaskListReported) -> None:
-        """Make, change and end tasks so that they are as the program has them."""
-        with _as_far_as_it_goes():
+        """Make, change and end tasks so that they are as the program has them. `refused` has what could not be done."""
+        with _as_far_as_it_goes(self.refused):
             home = self._home()
             before = self._parent.uid if self._parent is not None else None
             for item in listed.items[:MAX_ITEMS]:
@@ -129,21 +133,21 @@ class OwnList:
         """Return the task of the item that was made before this one."""
         if not item.key.isdecimal() or len(item.key) > 9:
             return None
-        found = queries.task_by_key(self._tx.db, home.id, f"{self._agent}:{int(item.key) - 1}")
-        return found.uid if found is not None else None
+        task = task_queries.task_by_key(self._tx.db, home.id, f"{self._agent}:{int(item.key) - 1}")
+        return task.uid if task is not None else None
 
     def _take_one(self, home: TaskList, item: TaskListItem, key: str, before: str | None) -> str | None:
-        found = queries.task_by_key(self._tx.db, home.id, key)
-        with _as_far_as_it_goes():
+        task = task_queries.task_by_key(self._tx.db, home.id, key)
+        with _as_far_as_it_goes(self.refused):
             if item.status == _DELETED:
-                if found is not None:
-                    delete_task(self._tx, DeleteTask(found.uid))
+                if task is not None:
+                    delete_task(self._tx, DeleteTask(task.uid))
                 return None
-            if found is None:
+            if task is None:
                 return self._make(home, item, key, before)
             changes = {"status": item.status, "name": item.name and _titled(item.name)[0]}
-            edit_task(self._tx, EditTask(found.uid, {name: value for name, value in changes.items() if value}))
-        return found.uid if found is not None else None
+            edit_task(self._tx, EditTask(task.uid, {name: value for name, value in changes.items() if value}))
+        return task.uid if task is not None else None
 
     def _make(self, home: TaskList, item: TaskListItem, key: str, before: str | None) -> str | None:
         if item.name is None:
@@ -168,9 +172,9 @@ class OwnList:
     def _end_rest(self, home: TaskList, listed: TaskListReported) -> None:
         """Cancel what the program has taken off its list."""
         for place in range(len(listed.items), MAX_ITEMS):
-            found = queries.task_by_key(self._tx.db, home.id, self._key(TaskListItem(str(place)), listed))
-            if found is None:
+            task = task_queries.task_by_key(self._tx.db, home.id, self._key(TaskListItem(str(place)), listed))
+            if task is None:
                 return
-            if found.status in _OPEN:
+            if task.status in _OPEN:
                 with _as_far_as_it_goes():
-                    edit_task(self._tx, EditTask(found.uid, {"status": "cancelled"}))
+                    edit_task(self._tx, EditTask(task.uid, {"status": "cancelled"}))

@@ -11,38 +11,76 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import NotProven
-from tui_tasks.core.read import checks
+from tui_tasks.core.errors import InputsUnread, NotProven
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Check, CheckRun, Task, TaskList, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
 
-def refuse_unproven(tx: Transaction, task: Task, home: TaskList, *, is_new: bool = False) -> None:
+def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | None) -> None:
     """Refuse to set a task done before its checks that are gates have passed. The human may do it all the same.
+
+    Args:
+        task: the task as it would be.
+        home: the list that it would be in.
+        stored: the task as it is; None if it is new.
 
     Raises:
         NotProven: one has not.
+        InputsUnread: they have, but their inputs must be read again first.
     """
     if tx.actor == vocab.HUMAN:
         return
     gates = [check for check in tx.state_cache.checks_of(task, home) if check.gate]
     missing = [check for check in gates if check.state != "passed"]
     if not missing:
+        _refuse_unread(tx, task, gates)
         return
     first = min(missing, key=lambda check: vocab.CHECK_STATES.index(check.state))
     state = verified(check.state for check in missing)
-    told = "make it first, then set it done" if is_new else "its checks are being run: try again when they have passed"
-    raise NotProven(
-        f"task {task.uid} is not done before {_names(missing)} has passed ({state}); {told}"
-        if not is_new
-        else f"a task of {home.name} is not done before {_names(missing)} has passed; {told}",
-        None if is_new else task.uid,
-        verified=state,
-        output=(first.run.output if first.run else None) or "",
-        **({} if is_new else {"id": task.uid}),
-    )
+    output = (first.run.output if first.run else None) or ""
+    if stored is None:
+        reason = f"a task of {home.name} is not done before {_names(missing)} has passed"
+        raise NotProven(reason, "make it first, then set it done", None, verified=state, output=output)
+    reason = f"task {task.uid} is not done before {_names(missing)} has passed ({state})"
+    if _are_checks_of(tx, stored, missing):
+        advice, uid = "its checks are being run: try again when they have passed", task.uid
+    else:
+        # They become its checks only by this change, which is refused.
+        advice, uid = f"make it pending, move it to {home.name}, then set it done", None
+    raise NotProven(reason, advice, uid, verified=state, output=output, id=task.uid)
+
+
+def _are_checks_of(tx: Transaction, stored: Task, missing: list[Check]) -> bool:
+    """Return whether a task as it is stored has all these checks."""
+    has = {check.uid for check in tx.state_cache.checks_of(stored, tx.state_cache.list_by_id(stored.list_id))}
+    return all(check.uid in has for check in missing)
+
+
+def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
+    """Refuse unless the inputs of passed checks were read again for this transaction, and are as they were.
+
+    Raises:
+        InputsUnread: they can be read.
+        NotProven: they cannot.
+    """
+    of_runs = {check.run.uid: check for check in passed if check.run is not None and check.run.inputs}
+    known = tx.inputs_read
+    unread = sorted(of_runs.keys() - known.keys()) if known is not None else []
+    if unread:
+        raise InputsUnread(unread)
+    failed = [check for uid, check in of_runs.items() if not (known or {}).get(uid, False)]
+    if failed:
+        raise NotProven(
+            f"task {task.uid} is not done: the inputs of {_names(failed)} could not be read again here",
+            "set it done by the channel, or ask for control:request_check first",
+            task.uid,
+            verified="stale",
+            output="",
+            id=task.uid,
+        )
 
 
 def _names(found: list[Check]) -> str:
@@ -73,7 +111,7 @@ def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
         definition = next((found for found in tx.state_cache.check_definitions if found.uid == check.uid), None)
         if definition is None or (check.run is not None and check.run.state in ("waiting", "running")):
             continue
-        run = checks.waiting(tx.db, definition.uid) or _new_run(tx, definition.uid, definition.digest)
+        run = check_queries.waiting(tx.db, definition.uid) or _new_run(tx, definition.uid, definition.digest)
         uid, old = f"{task.uid} {definition.uid}", check.run
         if old is None:
             new = {"uid": uid, "task_uid": task.uid, "check_uid": definition.uid, "run_uid": run.uid}

@@ -15,9 +15,9 @@ from msgspec.structs import asdict
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.jobs.job_queries import OpenRun
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.decisions import retry_delay
 from tui_tasks.core.schedule.fire_times import SECOND
@@ -102,9 +102,9 @@ def finish(
 def _used(tx: Transaction, run: Run, counted: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run has used: what its supervisor has counted, else what its session has reported."""
     used = {name: value for name, value in counted.items() if value is not None}
-    told = sessions.seen(tx.db, run.agent) if run.agent is not None else None
-    if told is not None:
-        used = {"tokens": told.session.tokens, "cost_usd": told.session.cost_usd, **used}
+    seen = session_queries.seen(tx.db, run.agent) if run.agent is not None else None
+    if seen is not None:
+        used = {"tokens": seen.session.tokens, "cost_usd": seen.session.cost_usd, **used}
     return used
 
 
@@ -161,5 +161,5 @@ def expire(tx: Transaction) -> int:
     ]
     for run in late:
         whole = job_queries.run(tx.db, run.uid)
-        finish(tx, whole, "error", reason="nobody has answered scheduler:finish_run by the deadline")
+        finish(tx, whole, "error", reason="no scheduler:finish_run by the deadline")
     return len(late)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.engine.orm import BigIntegerField, BlobField, CompositeKey, Model, TextField
-from tui_tasks.core.schema.tables.columns import Id, JsonField
+from tui_tasks.core.schema.tables import Id, JsonField
 
 
 class JournalRow(Model):

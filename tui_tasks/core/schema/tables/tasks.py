@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui_tasks.core.engine.orm import SQL, BigIntegerField, CompositeKey, IntegerField, Model, TextField
-from tui_tasks.core.schema.tables.columns import Flag, Id, JsonField
+from tui_tasks.core.schema.tables import Flag, Id, JsonField
 
 
 class ListRow(Model):
@@ -38,6 +38,8 @@ class ListRow(Model):
 class TaskRow(Model):
     """A task (docs: protocol, section 4). A deleted task's row stays, marked, so that it can be restored."""
 
+    # Also the task's number, as in `#12`. A new task gets the highest one plus 1, and no row is ever removed, so that
+    # none is given twice. The entry of the task's creation has it, so that a replay gives the same.
     id = Id(primary_key=True)
     uid = TextField()
     list_id = IntegerField()
@@ -63,7 +65,7 @@ class TaskRow(Model):
     started_at = BigIntegerField(null=True)
     finished_at = BigIntegerField(null=True)
     deleted = Flag(default=0)
-    solo = Flag(default=0)  # its list holds at most one in progress
+    solo = Flag(default=0)  # its list holds at most one in progress for each agent
     waiting_on = IntegerField(default=0)  # unfinished dependencies, plus one if it is held for the human
     claimed_by = TextField(null=True)
     fenced = JsonField(default="[]")  # agents whose claim on it lapsed or was ended
@@ -73,6 +75,8 @@ class TaskRow(Model):
     decline_reason = TextField(null=True)  # the human's reason if a held task was declined
     checks = JsonField(null=True)  # names of checks that the human gave it; None: its list's checks
     links = JsonField(default="[]")  # links to its work: `work_links`
+    status_by = TextField(null=True)  # who set its status; None: unknown, or pending since it was made
+    accepted = TextField(null=True)  # a digest of what the human accepted; None: it was never held
 
     class Meta:
         table_name = "task"

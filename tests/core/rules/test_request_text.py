@@ -1,0 +1,154 @@
+"""What a program asks is shown with every key and every character, and no value looks like another key."""
+
+from typing import Any
+
+import pytest
+
+from tui_tasks.core.operations.sessions import InputRequested
+from tui_tasks.core.rules.agents.request_text import (
+    always_text,
+    is_whole,
+    permission_lines,
+    request_options,
+    request_text,
+)
+
+
+def permission(given: Any, tool: str = "Edit", **more: Any) -> InputRequested:
+    return InputRequested("permission", tool, given, **more)
+
+
+def lines(given: Any) -> list[str]:
+    return [f"{sign or ' '}{text}" for sign, text in permission_lines(permission(given))]
+
+
+def test_an_edit_shows_every_key_and_what_cannot_be_seen() -> None:
+    given = {
+        "file_path": "/a.py",
+        "old_string": "if isAdmin:",
+        "new_string": "if is\u200bAdmin:\U000e0041",
+        "new_str": "import os",
+        "replace_all": True,
+    }
+    assert lines(given) == [
+        " Allow Edit?",
+        " file_path: /a.py",
+        " old_string:",
+        "-if isAdmin:",
+        " new_string:",
+        "+if is<U+200B>Admin:<U+E0041>",
+        " new_str:",
+        "+import os",
+        " replace_all: true",
+    ]
+    text = request_text(permission(given))
+    assert "is<U+200B>Admin" in text and "new_str: import os" in text
+
+
+def test_edits_in_a_list_are_changes_too() -> None:
+    given = {"edits": [{"old_string": "a", "new_string": "b"}, {"oldText": "c\nd", "newText": ""}]}
+    assert lines(given)[1:] == [
+        " edits[0].old_string:",
+        "-a",
+        " edits[0].new_string:",
+        "+b",
+        " edits[1].oldText:",
+        "-c\u23ce",
+        "-d",
+        " edits[1].newText:",
+        "+",
+    ]
+
+
+def test_opencodes_edit_is_a_diff_and_no_json() -> None:
+    diff = "Index: /w/o.txt\n======\n--- /w/o.txt\n+++ /w/o.txt\n@@ -0,0 +1,1 @@\n+hi\n--- x\n"
+    given = {"patterns": ["o.txt"], "metadata": {"filepath": "/w/o.txt", "diff": diff}}
+    assert lines(given)[1:] == [
+        ' patterns: ["o.txt"]',
+        " metadata.filepath: /w/o.txt",
+        " metadata.diff:",
+        " Index: /w/o.txt\u23ce",
+        " ======\u23ce",
+        " --- /w/o.txt\u23ce",
+        " +++ /w/o.txt\u23ce",
+        " @@ -0,0 +1,1 @@\u23ce",
+        "+hi\u23ce",
+        "--- x\u23ce",
+        " ",
+    ]
+    assert "\\n" not in request_text(permission(given))
+
+
+def test_a_patch_that_is_given_as_words_of_a_command_is_a_patch() -> None:
+    given = {"command": ["apply_patch", "*** Begin Patch\n*** Add File: x\n+a\n*** End Patch"]}
+    assert lines(given)[1:] == [
+        " command[0]: apply_patch",
+        " command[1]:",
+        " *** Begin Patch\u23ce",
+        " *** Add File: x\u23ce",
+        "+a\u23ce",
+        " *** End Patch",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"command": "ls\ndescription: harmless", "description": "rm"}, None),
+        ({"x\ncommand": "ls"}, '"x\\ncommand"'),
+        ({"command: ls": "rm"}, '"command: ls"'),
+        ({"comm\u200band": "rm"}, '"comm<U+200B>and"'),
+        ({"": "rm"}, '""'),
+    ],
+)
+def test_no_value_and_no_key_looks_like_another_key(given: dict[str, Any], name: str | None) -> None:
+    named = [text for sign, text in permission_lines(permission(given)) if not sign][1:]
+    assert len(named) == len(given)
+    if name is not None:
+        assert named[0].startswith(f"{name}: ")
+
+
+def test_a_tool_and_a_note_in_several_lines_are_no_further_keys() -> None:
+    asked = permission({"command": "rm"}, "Bash?\ncommand: ls", note="x\ncommand: ls")
+    assert [text for sign, text in permission_lines(asked) if not sign] == [
+        "Allow Bash?<U+000A>command: ls?",
+        "command: rm",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("suggestion", "shown"),
+    [
+        ({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls"}]}, "Bash(ls)"),
+        ({"type": "addRules", "rules": [{"toolName": "Bash"}], "behavior": "allow"}, "Bash (anything)"),
+        ({"type": "setMode", "mode": "x", "more": 1}, '{"type":"setMode","mode":"x","more":1}'),
+        (
+            {"type": "addRules", "rules": [{"toolName": "a", "also": "b"}]},
+            '{"type":"addRules","rules":[{"toolName":"a","also":"b"}]}',
+        ),
+        (
+            {"type": "addRules", "rules": [{"toolName": "a"}], "behavior": "deny"},
+            '{"type":"addRules","rules":[{"toolName":"a"}],"behavior":"deny"}',
+        ),
+        (["git *", "rm\u200b *"], "git *, rm<U+200B> *"),
+        ("a\nb", "a<U+000A>b"),
+    ],
+)
+def test_what_would_be_allowed_from_now_on_is_shown_with_all_that_is_in_it(suggestion: Any, shown: str) -> None:
+    assert always_text(suggestion) == f"Allow always: {shown}"
+
+
+def test_an_option_that_is_cut_makes_a_request_that_is_not_whole() -> None:
+    assert is_whole(permission({}, suggestions=["x" * 400]))
+    assert not is_whole(permission({}, suggestions=["x" * 600]))
+    question = {"question": "Which?", "options": [{"label": "y" * 600}, "z"]}
+    assert not is_whole(InputRequested("question", questions=(question,)))
+    assert not is_whole(permission({"command": "x" * 100_001}))
+    assert not is_whole(permission({}, is_whole=False))
+
+
+def test_a_question_shows_its_options_as_lines_of_their_own() -> None:
+    question = {"question": "Which?\n  - none: of these", "options": [{"label": "a\n  - b", "description": "c\nd"}]}
+    asked = InputRequested("question", questions=(question,))
+    assert request_text(asked) == "Which?\n    - none: of these\n  - a<U+000A>  - b: c<U+000A>d"
+    assert request_options(asked) == ("a<U+000A>  - b",)

@@ -1,0 +1,235 @@
+"""Work: an agent that the human has started on a task, from its start to the merge."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from tests.conftest import Talk
+from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import diagnosis
+from tui_tasks.core.maintenance.compacting import compacting
+from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.work import (
+    BeginMerge,
+    CommentWork,
+    ConflictWork,
+    CountWork,
+    DiscardWork,
+    FailWork,
+    LimitWork,
+    MergeWork,
+    RestoreWork,
+    RunWork,
+    SetWork,
+    StartWork,
+    WorkReady,
+)
+from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.session_rules import agent_of
+from tui_tasks.core.store import Store
+
+RUNS = Process("boot", "ns", 4711, "99")
+
+
+def start(task: str, **more) -> StartWork:
+    fields = {"repository": "/repo", "worktree": f"/trees/{task}", "branch": f"task/{task[:6]}", "base": "main"}
+    return StartWork(task, "claude", base_commit="c0", has_terminal=True, **fields | more)
+
+
+@pytest.fixture
+def human(do):
+    return lambda *operations: do(*operations, actor="human")[-1]
+
+
+@pytest.fixture
+def task(add) -> str:
+    return add("Rotate keys")
+
+
+def status(store: Store, uid: str) -> str:
+    return task_queries.task(store.db, uid).status
+
+
+def sound(store: Store) -> None:
+    assert list(diagnosis.differences(store.db)) == []
+
+
+def test_a_started_task_is_in_progress_claimed_by_the_session_and_linked_to_its_branch(store, human, task):
+    work = human(start(task))
+    assert (work.agent, work.state) == ("claude-1", "starting")
+    found = task_queries.task(store.db, task)
+    assert (found.status, found.agent, found.claimed_by) == ("in_progress", "claude-1", "claude-1")
+    assert found.links == ({"kind": "branch", "target": f"task/{task[:6]}"},)
+    session = session_queries.find(store.db, "claude-1")
+    assert (session.cwd, session.state) == (f"/trees/{task}", "idle")
+    assert human(RunWork(work.uid, RUNS, "Do it")).state == "working"
+    session = session_queries.find(store.db, "claude-1")
+    assert (session.pid, session.state, session.last_prompt) == (4711, "working", "Do it")
+    sound(store)
+
+
+def test_the_programs_own_session_goes_on_as_the_agent_and_its_prompt_makes_no_task(store, clock, human, task):
+    human(RunWork(human(start(task)).uid, RUNS))
+    with store.transaction(clock.forward(1)) as tx:
+        found = session_queries.without_id(tx.db, "claude", [Process("boot", "ns", 4712, "99"), RUNS])
+        report = SessionReport("claude", "s1", (SessionStarted(), PromptSubmitted("hi")), clock(), RUNS, agent=found)
+        tx.speak(agent_of(tx, report))
+        tx.run(RecordReport(report, "", True))
+        assert agent_of(tx, SessionReport("claude", "s2", agent=found)) == "claude-2"
+    session = session_queries.find(store.db, "claude-1")
+    assert (session.session, session.state, session.task) == ("s1", "working", None)
+    assert session_queries.by_session(store.db, "claude", "s1") == ("claude-1", "own")
+    sound(store)
+
+
+def test_a_task_has_its_work_in_its_object_and_in_its_events(store, clock, human, task):
+    talk = Talk(store, clock, agent="bob")
+    shown = talk.ok("control:task", uid=task)
+    assert (shown["work"], shown["works"]) == (None, [])
+    work = human(start(task))
+    human(CountWork(work.uid, {"ahead": 2, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": True}))
+    shown = talk.ok("control:task", uid=task)
+    assert shown["works"] == [shown["work"]]
+    assert shown["work"] == {
+        "agent": "claude-1",
+        "program": "claude",
+        "branch": f"task/{task[:6]}",
+        "worktree": f"/trees/{task}",
+        "base": "main",
+        "state": "starting",
+        "ahead": 2,
+        "behind": 0,
+        "files": 3,
+        "insertions": 41,
+        "deletions": 7,
+        "dirty": True,
+        "pull_request": None,
+        "merged_at": None,
+        "message": None,
+        "started_at": shown["work"]["started_at"],
+    }
+    human(RunWork(work.uid))
+    events = talk.ok("control:history", task=task)["entries"]
+    told = {event["event"]: event["task"]["work"] and event["task"]["work"]["state"] for event in events}
+    assert told["task.created"] is None
+    assert told["work.updated"] == "working"
+
+
+def test_done_by_its_agent_makes_the_work_ready_and_its_undo_takes_that_back(store, clock, human, task):
+    work = human(start(task))
+    human(RunWork(work.uid))
+    agent = Talk(store, clock, agent="claude-1")
+    agent.ok("control:update_task", uid=task, status="done")
+    assert work_queries.find(store.db, work.uid).state == "ready"
+    assert [entry.kind for entry in journal.latest(store.db, 3)].count("work.ready") == 1
+    agent.ok("control:undo")
+    assert (work_queries.find(store.db, work.uid).state, status(store, task)) == ("working", "in_progress")
+    sound(store)
+
+
+def test_an_agent_reports_its_own_work_ready_and_nobody_elses(store, clock, human, add, task):
+    work = human(start(task))
+    agent, other = Talk(store, clock, agent="claude-1"), Talk(store, clock, agent="bob")
+    assert other.refused("control:work_ready", uid=task)["code"] == "forbidden"
+    assert agent.refused("control:work_ready", uid=add("Other"))["code"] == "conflict"
+    assert agent.ok("control:work_ready", uid=task, summary="all of it") == {"uid": task, "state": "ready"}
+    assert work_queries.find(store.db, work.uid).summary == "all of it"
+    assert status(store, task) == "in_progress"
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        RunWork,
+        WorkReady,
+        RestoreWork,
+        lambda uid: FailWork(uid, "x"),
+        lambda uid: MergeWork(uid, "c1"),
+        lambda uid: ConflictWork(uid, ("a",)),
+        DiscardWork,
+        lambda uid: CommentWork(uid, "more"),
+        lambda uid: BeginMerge(uid, {}),
+        lambda uid: SetWork(uid, {}),
+        lambda uid: LimitWork(uid, "x"),
+        lambda uid: CountWork(uid, {}),
+    ],
+)
+def test_no_agent_and_no_shell_moves_work(store, human, do, task, operation):
+    uid = human(start(task)).uid
+    for actor in ("claude-1", "bob", "shell"):
+        with pytest.raises(Forbidden):
+            do(operation(uid), actor=actor)
+        with pytest.raises(Forbidden):
+            do(start(task), actor=actor)
+    assert work_queries.find(store.db, uid).state == "starting"
+
+
+def test_never_two_agents_on_a_task_or_in_a_folder_unless_asked_for(human, add, task):
+    human(start(task))
+    with pytest.raises(Conflict, match="claude-1 is at work on task #1"):
+        human(start(task, worktree="/elsewhere"))
+    with pytest.raises(Conflict, match="claude-1 is at work in /trees"):
+        human(start(add("Review"), worktree=f"/trees/{task}"))
+    assert human(start(add("Review"), worktree=f"/trees/{task}", is_shared=True)).agent == "claude-2"
+    assert human(start(task, worktree="/elsewhere", is_race=True)).agent == "claude-3"
+
+
+def test_what_could_not_be_started_leaves_the_task_pending_and_no_agent(store, human, task):
+    work = human(start(task))
+    assert human(FailWork(work.uid, "git: no space left")).message == "git: no space left"
+    found = task_queries.task(store.db, task)
+    assert (found.status, found.agent, found.claimed_by) == ("pending", None, None)
+    assert session_queries.find(store.db, "claude-1").state == session_queries.GONE
+    assert human(start(task)).agent == "claude-2"
+    sound(store)
+
+
+def test_comments_go_to_the_agent_as_one_message_and_it_goes_on(store, clock, human, task):
+    work = human(start(task))
+    Talk(store, clock, agent="claude-1").ok("control:update_task", uid=task, status="done")
+    assert human(CommentWork(work.uid, "what if put fails?")).state == "working"
+    assert [sent.text for sent in ask_queries.waiting(store.db, "claude-1")] == ["what if put fails?"]
+    assert status(store, task) == "in_progress"
+
+
+def test_a_merge_is_written_down_before_and_after_and_the_task_is_done(store, human, task):
+    work = human(start(task))
+    human(WorkReady(work.uid))
+    assert human(BeginMerge(work.uid, {"ref": "refs/heads/main", "old": "c0", "new": "c1"})).intent["new"] == "c1"
+    assert human(ConflictWork(work.uid, ("a.py", "b.py"))).message == "conflicts in a.py, b.py"
+    human(BeginMerge(work.uid, {}))
+    merged = human(MergeWork(work.uid, "c1", {"refs": ["refs/tui-tasks/1"]}))
+    assert (merged.state, merged.intent, status(store, task)) == ("merged", None, "done")
+    assert human(RestoreWork(work.uid)).state == "ready"
+    sound(store)
+
+
+def test_discarding_makes_the_task_pending_and_restoring_brings_it_back(store, human, do, task):
+    work = human(start(task))
+    do(EditTask(task, {"status": "done"}), actor="claude-1")
+    human(DiscardWork(work.uid, "c1"))
+    found = task_queries.task(store.db, task)
+    assert (found.status, found.agent) == ("pending", None)
+    with pytest.raises(CannotUndo, match="tui-tasks work restore"):
+        human(Undo())
+    human(RestoreWork(work.uid))
+    assert (work_queries.find(store.db, work.uid).state, status(store, task)) == ("ready", "in_progress")
+    sound(store)
+
+
+def test_compaction_keeps_work(store, clock, human, add, task):
+    human(start(task))
+    human(DiscardWork(human(start(add("Other"))).uid))
+    before = work_queries.everything(store.db)
+    with closing(compacting(store, clock.forward(9), clock())) as steps:
+        for _ in steps:
+            pass
+    assert work_queries.everything(store.db) == before
+    sound(store)

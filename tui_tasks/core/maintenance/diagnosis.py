@@ -1,0 +1,119 @@
+"""What `doctor` checks: the tables against a replay of the journal, and who keeps the write-ahead log growing."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import Model
+from tui_tasks.core.journal import journal
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.schema import migrations
+from tui_tasks.core.schema.tables import STATE, model_of
+
+AT_ONCE: Final = 100_000
+"""The most entries to replay without being asked, which takes a few seconds."""
+_MAX: Final = 10
+"""The most rows that are reported."""
+
+
+def is_quick(db: Database) -> bool:
+    """Return whether there are few enough entries to replay them without being asked."""
+    return journal.newest(db) - journal.oldest(db) < AT_ONCE
+
+
+def differences(db: Database) -> Iterator[str]:
+    """Yield a sentence for each row that differs from the replay. The journal itself must be sound."""
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder, db.transaction(write=False):
+        other = migrations.opened(str(Path(folder) / "replayed.db"))
+        try:
+            # The folder is deleted at the end of the check.
+            other.sql("PRAGMA synchronous = off")
+            replay(db, other)
+            found = (said for table in STATE for said in _of_table(table, db, other))
+            yield from (said for said, _ in zip(found, range(_MAX), strict=False))
+            if next(found, None) is not None:
+                yield "more rows differ from the journal"
+        finally:
+            other.close()
+
+
+def _of_table(table: str, db: Database, other: Database) -> Iterator[str]:
+    mine, from_journal = _rows(table, db), _rows(table, other)
+    row, by_journal = next(mine, None), next(from_journal, None)
+    while row is not None or by_journal is not None:
+        if by_journal is None or (row is not None and row[0] < by_journal[0]):
+            assert row is not None
+            yield _sentence(table, row[1], "is there, and not by the journal")
+            row = next(mine, None)
+        elif row is None or by_journal[0] < row[0]:
+            yield _sentence(table, by_journal[1], "is gone, and by the journal there")
+            by_journal = next(from_journal, None)
+        else:
+            if row != by_journal:
+                yield _sentence(table, row[1], f"differs from the journal ({_fields(row[1], by_journal[1])})")
+            row, by_journal = next(mine, None), next(from_journal, None)
+
+
+def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+    """Yield the rows of a table with their keys, in the order of the keys."""
+    keys = _keys(model_of(table))
+    cursor = db.sql(f"SELECT * FROM {table} ORDER BY {', '.join(keys)}")
+    columns = [column[0] for column in cursor.description]
+    for row in cursor:
+        fields = dict(zip(columns, row, strict=True))
+        yield tuple(fields[key] for key in keys), fields
+
+
+def _keys(model: type[Model]) -> list[str]:
+    found: Any = model._meta
+    return [field.column_name for field in found.get_primary_keys()]
+
+
+def _fields(row: Mapping[str, Any], by_journal: Mapping[str, Any]) -> str:
+    return ", ".join(name for name in row if row[name] != by_journal.get(name))
+
+
+def _sentence(table: str, row: Mapping[str, Any], what: str) -> str:
+    uid = row["uid"] if "uid" in row else row["task_uid"]
+    return f"{table} {uid} {what}: it was changed by other means, or entries were cut off. Compare it with a backup"
+
+
+LARGE: Final = 96 << 20
+"""Bytes: a checkpoint runs at 16 MiB, one large change may need more, and 64 MiB may be kept for reuse."""
+_PROC: Final = Path("/proc")
+
+
+def findings(database: Path, proc: Path = _PROC) -> Iterator[str]:
+    """Yield a finding where the log is large, with the processes to look at."""
+    log = Path(f"{database}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if size < LARGE:
+        return
+    begun = f"{log} has grown to {size >> 20} MiB: a process that is stopped during a read holds it. "
+    others = list(_processes_using(database, proc))
+    stopped = [f"kill -CONT {pid} ({command})" for pid, command, state in others if state in "Tt"]
+    if stopped:
+        yield f"{begun}Continue or end the stopped process: {', '.join(stopped)}"
+    elif others:
+        yield f"{begun}End what does not answer among {', '.join(f'{pid} ({command})' for pid, command, _ in others)}"
+    else:
+        yield f"{begun}Look for a stopped tui-tasks (state T in ps), and continue or end it"
+
+
+def _processes_using(database: Path, proc: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield id, command line and state of other processes with the database open, as far as /proc shows them."""
+    for place in sorted(proc.glob("[0-9]*"), key=lambda place: int(place.name)):
+        try:
+            if int(place.name) != os.getpid() and any(
+                handle.readlink() == database for handle in (place / "fd").iterdir()
+            ):
+                command = (place / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").replace("\0", " ")
+                state = (place / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+                yield int(place.name), command, state
+        except OSError:  # the process has ended, or is another user's
+            continue

@@ -1,0 +1,161 @@
+"""Writes of work: from the start of an agent on a task to its merge (docs: protocol, section 12).
+
+All but `ReportWork` are for the human, and for the processes that carry out what the human began.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.sessions import Process
+
+
+class StartWork(Operation, frozen=True):
+    """Start an agent on a task: write down what git is about to make. The task is in progress and claimed by the agent.
+
+    Result: the work, in the state `starting`.
+
+    Attributes:
+        task_uid: the task.
+        program: the name of the agent program.
+        repository: the path of the checkout.
+        worktree: the path where the agent is to work; the repository's own without a worktree of its own.
+        makes_worktree: whether the worktree and the branch are made for it.
+        branch: the name of the branch; None: none is checked out.
+        base: the branch that it is to be merged into.
+        base_commit: the commit on which it begins.
+        has_terminal: whether it runs in a terminal of ours.
+        is_shared: whether another agent may be at work in the same folder.
+        is_race: whether another agent may be at work on the same task.
+        project: the project of the repository.
+    """
+
+    task_uid: str
+    program: str
+    repository: str
+    worktree: str
+    makes_worktree: bool = True
+    branch: str | None = None
+    base: str | None = None
+    base_commit: str | None = None
+    has_terminal: bool = False
+    is_shared: bool = False
+    is_race: bool = False
+    project: str | None = None
+
+
+class RunWork(Operation, frozen=True):
+    """Record that the agent of a work runs, in this process and with this prompt. Result: the work, `working`."""
+
+    uid: str
+    process: Process = Process()
+    prompt: str = ""
+
+
+class FailWork(Operation, frozen=True):
+    """Record that a work cannot go on, and why. Its task is pending again. Result: the work."""
+
+    uid: str
+    message: str
+
+
+class ReportWork(Operation, frozen=True):
+    """Report the work on a task ready for review, by its agent. Result: the work."""
+
+    task_uid: str
+    summary: str | None = None
+
+
+class WorkReady(Operation, frozen=True):
+    """Record that the turn of an agent is over with changes to review. Result: the work."""
+
+    uid: str
+    summary: str | None = None
+
+
+class CountWork(Operation, frozen=True):
+    """Keep what git has counted of a work; the journal has no entry of it. Result: None.
+
+    Attributes:
+        uid: the work.
+        counts: `head`, `ahead`, `behind`, `files`, `insertions`, `deletions` and `dirty`, None if unknown.
+    """
+
+    uid: str
+    counts: dict[str, Any]
+
+
+class CommentWork(Operation, frozen=True):
+    """Send the human's comments on a work to its agent as one message, who goes on. Result: the work."""
+
+    uid: str
+    text: str
+
+
+class BeginMerge(Operation, frozen=True):
+    """Write down what git is about to do to merge a work: refs old and new, paths. Result: the work, `merging`."""
+
+    uid: str
+    intent: dict[str, Any]
+
+
+class MergeWork(Operation, frozen=True):
+    """Record that a work is merged: its task is done. Result: the work.
+
+    Attributes:
+        uid: the work.
+        head: the commit that was merged.
+        kept: what brings back what was cleaned up: refs and folders.
+    """
+
+    uid: str
+    head: str
+    kept: dict[str, Any] | None = None
+
+
+class ConflictWork(Operation, frozen=True):
+    """Record that a work does not merge cleanly, or that its merge was given up. Result: the work.
+
+    `files` are the paths in conflict; `message` says what else stands in the way.
+    """
+
+    uid: str
+    files: tuple[str, ...] = ()
+    message: str = ""
+
+
+class DiscardWork(Operation, frozen=True):
+    """Record that a work is discarded: its task is pending again. Result: the work.
+
+    Attributes:
+        uid: the work.
+        head: the last commit of its branch.
+        kept: what brings it back: refs and folders.
+    """
+
+    uid: str
+    head: str | None = None
+    kept: dict[str, Any] | None = None
+
+
+class RestoreWork(Operation, frozen=True):
+    """Record that a work that was merged or discarded is back for review. Result: the work, `ready`."""
+
+    uid: str
+
+
+class SetWork(Operation, frozen=True):
+    """Set columns of a work that no other operation sets: `pull_request`, `intent`, `kept`. Result: the work."""
+
+    uid: str
+    changes: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class LimitWork(Operation, frozen=True):
+    """Record that a work has reached a limit of the human's; `message` says which. Result: the work."""
+
+    uid: str
+    message: str

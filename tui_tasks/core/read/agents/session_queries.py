@@ -1,0 +1,214 @@
+"""Reads of sessions of agent programs (docs: protocol, section 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.agents import ActivityRow, SessionNameRow, SessionRow
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
+from tui_tasks.core.snapshots import Ask, reader
+
+GONE: Final = "gone"
+STOPPED: Final = "stopped"
+"""The state of an agent whose process is suspended, whatever it was doing."""
+BY_ERROR: Final = "error"
+"""`ended_by` of a session whose process ended by an error of its model's service."""
+
+PLACEHOLDER: Final = "work:"
+"""How the id of a session begins that we started, until its program has reported its own."""
+
+_COLUMNS: Final = tuple(columns(SessionRow).values())
+_ACTIVITY_COLUMNS: Final = tuple(columns(ActivityRow).values())
+_read = reader(AgentSession, SessionRow)
+_read_activity = reader(SessionActivity, ActivityRow)
+
+_FIND = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.uid == slot("uid")))
+_SINCE = Statement(
+    SessionRow.select(*_COLUMNS)
+    .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
+    .order_by(SessionRow.id)
+)
+# Written as the index has it, so that SQLite uses it.
+_IS_LIVE: Any = SessionRow.state != SQL("'gone'")
+_LIVE = Statement(SessionRow.select(*_COLUMNS).where(_IS_LIVE).order_by(SessionRow.id))
+_IN_PROCESS = Statement(
+    SessionRow.select(*_COLUMNS).where(_IS_LIVE & (SessionRow.pid == slot("pid"))).order_by(SessionRow.id)
+)
+_OF_PROCESS = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.pid == slot("pid")).order_by(SessionRow.id))
+_LAST_NUMBER = Statement(
+    SessionRow.select(fn.IFNULL(fn.MAX(SessionRow.number), 0)).where(SessionRow.program == slot("program"))
+)
+_ACTIVITY = Statement(ActivityRow.select(*_ACTIVITY_COLUMNS).where(ActivityRow.uid == slot("uid")))
+_ACTIVITIES = Statement(
+    ActivityRow.select(*_ACTIVITY_COLUMNS)
+    .join(SessionRow, on=(SessionRow.uid == ActivityRow.uid))
+    .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
+)
+_NAMED = Statement(
+    SessionNameRow.select(SessionNameRow.agent, SessionNameRow.part).where(
+        (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
+    )
+)
+
+
+_IS_CHANGE: Any = (JournalRow.entity == SQL("'session'")) & JournalRow.old.is_null(False)
+_CHANGES = Statement(
+    JournalRow.select(JournalRow.old)
+    .where((JournalRow.actor == slot("agent")) & _IS_CHANGE)
+    .order_by(JournalRow.seq.desc())
+)
+
+
+class _Before(msgspec.Struct):
+    """What an entry about a session has changed, as it was before; None: not changed."""
+
+    state: str = ""
+    boot: str | None = None
+    namespace: str | None = None
+    pid: int | None = None
+    born: str | None = None
+
+
+_before = msgspec.json.Decoder(_Before).decode
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False):
+    """A session as it is now: its row, and its activity since the last entry about it."""
+
+    session: AgentSession
+    activity: SessionActivity
+    state: str
+    waiting_for: str | None
+
+
+def names(db: Database) -> frozenset[str]:
+    """Return the names of the agents that are sessions of programs."""
+    return frozenset(uid for (uid,) in db.sql("SELECT uid FROM session").fetchall())
+
+
+def find(db: Database, agent: str) -> AgentSession | None:
+    """Return the session of an agent as the journal has it, or None."""
+    row = db.one(_FIND, uid=agent)
+    return _read(row) if row else None
+
+
+def by_session(db: Database, program: str, session: str) -> tuple[str, str] | None:
+    """Return the agent of a program's session id, and whether the id is its own, a former or a subagent's; or None."""
+    row = db.one(_NAMED, program=program, session=session)
+    return (row[0], row[1]) if row else None
+
+
+def live(db: Database) -> list[AgentSession]:
+    """Return the sessions that have not ended, oldest first."""
+    return [_read(row) for row in db.all(_LIVE)]
+
+
+def in_process(db: Database, pid: int) -> list[AgentSession]:
+    """Return the sessions that have not ended and belong to a process of that number."""
+    return [_read(row) for row in db.all(_IN_PROCESS, pid=pid)]
+
+
+def of_process(db: Database, pid: int) -> list[AgentSession]:
+    """Return the sessions, ended or not, of a process of that number, oldest first; none for 0 (unknown)."""
+    return [_read(row) for row in db.all(_OF_PROCESS, pid=pid)] if pid else []
+
+
+def without_id(db: Database, program: str, processes: Iterable[Process]) -> str | None:
+    """Return the agent of a session that we started and that has not reported its id yet, by the first of some
+    processes that has a session; None if that one's is another.
+    """
+    for process_ in processes:
+        there = [one for one in in_process(db, process_.pid) if process(one) == process_] if process_.pid else []
+        if there:
+            mine = [one for one in there if one.program == program and one.session.startswith(PLACEHOLDER)]
+            return mine[0].uid if mine else None
+    return None
+
+
+def process(session: AgentSession) -> Process:
+    """Return the process of a session."""
+    return Process(session.boot, session.namespace, session.pid, session.born)
+
+
+def left_while_live(db: Database, session: AgentSession) -> Iterator[Process]:
+    """Yield the processes that a session had before another one told of it, though it had not ended, newest first."""
+    then = process(session)
+    with closing(db.each(_CHANGES, agent=session.uid)) as entries:
+        for (old,) in entries:
+            before = _before(old)
+            changed = {name: was for name in Process.__struct_fields__ if (was := getattr(before, name)) is not None}
+            if not changed:
+                continue
+            then = msgspec.structs.replace(then, **changed)
+            if before.state != GONE:
+                yield then
+
+
+def last_number(db: Database, program: str) -> int:
+    """Return the number of the newest session of a program; 0 if there is none."""
+    return int(db.one(_LAST_NUMBER, program=program)[0])
+
+
+def activity(db: Database, agent: str) -> SessionActivity | None:
+    """Return what a session is doing, or None."""
+    row = db.one(_ACTIVITY, uid=agent)
+    return _read_activity(row) if row else None
+
+
+def open_asks_of(db: Database, agent: str) -> list[Ask]:
+    """Return the questions that an agent waits for a person to answer, oldest first."""
+    return [ask for ask in ask_queries.open_asks(db) if ask.agent == agent]
+
+
+def seen(db: Database, agent: str) -> Seen | None:
+    """Return a session as it is now."""
+    row = db.one(_FIND, uid=agent)
+    return _seen(_read(row), activity(db, agent), open_asks_of(db, agent)) if row else None
+
+
+def everyone(db: Database, since: int = 0) -> list[Seen]:
+    """Return the sessions as they are now, without those that ended before an instant; oldest first."""
+    activities = {found.uid: found for found in map(_read_activity, db.all(_ACTIVITIES, since=since))}
+    asks_of = ask_queries.open_by_agent(db)
+    found = map(_read, db.all(_SINCE, since=since))
+    return [_seen(session, activities.get(session.uid), asks_of.get(session.uid, [])) for session in found]
+
+
+def current(db: Database) -> list[Seen]:
+    """Return the sessions that have not ended as they are now, oldest first. Ended sessions do not add to the cost."""
+    found = live(db)
+    asks_of = ask_queries.open_by_agent(db) if found else {}
+    return [_seen(one, activity(db, one.uid), asks_of.get(one.uid, [])) for one in found]
+
+
+def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) -> Seen:
+    at = at or SessionActivity(session.uid, session.ended_at or session.started_at)
+    session = msgspec.structs.replace(session, **at.news)
+    if session.state == GONE:
+        return Seen(session, at, "failed" if session.ended_by == BY_ERROR else GONE, None)
+    if at.stopped_at is not None:
+        return Seen(session, at, STOPPED, None)
+    if asks:
+        return Seen(session, at, "waiting", waiting_for(asks[-1]))
+    is_at_work = at.busy or at.tool is not None
+    # The question that it waited for was answered.
+    is_at_work |= session.state == "waiting"
+    return Seen(session, at, "working" if is_at_work else session.state, None)
+
+
+def waiting_for(ask: Ask) -> str:
+    """Return what the agent that asked this waits for: `permission: TOOL`, `permission` or `question`."""
+    request = ask.request or {}
+    if request.get("kind") != "permission":
+        return "question"
+    return f"permission: {request['tool']}" if request.get("tool") else "permission"

@@ -1,0 +1,179 @@
+"""Reads of what passes between the human and the agents: questions, requests of programs, messages and pauses."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.agents import AgentRow, AskRow
+from tui_tasks.core.schema.tables.agents import HumanMessageRow as M
+from tui_tasks.core.schema.tables.journal import JournalRow
+from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.snapshots import Agent, Ask, HumanMessage, reader
+
+# How many of the newest questions are searched for a closed one, for which a hook waits no longer than it takes to tell
+# the hook so.
+_NEWEST: Final = 200
+
+_COLUMNS = tuple(columns(AskRow).values())
+_read = reader(Ask, AskRow)
+_ASK = Statement(AskRow.select(*_COLUMNS).where(AskRow.uid == slot("uid")))
+_COUNT_OPEN = Statement(
+    AskRow.select(fn.COUNT(AskRow.id)).where((AskRow.state == SQL("'open'")) & (AskRow.agent == slot("agent")))
+)
+_OPEN_ASKS = Statement(AskRow.select(*_COLUMNS).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at))
+_OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
+_WAITING_AS = Statement(
+    AskRow.select(AskRow.uid)
+    .where(
+        ((AskRow.id > _OLDEST_LOOKED_AT) | (AskRow.state == SQL("'open'")))
+        & (fn.json_extract(AskRow.request, "$.answer") == slot("name"))
+    )
+    .order_by(AskRow.id.desc())
+    .limit(1)
+)
+_ANSWERED_BY = Statement(
+    JournalRow.select(JournalRow.actor)
+    .where((JournalRow.actor == vocab.HUMAN) & (JournalRow.kind == "ask.answered") & (JournalRow.uid == slot("uid")))
+    .order_by(JournalRow.seq.desc())
+    .limit(1)
+)
+
+
+def ask(db: Database, uid: str) -> Ask:
+    """Return the question with that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = db.one(_ASK, uid=uid)
+    if row is None:
+        raise NotFound("question", uid)
+    return _read(row)
+
+
+def open_asks(db: Database) -> list[Ask]:
+    """Return the questions that wait for the human, oldest first."""
+    return [_read(row) for row in db.all(_OPEN_ASKS)]
+
+
+def is_asking(db: Database, agent: str) -> bool:
+    """Return whether a question of an agent is open."""
+    return count_open(db, agent) > 0
+
+
+def count_open(db: Database, agent: str) -> int:
+    """Return how many questions of an agent wait for the human."""
+    row = db.one(_COUNT_OPEN, agent=agent)
+    return int(row[0]) if row else 0
+
+
+def open_by_agent(db: Database) -> dict[str, list[Ask]]:
+    """Return the questions that wait for the human by the agent that asks, oldest first."""
+    found: dict[str, list[Ask]] = {}
+    for one in open_asks(db):
+        found.setdefault(one.agent, []).append(one)
+    return found
+
+
+def waiting_as(db: Database, name: str) -> str | None:
+    """Return the uid of the question for which a hook waits under that name; None if it is not recorded yet."""
+    row = db.one(_WAITING_AS, name=name)
+    return row[0] if row else None
+
+
+def is_answered_by_human(db: Database, ask: Ask) -> bool:
+    """Return whether the journal has the human's answer to a question, by themselves or by a rule of theirs."""
+    return ask.state == "answered" and (ask.rule is not None or db.one(_ANSWERED_BY, uid=ask.uid) is not None)
+
+
+# The kinds of entry by which an agent says something; a session of an agent program ends its turn with words.
+_ANSWERS: Final = frozenset({"task.logged", "ask.opened", "session.idle"})
+# How many entries after a delivery are searched for the answer.
+_LOOKED_AT: Final = 200
+
+_MESSAGE_COLUMNS = tuple(columns(M).values())
+_read_message = reader(HumanMessage, M)
+_WAITING = Statement(
+    M.select(*_MESSAGE_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id)
+)
+_NEWEST_MESSAGES = Statement(
+    M.select(*_MESSAGE_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit"))
+)
+_ONE = Statement(M.select(*_MESSAGE_COLUMNS).where(M.uid == slot("uid")))
+_DELIVERED_BY = Statement(M.select(*_MESSAGE_COLUMNS).where(M.delivered_seq == slot("seq")))
+_SENT_BY = Statement(M.select(*_MESSAGE_COLUMNS).where(M.seq == slot("seq")))
+_LAST_DELIVERED = Statement(
+    M.select(*_MESSAGE_COLUMNS)
+    .where((M.text == slot("text")) & (M.delivered_seq <= slot("until")))
+    .order_by(M.delivered_seq.desc())
+    .limit(1)
+)
+_SINCE = Statement(
+    J.select(J.kind).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(slot("limit"))
+)
+
+_read_agent = reader(Agent, AgentRow)
+_AGENT = Statement(AgentRow.select(*columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
+
+
+class Sent(msgspec.Struct, frozen=True, gc=False):
+    """A message and its state: waiting, delivered, or answered (the agent has said something since)."""
+
+    message: HumanMessage
+    state: str
+
+
+def waiting(db: Database, agent: str) -> tuple[HumanMessage, ...]:
+    """Return the messages that have not been delivered to an agent yet, in the order in which they were sent."""
+    return tuple(_read_message(row) for row in db.all(_WAITING, agent=agent))
+
+
+def message(db: Database, uid: str) -> HumanMessage:
+    """Return the message with that uid, which exists."""
+    return _read_message(db.one(_ONE, uid=uid))
+
+
+def delivered_by(db: Database, seq: int) -> HumanMessage | None:
+    """Return the message whose delivery the entry `seq` records; None if there is none, or it waits again."""
+    row = db.one(_DELIVERED_BY, seq=seq)
+    return _read_message(row) if row else None
+
+
+def last_delivered(db: Database, text: str, until: int) -> HumanMessage | None:
+    """Return the message with a text that was delivered last up to the entry `until`; None if there is none."""
+    row = db.one(_LAST_DELIVERED, text=text, until=until)
+    return _read_message(row) if row else None
+
+
+def sent_by(db: Database, seq: int) -> HumanMessage | None:
+    """Return the message that the entry `seq` records; None if there is none."""
+    row = db.one(_SENT_BY, seq=seq)
+    return _read_message(row) if row else None
+
+
+def newest(db: Database, agent: str, limit: int) -> list[Sent]:
+    """Return the newest messages to an agent, newest first."""
+    return [
+        Sent(found, _state(db, found))
+        for found in map(_read_message, db.all(_NEWEST_MESSAGES, agent=agent, limit=limit))
+    ]
+
+
+def _state(db: Database, found: HumanMessage) -> str:
+    if found.delivered_seq is None:
+        return "waiting"
+    later: list[Any] = db.all(_SINCE, agent=found.agent, seq=found.delivered_seq, limit=_LOOKED_AT)
+    return "answered" if any(kind in _ANSWERS for (kind,) in later) else "delivered"
+
+
+def agent(db: Database, name: str) -> Agent | None:
+    """Return what the human has set for an agent, or None."""
+    row = db.one(_AGENT, uid=name)
+    return _read_agent(row) if row else None

@@ -1,0 +1,262 @@
+"""Checks of tasks: which a task has, the state of each, and tasks that need the human because one has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, verified
+
+_DEFINITION: Final = ", ".join(CheckDefinition.__struct_fields__)
+_RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields__)
+_LISTS: Final = msgspec.json.Decoder(tuple[str, ...])
+# States of a run that read as another state of the check; all others are the check's state as they are.
+_STATES: Final = {"waiting": "unproven", "interrupted": "unproven"}
+
+# How many tasks are counted at most.
+MAX_COUNTED: Final = 10_000
+
+
+def definitions(db: Database) -> tuple[CheckDefinition, ...]:
+    """Return every check that a configuration file defines, by name."""
+    rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE deleted = 0 ORDER BY name, source")
+    return tuple(_definition(row) for row in rows.fetchall())
+
+
+def every_definition(db: Database, source: str) -> dict[str, CheckDefinition]:
+    """Return the checks of one configuration file by name, including those that it no longer defines."""
+    rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE source = ?", (source,)).fetchall()
+    return {found.name: found for found in map(_definition, rows)}
+
+
+def definition(db: Database, uid: str) -> CheckDefinition:
+    """Return the check with that uid, which exists or has existed."""
+    return _definition(db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE uid = ?", (uid,)).fetchone())
+
+
+def _definition(row: Any) -> CheckDefinition:
+    uid, source, name, digest, lists, gate, deleted, cwd, inputs = row
+    texts = _LISTS.decode(lists), bool(gate), bool(deleted), cwd, _LISTS.decode(inputs)
+    return CheckDefinition(uid, source, name, digest, *texts)
+
+
+def _wanted(
+    names: Sequence[str] | None, home: Sequence[str], known: Sequence[CheckDefinition]
+) -> list[tuple[str, CheckDefinition | None]]:
+    """Return the checks of a task as (name, definition): those of `names`, or with None those of its list.
+
+    `home` are the name and the uid of the list. A name that no configuration file defines any more is included, without
+    a definition: nothing can prove it.
+    """
+    if names is None:
+        return [(found.name, found) for found in known if set(home).intersection(found.lists)]
+    wanted: list[tuple[str, CheckDefinition | None]] = []
+    for name in names:
+        # Two files may define a check of the same name: then both must pass.
+        wanted += [(name, found) for found in known if found.name == name] or [(name, None)]
+    return wanted
+
+
+def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefinition]) -> list[Check]:
+    """Return the checks that a task of a list has, with their states; `known` are all `definitions`."""
+    wanted = _wanted(task.checks, (home.name, home.uid), known) if known or task.checks else []
+    if not wanted:
+        return []
+    runs = _runs(db, [task.uid]).get(task.uid, {})
+    return [_check(name, found, runs) for name, found in wanted]
+
+
+def json_of_task(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
+    """Return the checks of a task in the form in which the channel shows them."""
+    return [check.to_json() for check in of_task(db, task, home, definitions(db))]
+
+
+def of_tasks(
+    db: Database, tasks: Sequence[tuple[str, Sequence[str] | None]], home: TaskList, known: Sequence[CheckDefinition]
+) -> dict[str, list[Check]]:
+    """Return the checks of tasks of one list by the task's uid; tasks without checks are left out.
+
+    `tasks` are (uid, names of the checks that the human gave it or None).
+    """
+    wanted = {uid: found for uid, names in tasks if (found := _wanted(names, (home.name, home.uid), known))}
+    runs = _runs(db, list(wanted))
+    return {uid: [_check(name, found, runs.get(uid, {})) for name, found in checks] for uid, checks in wanted.items()}
+
+
+def _check(name: str, found: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]) -> Check:
+    if found is None:
+        return Check(name, "unproven")
+    run, is_waived = runs.get(found.uid, (None, False))
+    return Check(name, _state(found, run), run, found.gate, found.uid, is_waived)
+
+
+def _state(found: CheckDefinition, run: CheckRun | None) -> str:
+    if run is None:
+        return "unproven"
+    if run.state == "passed" and run.digest != found.digest:
+        return "stale"
+    return _STATES.get(run.state, run.state)
+
+
+def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckRun, bool]]]:
+    """Return the runs that count for tasks, by the uids of task and check; with each, whether the human waived it."""
+    found: dict[str, dict[str, tuple[CheckRun, bool]]] = {}
+    for at in range(0, len(uids), 500):
+        part = uids[at : at + 500]
+        rows = db.sql(
+            f"SELECT task_check.task_uid, task_check.waived, {_RUN} FROM task_check"
+            " JOIN check_run ON check_run.uid = task_check.run_uid"
+            f" WHERE task_check.task_uid IN ({', '.join('?' * len(part))})",
+            tuple(part),
+        )
+        for task_uid, is_waived, *row in rows.fetchall():
+            run = CheckRun(*row)
+            found.setdefault(task_uid, {})[run.check_uid] = (run, bool(is_waived))
+    return found
+
+
+def run(db: Database, uid: str) -> CheckRun | None:
+    """Return the run with that uid, or None."""
+    row = db.sql(f"SELECT {_RUN} FROM check_run WHERE uid = ?", (uid,)).fetchone()
+    return CheckRun(*row) if row else None
+
+
+def runs_in(db: Database, *states: str) -> list[CheckRun]:
+    """Return the runs in any of the states (waiting, running, passed, failed), oldest first."""
+    marks = ", ".join(f"'{state}'" for state in states)
+    return [CheckRun(*row) for row in db.sql(f"SELECT {_RUN} FROM check_run WHERE state IN ({marks}) ORDER BY id")]
+
+
+def has_passed(db: Database) -> bool:
+    """Return whether a run has passed, so that changes of inputs matter."""
+    return db.sql("SELECT 1 FROM check_run WHERE state = 'passed' LIMIT 1").fetchone() is not None
+
+
+def waiting(db: Database, check_uid: str) -> CheckRun | None:
+    """Return the run of a check that has not begun, or None."""
+    row = db.sql(
+        f"SELECT {_RUN} FROM check_run WHERE state = 'waiting' AND check_uid = ? LIMIT 1", (check_uid,)
+    ).fetchone()
+    return CheckRun(*row) if row else None
+
+
+def failing(db: Database, limit: int) -> list[str]:
+    """Return the uids of the tasks that need the human because a check has failed, the oldest failure first.
+
+    These are tasks that were reported done, and tasks that a gate keeps from being done; waived checks do not count.
+    """
+    rows = db.sql(
+        "SELECT DISTINCT task.uid FROM check_run"
+        " JOIN task_check ON task_check.run_uid = check_run.uid AND task_check.waived = 0"
+        " JOIN task ON task.uid = task_check.task_uid"
+        " JOIN check_definition ON check_definition.uid = check_run.check_uid AND check_definition.deleted = 0"
+        " JOIN list ON list.id = task.list_id AND list.deleted = 0 AND list.archived = 0"
+        " WHERE check_run.state = 'failed' AND task.deleted = 0"
+        " AND (task.status = 'done' OR (check_definition.gate = 1 AND task.status IN ('pending', 'in_progress')))"
+        # A task keeps the run of a check that it no longer has.
+        " AND CASE WHEN task.checks IS NULL THEN EXISTS (SELECT 1 FROM json_each(check_definition.lists) AS named"
+        " WHERE named.value IN (list.name, list.uid))"
+        " ELSE EXISTS (SELECT 1 FROM json_each(task.checks) AS given WHERE given.value = check_definition.name) END"
+        # With the plus, SQLite begins with the few failed runs, not with all runs in order.
+        " ORDER BY +check_run.id LIMIT ?",
+        (limit,),
+    )
+    return [uid for (uid,) in rows.fetchall()]
+
+
+def prunable(db: Database, check_uid: str, keep: int) -> int | None:
+    """Return the number of the oldest run of a check to keep, if there is something older to delete; else None.
+
+    The newest `keep` runs are kept, and so are runs that count for a task, without their full output.
+    """
+    nth = db.sql(
+        "SELECT id FROM check_run WHERE check_uid = ? ORDER BY id DESC LIMIT 1 OFFSET ?", (check_uid, keep - 1)
+    ).fetchone()
+    if nth is None:
+        return None
+    older = db.sql(
+        "SELECT 1 FROM check_run WHERE check_uid = ? AND id < ? AND state NOT IN ('waiting', 'running')"
+        " AND (uid NOT IN (SELECT run_uid FROM task_check) OR uid IN (SELECT run_uid FROM run_log)) LIMIT 1",
+        (check_uid, nth[0]),
+    ).fetchone()
+    return nth[0] if older is not None else None
+
+
+def counts(db: Database, home: TaskList, uids: Sequence[str]) -> dict[str, int]:
+    """Return how many of some tasks of a list are done and have checks, by their state; of at most `MAX_COUNTED`."""
+    known = definitions(db)
+    done: list[tuple[str, Sequence[str] | None]] = []
+    for at in range(0, min(len(uids), MAX_COUNTED), 500):
+        part = uids[at : min(at + 500, MAX_COUNTED)]
+        rows = db.sql(
+            f"SELECT uid, checks FROM task WHERE uid IN ({', '.join('?' * len(part))}) AND list_id = ?"
+            " AND deleted = 0 AND status = 'done' AND (? OR checks IS NOT NULL)",
+            (*part, home.id, bool(known)),
+        )
+        done += [(uid, _LISTS.decode(names) if names else None) for uid, names in rows.fetchall()]
+    states = [verified(check.state for check in found) for found in of_tasks(db, done, home, known).values()]
+    return {state: states.count(state) for state in vocab.CHECK_STATES if state in states}
+
+
+def tasks_of(db: Database, run_uid: str) -> list[str]:
+    """Return the uids of the tasks for which a run counts."""
+    return [uid for (uid,) in db.sql("SELECT task_uid FROM task_check WHERE run_uid = ?", (run_uid,)).fetchall()]
+
+
+def briefs_to_json(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return checks as the channel shows them, from the form in which a journal entry keeps them."""
+    found = []
+    for brief in briefs:
+        ended = brief["state"] in ("passed", "failed", "stale") and brief["run_id"] is not None
+        known = run(db, brief["run_id"]) if ended else None
+        found.append(Check(brief["name"], brief["state"], known).to_json() | brief)
+    return found
+
+
+MAX: Final = 1_000
+"""How many tasks are returned at most."""
+
+
+class FailedTask(msgspec.Struct, frozen=True, gc=False):
+    """A task with failed checks: `checks` are the failed ones, `at` is when the last of them ended.
+
+    `who` is the agent or shell that requested the checks last, by reporting the task done or by a request.
+    """
+
+    task: Task
+    list_name: str
+    who: str
+    checks: tuple[Check, ...]
+    at: int
+
+    @property
+    def uid(self) -> str:
+        """Return the uid of the task."""
+        return self.task.uid
+
+
+def everything(db: Database) -> list[FailedTask]:
+    """Return the tasks, the earliest failure first."""
+    known = definitions(db)
+    found = []
+    for uid in failing(db, MAX):
+        task = task_queries.task(db, uid)
+        home = task_queries.list_by_id(db, task.list_id)
+        failed = [check for check in of_task(db, task, home, known) if check.state == "failed"]
+        at = max((check.run.ended_at or 0 for check in failed if check.run is not None), default=task.updated_at)
+        found.append(FailedTask(task, home.name, _who(db, task), tuple(failed), at))
+    return found
+
+
+def _who(db: Database, task: Task) -> str:
+    row = db.sql(
+        "SELECT actor FROM journal WHERE task = ? AND kind = 'check.requested' AND actor NOT IN (?, ?)"
+        " ORDER BY seq DESC LIMIT 1",
+        (task.uid, vocab.HUMAN, vocab.SYSTEM),
+    ).fetchone()
+    return str(row[0]) if row is not None else task.who

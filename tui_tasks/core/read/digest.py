@@ -1,0 +1,219 @@
+"""What happened since an instant, for a person who was away; what needs them now, was filed and was spent.
+
+It includes every failure of that time, also one that was resolved since. Instants are microseconds, UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from tui_tasks.core import vocab
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.read import ask_queries, check_queries, digest_entries
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.digest_entries import PARTS, DigestLine, EventEntry
+from tui_tasks.core.read.digest_outcomes import failed, reported
+from tui_tasks.core.read.tasks import held_tasks, task_queries
+
+# How many tasks with a failed check are read at most.
+_MAX_FAILING: Final = 100_000
+# How many entries are searched for the one that a question or an agent's state comes from.
+_NEAR: Final = 10_000
+
+
+def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
+    """Yield a line for each question, held task, held job, task with a failed check, task left, and stuck agent.
+
+    `left`: as `fleet.left_tasks` returns it. A task with a question or a failed check has no second line for it.
+    """
+    asks = ask_queries.open_asks(db)
+    for ask in asks:
+        entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
+        yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, ask.task_uid)
+    for task in held_tasks.everything(db):
+        entries = _entries_of_task(db, task.uid, "task.created")
+        text = f"waits for you in {task.list_name}"
+        yield _line("held", task.uid, task.name, task.maker, text, task.at, entries, task.uid)
+    for job in held_tasks.jobs(db):
+        entries = _entry_of(db, "job.created", job.uid, job.at)
+        yield _line("job", job.uid, job.name, job.maker, "a job that waits for you", job.at, entries)
+    failing = check_queries.failing(db, _MAX_FAILING)
+    for uid in failing:
+        yield _failed_check(db, uid)
+    for uid in left.keys() - set(failing) - {ask.task_uid for ask in asks}:
+        abandoned = task_queries.task(db, uid)
+        entries = _entries_of_task(db, uid, "task.updated")[-1:]
+        yield _line("left", uid, abandoned.name, left[uid], "is gone", abandoned.updated_at, entries, uid)
+    for stuck in activity.stuck_now(db):
+        entries = _newest_stuck(db, stuck.uid)
+        yield _line("stuck", stuck.uid, stuck.uid, stuck.uid, stuck.text or "is stuck", stuck.since or 0, entries)
+
+
+def _line(
+    kind: str, uid: str, name: str, who: str, text: str, at: int, entries: tuple[int, ...], task: str | None = None
+) -> DigestLine:
+    return DigestLine("needs_you", kind, uid, name, who, text, at, entries, task)
+
+
+def _failed_check(db: Database, uid: str) -> DigestLine:
+    """Return the line of a task of which a check has failed."""
+    task = task_queries.task(db, uid)
+    entries = _entries_of_task(db, uid, "check.finished")[-1:]
+    at = journal.entry(db, entries[0]).at if entries else task.updated_at
+    text = "was reported done, and a check of it has failed"
+    if task.status != "done":
+        text = "is kept from being done by a check that has failed"
+    return _line("check", uid, task.name, task.agent or "", text, at, entries, uid)
+
+
+def _entry_of(db: Database, kind: str, uid: str, at: int) -> tuple[int, ...]:
+    """Return the seq of the entry of that kind about a row, written at an instant; empty if it was compacted away."""
+    start = journal.seq_before(db, at)
+    found = db.sql(
+        "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
+        (start, start + _NEAR, kind, uid),
+    ).fetchone()
+    return (found[0],) if found else ()
+
+
+def _entries_of_task(db: Database, uid: str, kind: str) -> tuple[int, ...]:
+    """Return the seqs of the entries of a kind about a task, oldest first."""
+    rows = db.sql("SELECT seq FROM journal WHERE task = ? AND kind = ? ORDER BY seq", (uid, kind)).fetchall()
+    return tuple(seq for (seq,) in rows)
+
+
+def _newest_stuck(db: Database, agent: str) -> tuple[int, ...]:
+    """Return the seq of the newest entry that says that an agent is stuck; empty if it is not among the newest."""
+    rows = db.sql(
+        "SELECT seq FROM journal WHERE kind = 'agent.stuck' AND uid = ? AND seq > ?",
+        (agent, max(journal.newest(db) - _NEAR, 0)),
+    ).fetchall()
+    return tuple(seq for (seq,) in rows[-1:])
+
+
+_AGENTS: Final = f"actor NOT IN ({', '.join(repr(name) for name in sorted(vocab.RESERVED_AGENTS))})"
+_FILED: Final = f"""
+SELECT journal.actor, list.uid, list.name, count(*), sum(task.held AND NOT task.deleted), sum(task.deleted),
+    group_concat(journal.seq), max(journal.at), min(task.name), min(task.uid)
+FROM journal JOIN task ON task.uid = journal.uid JOIN list ON list.id = task.list_id
+WHERE journal.seq > ? AND journal.kind = 'task.created' AND journal.{_AGENTS}
+GROUP BY journal.actor, list.uid
+"""
+
+
+def filed(db: Database, after: int, events: list[EventEntry]) -> Iterator[DigestLine]:
+    """Yield a line for each list and agent that has filed tasks there since a seq, and for each job of an agent's."""
+    for actor, uid, home, many, waiting, deleted, seqs, at, name, task in map(
+        journal.as_text, db.sql(_FILED, (after,))
+    ):
+        more = [f"{number:,} {words}" for number, words in ((waiting, "wait for you"), (deleted, "deleted")) if number]
+        text = ", ".join([f"filed in {home}", *more])
+        entries = tuple(sorted(int(seq) for seq in seqs.split(",")))
+        what = name if many == 1 else f"{many:,} tasks"
+        yield DigestLine("filed", "filed", uid, what, actor, text, at, entries, task if many == 1 else None, many)
+    for event in events:
+        if event.kind == "job.created" and event.actor not in vocab.RESERVED_AGENTS:
+            name = str(event.values.get("name") or event.uid)
+            yield DigestLine("filed", "job", event.uid, name, event.actor, "made this job", event.at, (event.seq,))
+
+
+class _Cost(msgspec.Struct, gc=False):
+    tokens: int = 0
+    cost_usd: float = 0.0
+    at: int = 0
+    entries: list[int] = []
+
+
+def spent(events: list[EventEntry]) -> Iterator[DigestLine]:
+    """Yield a line for each session that has spent tokens or money (US dollars)."""
+    found: dict[str, _Cost] = {}
+    for event in events:
+        new = event.values if event.entity == "session" else {}
+        if new.get("tokens") is None and new.get("cost_usd") is None:
+            continue
+        old = msgspec.json.decode(event.old) if event.old else {}
+        cost = found.setdefault(event.uid, _Cost())
+        for name in ("tokens", "cost_usd"):
+            if new.get(name) is not None:
+                setattr(cost, name, getattr(cost, name) + new[name] - (old.get(name) or 0))
+        cost.at = event.at
+        cost.entries.append(event.seq)
+    for agent, cost in found.items():
+        words = [f"{cost.tokens:,} tokens"] * bool(cost.tokens) + [f"${cost.cost_usd:,.2f}"] * bool(cost.cost_usd)
+        text = ", ".join(words) or "nothing"
+        yield DigestLine("spent", "spent", agent, agent, agent, text, cost.at, tuple(cost.entries))
+
+
+# The most commands that a line names.
+_MAX_COMMANDS: Final = 3
+
+
+def in_your_name(events: list[EventEntry]) -> Iterator[DigestLine]:
+    """Yield a line for each terminal from which commands used the human's name."""
+    of_terminals: dict[str, list[EventEntry]] = {}
+    for event in events:
+        if event.kind == "terminal.used":
+            of_terminals.setdefault(event.uid, []).append(event)
+    for terminal, used in of_terminals.items():
+        commands = list(dict.fromkeys(str(event.values.get("command")) for event in used))
+        more = f" and {len(commands) - _MAX_COMMANDS:,} more" if len(commands) > _MAX_COMMANDS else ""
+        text = f"used your name: {', '.join(commands[:_MAX_COMMANDS])}{more}"
+        entries, at = tuple(event.seq for event in used), used[-1].at
+        yield DigestLine(
+            "in_your_name", "terminal", terminal, terminal, vocab.HUMAN, text, at, entries, count=len(used)
+        )
+
+
+class Digest(msgspec.Struct, frozen=True):
+    """What happened from `since` to `until`: the entries after seq `after` up to `newest`.
+
+    `is_cut`: entries of that time were compacted away.
+    """
+
+    since: int
+    until: int
+    after: int
+    newest: int
+    is_cut: bool
+    lines: tuple[DigestLine, ...]
+
+    @property
+    def parts(self) -> dict[str, list[DigestLine]]:
+        """Return the lines of each part, in the order of `PARTS`."""
+        return {part: [line for line in self.lines if line.part == part] for part in PARTS}
+
+
+def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Digest:
+    """Return what happened since an instant, and what needs the human now; `left`: see `needs_you`."""
+    with db.transaction(write=False):
+        after = max(journal.seq_before(db, since), journal.oldest(db) - 1)
+        newest = journal.newest(db)
+        needing = list(needs_you(db, left))
+        statuses, events = digest_entries.statuses(db, after), digest_entries.events(db, after)
+        lines = [
+            *needing,
+            *in_your_name(events),
+            *failed(db, statuses, events),
+            *reported(db, statuses, events, {line.uid for line in needing if line.kind == "check"}),
+            *filed(db, after, events),
+            *spent(events),
+        ]
+        uids = {line.task for line in lines if line.task is not None}
+        numbers = {uid: task.number for uid in uids if (task := task_queries.any_task(db, uid)) is not None}
+        lines = [replace(line, number=numbers.get(line.task)) if line.task else line for line in lines]
+        is_cut = since < _compacted_before(db)
+    order = {part: number for number, part in enumerate(PARTS)}
+    lines.sort(key=lambda line: (order[line.part], line.kind == "unchecked", line.at, line.key))
+    return Digest(since, now, after, newest, is_cut, tuple(lines))
+
+
+def _compacted_before(db: Database) -> int:
+    """Return the instant before which entries were compacted away; 0 if none were."""
+    base = compaction.base(db)
+    row = db.sql("SELECT new FROM journal WHERE seq = ?", (base.seq,)).fetchone() if base is not None else None
+    return int(msgspec.json.decode(row[0]).get("before", 0)) if row is not None else 0

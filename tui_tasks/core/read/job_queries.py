@@ -1,0 +1,300 @@
+"""Reads of jobs and runs. Each takes the database and returns frozen snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.schedule import job_settings, run_logs
+from tui_tasks.core.schedule.decisions import Load
+from tui_tasks.core.schedule.run_logs import RunLog
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.agents import HeartbeatRow
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
+from tui_tasks.core.snapshots import reader
+
+HOUR: Final = 3_600_000_000  # microseconds
+
+_JOB = tuple(columns(JobRow).values())
+_RUN = tuple(columns(RunRow).values())
+_LIVE: Any = JobRow.deleted == SQL("0")
+# Stated twice, so that SQLite uses the index of open runs.
+_OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
+_RAN: Any = RunRow.decision == SQL("'ran'")
+_OF_JOB: Any = RunRow.job_uid == slot("job")
+
+read_job = reader(Job, JobRow)
+read_run = reader(Run, RunRow)
+
+_JOB_BY_UID = Statement(JobRow.select(*_JOB).where(JobRow.uid == slot("uid")))
+_JOB_BY_NAME = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.name_key == slot("name"))))
+_HELD = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.held == SQL("1"))).order_by(JobRow.id))
+_JOBS = Statement(JobRow.select(*_JOB).where(_LIVE).order_by(JobRow.id))
+_JOBS_LIKE = Statement(
+    JobRow.select(*_JOB).where(_LIVE & (fn.instr(JobRow.name_key, slot("part")) > 0)).order_by(JobRow.id)
+)
+_DUE = Statement(
+    JobRow.select(JobRow.uid)
+    .where(_LIVE & JobRow.next_run.is_null(False) & (JobRow.next_run <= slot("now")))
+    .order_by(JobRow.next_run)
+    .limit(slot("limit"))
+)
+_DECIDED_AHEAD = Statement(
+    JobRow.select(JobRow.uid, JobRow.decided_until).where(_LIVE & (JobRow.decided_until > slot("now")))
+)
+_KEPT_SINCE = Statement(
+    RunRow.select(fn.MIN(RunRow.scheduled_for)).where(_OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
+)
+_NEXT_DUE = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_LIVE & JobRow.next_run.is_null(False)))
+_RUN_BY_UID = Statement(RunRow.select(*_RUN).where(RunRow.uid == slot("uid")))
+_RUNS = Statement(RunRow.select(*_RUN).where(_OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
+_LAST_ENDED = Statement(
+    RunRow.select(*_RUN)
+    .where(_OF_JOB & _RAN & (RunRow.state == SQL("'final'")))
+    .order_by(RunRow.ended_at.desc(), RunRow.id.desc())
+    .limit(1)
+)
+
+
+class OpenRun(msgspec.Struct, frozen=True, gc=False):
+    """A run that has not ended, without its texts: hundreds may wait with a megabyte each."""
+
+    id: int
+    uid: str
+    job_uid: str
+    state: str
+    dedicated: bool
+    scheduled_for: int | None
+    deadline: int | None
+    not_before: int | None
+
+
+_OPEN_COLUMNS = tuple(columns(RunRow)[name] for name in OpenRun.__struct_fields__)
+# Sorted by `open_runs`: to sort, SQLite would go through all runs of the job.
+_OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
+_OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
+_RUN_OF_AGENT = Statement(RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
+_ROOM = Statement(JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
+_OUTCOMES = Statement(
+    RunRow.select(RunRow.outcome)
+    .where(_OF_JOB & RunRow.outcome.is_null(False))
+    .order_by(RunRow.id.desc())
+    .limit(slot("limit"))
+)
+_RETRY = Statement(RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
+_DECIDED = Statement(
+    RunRow.select(RunRow.scheduled_for).where(
+        _OF_JOB & (RunRow.scheduled_for >= slot("first")) & (RunRow.scheduled_for <= slot("last"))
+    )
+)
+_COALESCED = Statement(
+    RunRow.select(fn.COUNT(RunRow.id)).where(
+        _OF_JOB & (RunRow.decision == SQL("'coalesced'")) & (RunRow.id > slot("after"))
+    )
+)
+_NTH_RAN_ID = Statement(
+    RunRow.select(RunRow.id).where(_OF_JOB & _RAN).order_by(RunRow.id.desc()).limit(1).offset(slot("nth"))
+)
+_ANY_OLDER = Statement(
+    RunRow.select(RunRow.id).where(_OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))).limit(1)
+)
+_QUEUED = Statement(RunRow.select(fn.COUNT(RunRow.id)).where(_OF_JOB & _OPEN & (RunRow.state == SQL("'queued'"))))
+_STARTED = Statement(
+    RunRow.select(fn.COUNT(RunRow.id)).where(
+        _OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & _OPEN))
+    )
+)
+_IN_HAND = Statement(
+    RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(_OPEN)
+)
+_acts_at: Any = Case(
+    None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
+)
+_NEXT_OPEN = Statement(RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at > slot("now"))))
+
+
+def any_job(db: Database, uid: str) -> Job | None:
+    """Return the job with that uid, also if it was deleted; None if there is none."""
+    row = db.one(_JOB_BY_UID, uid=uid)
+    return read_job(row) if row else None
+
+
+def job(db: Database, uid: str) -> Job:
+    """Return the job with that uid.
+
+    Raises:
+        NotFound: there is none, or it was deleted.
+    """
+    found = any_job(db, uid)
+    if found is None or found.deleted:
+        raise NotFound("job", uid)
+    return found
+
+
+def job_named(db: Database, name: str) -> Job | None:
+    """Return the job of that name, ignoring case (rule S2); None if there is none."""
+    row = db.one(_JOB_BY_NAME, name=name.casefold())
+    return read_job(row) if row else None
+
+
+def jobs(
+    db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
+) -> list[Job]:
+    """Return the jobs, oldest first: in one of these states, of one of these types, with this in their name
+    (ignoring case).
+    """
+    return list(each_job(db, states=states, types=types, name=name))
+
+
+def each_job(
+    db: Database, *, states: Collection[str] = (), types: Collection[str] = (), name: str | None = None
+) -> Generator[Job, None, None]:
+    """Yield the jobs one by one, as `jobs` does: their prompts may be long."""
+    rows = db.each(_JOBS) if name is None else db.each(_JOBS_LIKE, part=name.casefold())
+    for one in map(read_job, rows):
+        if (not states or one.state in states) and (not types or one.type in types):
+            yield one
+
+
+def any_run(db: Database, uid: str) -> Run | None:
+    """Return the run with that id, or None."""
+    row = db.one(_RUN_BY_UID, uid=uid)
+    return read_run(row) if row else None
+
+
+def run(db: Database, uid: str) -> Run:
+    """Return the run with that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = any_run(db, uid)
+    if found is None:
+        raise NotFound("run", uid)
+    return found
+
+
+def each_run(db: Database, job_uid: str, limit: int) -> Generator[Run, None, None]:
+    """Yield the runs of a job, and the due times that were not run, one by one, newest first."""
+    for row in db.each(_RUNS, job=job_uid, limit=limit):
+        yield read_run(row)
+
+
+def last_ended(db: Database, job_uid: str) -> Run | None:
+    """Return the run of a job that ended last, or None."""
+    row = db.one(_LAST_ENDED, job=job_uid)
+    return read_run(row) if row else None
+
+
+def outcomes(db: Database, job_uid: str, limit: int) -> list[str]:
+    """Return the outcomes of a job's newest runs, newest first."""
+    return [row[0] for row in db.all(_OUTCOMES, job=job_uid, limit=limit)]
+
+
+def retry_of(db: Database, one: Run) -> Run | None:
+    """Return the retry of a failed run, or None."""
+    row = db.one(_RETRY, uid=one.uid)
+    return read_run(row) if row else None
+
+
+def open_runs(db: Database, job_uid: str | None = None) -> list[OpenRun]:
+    """Return the runs that have not ended, oldest first: of one job, or all."""
+    rows = db.all(_OPEN_RUNS) if job_uid is None else db.all(_OPEN_OF_JOB, job=job_uid)
+    return sorted((OpenRun(*row) for row in rows), key=lambda one: one.id)
+
+
+def run_of_agent(db: Database, agent: str) -> str | None:
+    """Return the uid of the running run that started an agent; None if there is none."""
+    row = db.one(_RUN_OF_AGENT, agent=agent)
+    return row[0] if row else None
+
+
+def run_log(db: Database, uid: str, since: int = 0) -> RunLog:
+    """Return the stored output of a run; with `since`, only the pieces that extend beyond that byte."""
+    return run_logs.read(db, uid, since)
+
+
+def due_jobs(db: Database, now: int, limit: int) -> list[str]:
+    """Return the uids of the jobs whose next time has come, the longest due first."""
+    return [row[0] for row in db.all(_DUE, now=now, limit=limit)]
+
+
+def decided_ahead(db: Database, now: int) -> dict[str, int]:
+    """Return the jobs with decided times that are still in the future: uid to the last decided instant."""
+    return dict(db.all(_DECIDED_AHEAD, now=now))
+
+
+def kept_since(db: Database, job_uid: str, until: int) -> int | None:
+    """Return the nominal time of the oldest stored run of a job, among those up to an instant."""
+    found: int | None = db.one(_KEPT_SINCE, job=job_uid, until=until)[0]
+    return found
+
+
+def next_change(db: Database, now: int) -> int | None:
+    """Return when a scheduler must act next by itself: a job is due, a run may start, or an answer is overdue.
+
+    What could have been done by `now` waits for an event, and does not count.
+    """
+    times = [db.one(_NEXT_DUE)[0], db.one(_NEXT_OPEN, now=now)[0]]
+    return min((time for time in times if time is not None), default=None)
+
+
+def decided(db: Database, job_uid: str, first: int, last: int) -> frozenset[int]:
+    """Return the nominal times of a job from `first` to `last` that have been decided."""
+    return frozenset(row[0] for row in db.all(_DECIDED, job=job_uid, first=first, last=last))
+
+
+def coalesced(db: Database, job_uid: str) -> int:
+    """Return how many times of a job were coalesced since its newest run."""
+    newest = db.one(_NTH_RAN_ID, job=job_uid, nth=0)
+    count: int = db.one(_COALESCED, job=job_uid, after=newest[0] if newest else 0)[0]
+    return count
+
+
+def load(db: Database, one: Job, now: int) -> Load:
+    """Return what a job has running; `started` is counted only if the job has a limit on it."""
+    queued = db.one(_QUEUED, job=one.uid)[0]
+    limited = job_settings.read(one.settings).starts_per_hour
+    return Load(one.active, queued, db.one(_STARTED, job=one.uid, since=now - HOUR)[0] if limited else 0)
+
+
+def held(db: Database) -> list[Job]:
+    """Return the jobs that wait for the human to accept them, oldest first."""
+    return [read_job(row) for row in db.all(_HELD)]
+
+
+def held_count(db: Database, agent: str) -> int:
+    """Return how many jobs of an agent wait for the human."""
+    return sum(one.created_by == agent for one in held(db))
+
+
+def in_hand(db: Database) -> int:
+    """Return how many runs are held by a process."""
+    count: int = db.one(_IN_HAND)[0]
+    return count
+
+
+def startable(db: Database, one: Run | OpenRun, now: int) -> bool:
+    """Return whether a run's time has come, and no other run of its job is in its way."""
+    if one.state not in ("waiting", "queued") or (one.not_before is not None and one.not_before > now):
+        return False
+    active, settings = db.one(_ROOM, uid=one.job_uid) or (0, None)
+    if settings is None:
+        return False
+    settings = msgspec.json.decode(settings)
+    return one.state == "waiting" or active == 0 or job_settings.read(settings).overlap == "allow"
+
+
+def prunable(db: Database, job_uid: str, keep: int) -> int | None:
+    """Return the number of the oldest run to keep, if there are older ones than the newest `keep`; else None."""
+    row = db.one(_NTH_RAN_ID, job=job_uid, nth=keep - 1)
+    if row is None or db.one(_ANY_OLDER, job=job_uid, below=row[0]) is None:
+        return None
+    oldest: int = row[0]
+    return oldest

@@ -1,0 +1,201 @@
+"""Jobs and runs as screens show them: one line each, runs by pages. Rows are narrow: they lack the runs' output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
+from tui_tasks.core.job_snapshots import Job
+from tui_tasks.core.read.overview import Change
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
+
+# How many outcomes a line shows as a job's history.
+HISTORY: Final = 8
+# How many characters of the end of a result are read to say what went wrong.
+TAIL: Final = 400
+
+
+class RunLine(msgspec.Struct, frozen=True, gc=False):
+    """A run, or a due time that was not run, without its prompts and with only the end of its result."""
+
+    id: int
+    uid: str
+    job_uid: str
+    trigger: str
+    scheduled_for: int | None
+    attempt: int
+    decision: str
+    outcome: str | None
+    state: str
+    dedicated: bool
+    requested_by: str
+    started_at: int | None
+    ended_at: int | None
+    exit_code: int | None
+    reason: str | None
+    deadline: int | None
+    not_before: int | None
+    stop_reason: str | None
+    agent: str | None
+    turns: int | None
+    tokens: int | None
+    cost_usd: float | None
+    tail: str | None
+
+    @property
+    def took(self) -> int | None:
+        """Return how long it ran, in microseconds; None if it has not begun or not ended."""
+        return None if self.started_at is None or self.ended_at is None else self.ended_at - self.started_at
+
+    @property
+    def at(self) -> int | None:
+        """Return its instant: the time for which it was due, otherwise its start."""
+        return self.scheduled_for or self.started_at or self.not_before or self.ended_at
+
+    @property
+    def why(self) -> str:
+        """Return what is known of why it failed or was not run: the reason, otherwise the last line of its result."""
+        if self.reason or self.outcome == "success":
+            return self.reason or ""
+        lines = [line.strip() for line in (self.tail or "").splitlines() if line.strip()]
+        return lines[-1] if lines else ""
+
+
+class JobLine(msgspec.Struct, frozen=True, gc=False):
+    """A job as a line shows it: its newest outcomes, oldest first, its open runs, how it last ended."""
+
+    job: Job
+    history: tuple[str, ...]
+    running: RunLine | None
+    last: RunLine | None
+    failure: RunLine | None
+
+    @property
+    def failing(self) -> int:
+        """Return how many times in a row it has failed; one whose last run was interrupted has failed once."""
+        return self.job.failures or int(bool(self.history) and self.history[-1] != "success")
+
+
+_FIELDS = columns(RunRow)
+_LENGTH = fn.LENGTH(RunRow.result)
+_LINE = (
+    *(_FIELDS[name] for name in RunLine.__struct_fields__[:-1]),
+    fn.SUBSTR(RunRow.result, Case(None, [(_LENGTH > TAIL, _LENGTH - (TAIL - 1))], 1)),
+)
+_OF_JOB: Any = RunRow.job_uid == slot("job")
+_BY_UID = Statement(RunRow.select(*_LINE).where(RunRow.uid == slot("uid")))
+_OLDER = Statement(
+    RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id < slot("id"))).order_by(RunRow.id.desc()).limit(slot("limit"))
+)
+_NEWER = Statement(
+    RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
+)
+_LAST_ENDED = Statement(
+    RunRow.select(*_LINE)
+    .where(_OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'")))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
+_LAST_FAILURE = Statement(
+    RunRow.select(*_LINE)
+    .where(_OF_JOB & RunRow.outcome.in_([SQL("'error'"), SQL("'interrupted'")]))
+    .order_by(RunRow.id.desc())
+    .limit(1)
+)
+_OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
+_OPEN_OF_JOB = Statement(RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
+_NEXT_JOB = Statement(
+    JobRow.select(JobRow.name, JobRow.next_run)
+    .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
+    .order_by(JobRow.next_run)
+    .limit(1)
+)
+_FAILING_JOBS = Statement(
+    JobRow.select(JobRow.name)
+    .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
+    .order_by(JobRow.last_run.desc())
+)
+_NEWEST_ID: Final = 2**62
+
+
+def _read(row: Any) -> RunLine:
+    values = list(row)
+    values[9] = bool(row[9])
+    return RunLine(*values)
+
+
+assert RunLine.__struct_fields__[9] == "dedicated"
+
+
+def _one(db: Database, statement: Statement, job: str) -> RunLine | None:
+    row = db.one(statement, job=job)
+    return _read(row) if row else None
+
+
+def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
+    """Return the jobs, oldest first. A job in `known` is taken from there if its row has not changed."""
+    # Imported here and below, as the first screen reads only the next job, without what schedules need.
+    from tui_tasks.core.read import job_queries
+
+    before = {line.job.uid: line for line in known}
+    found = []
+    for job in job_queries.jobs(db):
+        old = before.get(job.uid)
+        found.append(old if old is not None and old.job == job else line_of(db, job))
+    return found
+
+
+def touched(db: Database, entries: Iterable[Change]) -> set[str]:
+    """Return the uids of the jobs that journal entries are about, directly or by their runs."""
+    jobs = {entry.uid for entry in entries if entry.entity == "job"}
+    for uid in {entry.uid for entry in entries if entry.entity == "run"}:
+        run = run_line(db, uid)
+        # The decisions on several due times are one entry with the job's own uid.
+        jobs.add(uid if run is None else run.job_uid)
+    return jobs
+
+
+def line_of(db: Database, job: Job) -> JobLine:
+    """Return a job as a line shows it."""
+    from tui_tasks.core.read import job_queries
+
+    history = tuple(reversed(job_queries.outcomes(db, job.uid, HISTORY)))
+    return JobLine(
+        job=job,
+        history=history,
+        running=_one(db, _OPEN_OF_JOB, job.uid) if job.active else None,
+        last=_one(db, _LAST_ENDED, job.uid),
+        failure=_one(db, _LAST_FAILURE, job.uid) if set(history) - {"success"} else None,
+    )
+
+
+def run_line(db: Database, uid: str) -> RunLine | None:
+    """Return the run with that id."""
+    row = db.one(_BY_UID, uid=uid)
+    return _read(row) if row else None
+
+
+def older(db: Database, job_uid: str, limit: int, than: int = _NEWEST_ID) -> list[RunLine]:
+    """Return the newest runs of a job before a run's number, newest first."""
+    return [_read(row) for row in db.all(_OLDER, job=job_uid, id=than, limit=limit)]
+
+
+def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLine]:
+    """Return the oldest runs of a job after a run's number, newest first."""
+    return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]
+
+
+def next_job(db: Database) -> tuple[str, int] | None:
+    """Return the name and the due instant of the job that runs next; None if none does."""
+    row = db.one(_NEXT_JOB)
+    return (row[0], row[1]) if row else None
+
+
+def failing_jobs(db: Database) -> list[str]:
+    """Return the names of the jobs whose last run has failed, the most recent run first."""
+    return [name for (name,) in db.all(_FAILING_JOBS)]

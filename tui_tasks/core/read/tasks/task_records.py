@@ -1,0 +1,154 @@
+"""What is recorded beside a task: its log, the state that an agent saved, the memory of its result, and claims."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Final
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.tasks import ClaimRow, LogRow, MemoryRow, StateRow
+from tui_tasks.core.snapshots import Claim, LogEntry, Memory, SavedState, reader
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
+
+_read_log = reader(LogEntry, LogRow)
+_read_state = reader(SavedState, StateRow)
+read_memory = reader(Memory, MemoryRow)
+
+_LOG = tuple(columns(LogRow).values())
+_OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
+_LOGS = Statement(LogRow.select(*_LOG).where(_OF_LOG).order_by(LogRow.id))
+_LATEST_LOGS = Statement(LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()).limit(slot("limit")))
+_LOG_BY_ID = Statement(LogRow.select(*_LOG).where(LogRow.id == slot("id")))
+_LOG_BEFORE = Statement(
+    LogRow.select(*_LOG).where(_OF_LOG & (LogRow.id < slot("before"))).order_by(LogRow.id.desc()).limit(slot("limit"))
+)
+# The entries of a task among which an agent's last one is looked for: a log may be long.
+_SEARCHED: Final = 500
+_NEWEST: Any = LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()).limit(_SEARCHED).alias("newest")
+_OF_AGENT: Any = LogRow.select(*_LOG).join(_NEWEST, on=(_NEWEST.c.id == LogRow.id))
+_BY_AGENT: Any = LogRow.agent == slot("agent")
+_LAST_OF_AGENT = Statement(
+    _OF_AGENT.where(_BY_AGENT & (LogRow.at <= slot("until"))).order_by(LogRow.id.desc()).limit(1)
+)
+_FIRST_OF_AGENT = Statement(_OF_AGENT.where(_BY_AGENT & (LogRow.at > slot("after"))).order_by(LogRow.id).limit(1))
+_LOG_COUNT = Statement(LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
+_STATE = Statement(StateRow.select(*columns(StateRow).values()).where(StateRow.uid == slot("uid")))
+_MEMORY_OF = Statement(MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
+
+
+def logs(db: Database, uid: str) -> list[LogEntry]:
+    """Return a task's log, oldest first."""
+    return list(each_log(db, uid))
+
+
+def each_log(db: Database, uid: str) -> Generator[LogEntry, None, None]:
+    """Yield the entries of a task's log one by one, oldest first: each may be long."""
+    for row in db.each(_LOGS, task=uid):
+        yield _read_log(row)
+
+
+def each_latest_log(db: Database, uid: str, limit: int) -> Generator[LogEntry, None, None]:
+    """Yield the newest entries of a task's log one by one, the oldest of them first."""
+    latest = db.all(_LATEST_LOGS, task=uid, limit=limit)
+    for (number,) in reversed(latest):
+        yield _read_log(db.one(_LOG_BY_ID, id=number))
+
+
+def log_page(db: Database, uid: str, limit: int, before: int = 2**62) -> list[LogEntry]:
+    """Return a task's newest log entries before the entry of a given number, newest first."""
+    return [_read_log(row) for row in db.all(_LOG_BEFORE, task=uid, before=before, limit=limit)]
+
+
+def last_said(db: Database, uid: str, agent: str, until: int = 2**62) -> str:
+    """Return an agent's last message in a task's log up to an instant; empty if it wrote none."""
+    row = db.one(_LAST_OF_AGENT, task=uid, agent=agent, until=until)
+    return _read_log(row).message if row else ""
+
+
+def end_reason(db: Database, task: TaskLine) -> str:
+    """Return why a task failed or was cancelled, as the one who set its status said; otherwise as its worker said.
+
+    The last message up to the change counts, else the first one after it. The message is empty if neither wrote any.
+    """
+    ended = task.finished_at or task.updated_at
+    for agent in dict.fromkeys((task.status_by or task.who, task.who)):
+        if said := last_said(db, task.uid, agent, ended):
+            return said
+        if row := db.one(_FIRST_OF_AGENT, task=task.uid, agent=agent, after=ended):
+            return _read_log(row).message
+    return ""
+
+
+def log_count(db: Database, uid: str) -> int:
+    """Return how many log entries a task has."""
+    counted: int = db.one(_LOG_COUNT, task=uid)[0]
+    return counted
+
+
+def any_state(db: Database, uid: str) -> SavedState | None:
+    """Return the saved state of a task, also if its saving was undone; None without one."""
+    row = db.one(_STATE, uid=uid)
+    return _read_state(row) if row else None
+
+
+def saved_state(db: Database, uid: str) -> SavedState | None:
+    """Return the saved state of a task, or None."""
+    found = any_state(db, uid)
+    return None if found is None or found.deleted else found
+
+
+def any_memory_of(db: Database, task_uid: str) -> Memory | None:
+    """Return the memory of a task, also if it was undone; None without one."""
+    row = db.one(_MEMORY_OF, task=task_uid)
+    return read_memory(row) if row else None
+
+
+def memory_of(db: Database, task_uid: str) -> Memory | None:
+    """Return the memory of a task, or None."""
+    found = any_memory_of(db, task_uid)
+    return None if found is None or found.deleted else found
+
+
+_COLUMNS = tuple(columns(ClaimRow).values())
+_read = reader(Claim, ClaimRow)
+_BY_UID = Statement(ClaimRow.select(*_COLUMNS).where(ClaimRow.uid == slot("uid")))
+_OF_TASK = Statement(
+    ClaimRow.select(*_COLUMNS).where((ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'")))
+)
+_LAST_OF_TASK = Statement(
+    ClaimRow.select(*_COLUMNS).where(ClaimRow.task_uid == slot("task")).order_by(ClaimRow.id.desc()).limit(1)
+)
+
+
+_ACTIVE_OF = Statement(
+    ClaimRow.select(*_COLUMNS)
+    .where((ClaimRow.state == SQL("'active'")) & (ClaimRow.agent == slot("agent")))
+    .order_by(ClaimRow.id)
+)
+
+
+def find(db: Database, uid: str) -> Claim | None:
+    """Return the claim with that id, or None."""
+    row = db.one(_BY_UID, uid=uid)
+    return _read(row) if row else None
+
+
+def of_task(db: Database, task_uid: str) -> Claim | None:
+    """Return the claim that holds a task now, or None."""
+    row = db.one(_OF_TASK, task=task_uid)
+    return _read(row) if row else None
+
+
+def active_of(db: Database, agent: str) -> list[Claim]:
+    """Return the claims that an agent holds, oldest first."""
+    return [_read(row) for row in db.all(_ACTIVE_OF, agent=agent)]
+
+
+def last_of_task(db: Database, task_uid: str) -> Claim | None:
+    """Return the newest claim on a task, active or not; None without one."""
+    row = db.one(_LAST_OF_TASK, task=task_uid)
+    return _read(row) if row else None

@@ -1,0 +1,129 @@
+"""Reads of work: the agents that the human has started on tasks (docs: protocol, section 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.schema.tables.work import WorkRow
+from tui_tasks.core.snapshots import WORK_COUNTS, Work, reader
+from tui_tasks.core.vocab import LIVE_WORK
+
+_COLUMNS: Final = ", ".join(Work.__struct_fields__)
+_COUNTS: Final = ("head", *WORK_COUNTS, "dirty")
+_SILENT_AFTER: Final = 5_000_000  # microseconds
+_LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
+_read = reader(Work, WorkRow)
+
+
+class Counts(msgspec.Struct, frozen=True, gc=False):
+    """What git counted of a work, at an instant. None: unknown."""
+
+    head: str | None
+    ahead: int | None
+    behind: int | None
+    files: int | None
+    insertions: int | None
+    deletions: int | None
+    dirty: bool | None
+    at: int
+
+
+def find(db: Database, uid: str) -> Work:
+    """Return the work with that uid.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = _where(db, "uid = ?", (uid,))
+    if not found:
+        raise NotFound("work", uid)
+    return found[0]
+
+
+def of_task(db: Database, task_uid: str) -> list[Work]:
+    """Return the works of a task, oldest first."""
+    return _where(db, "task_uid = ?", (task_uid,))
+
+
+def live(db: Database) -> list[Work]:
+    """Return the works that were neither merged, discarded nor failed, oldest first."""
+    return _where(db, f"state IN ({_LIVE})")
+
+
+def everything(db: Database) -> list[Work]:
+    """Return every work, oldest first."""
+    return _where(db, "1")
+
+
+def of_agent(db: Database, agent: str) -> Work | None:
+    """Return the work on which an agent was started, or None."""
+    found = _where(db, "agent = ?", (agent,))
+    return found[-1] if found else None
+
+
+def is_at_work(db: Database, agent: str) -> bool:
+    """Return whether an agent was started on a task that it is still at."""
+    work = of_agent(db, agent)
+    return work is not None and work.state in LIVE_WORK
+
+
+def _where(db: Database, condition: str, values: Sequence[Any] = ()) -> list[Work]:
+    rows = db.sql(f"SELECT {_COLUMNS} FROM work WHERE {condition} ORDER BY id", tuple(values))
+    return [_read(row) for row in rows.fetchall()]
+
+
+def counts(db: Database, uid: str) -> Counts | None:
+    """Return what git last counted of a work; None if it never has."""
+    row = db.sql(f"SELECT {', '.join(_COUNTS)}, at FROM work_count WHERE uid = ?", (uid,)).fetchone()
+    if row is None:
+        return None
+    named = dict(zip((*_COUNTS, "at"), row, strict=True))
+    return Counts(**named | {"dirty": None if named["dirty"] is None else bool(named["dirty"])})
+
+
+def counts_json(db: Database, uid: str) -> dict[str, Any]:
+    """Return the same by name; empty if git never has counted."""
+    found = counts(db, uid)
+    return {} if found is None else {name: getattr(found, name) for name in (*WORK_COUNTS, "dirty")}
+
+
+def counts_text(db: Database, uid: str) -> str:
+    """Return what git last counted of a work, for people: `3 files +41 -7, uncommitted`; empty if it never has."""
+    found = counts(db, uid)
+    if found is None or found.files is None:
+        return ""
+    lines = f"{found.files} file{'s' * (found.files != 1)} +{found.insertions} -{found.deletions}"
+    return f"{lines}, uncommitted" if found.dirty else lines
+
+
+def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:
+    """Return the works of a task in the form in which the channel shows them, oldest first."""
+    return [work.to_json(counts_json(db, work.uid)) for work in of_task(db, task_uid)]
+
+
+def json_of_tasks(db: Database, uids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return the same for several tasks, by their uids; tasks without work are left out."""
+    wanted = frozenset(uids)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for work in everything(db):
+        if work.task_uid in wanted:
+            found.setdefault(work.task_uid, []).append(work.to_json(counts_json(db, work.uid)))
+    return found
+
+
+def is_silent(db: Database, work: Work, now: int) -> bool:
+    """Return whether a program that reports by hooks has started and reported nothing: it may ask at its terminal."""
+    if work.state != "working" or now - work.started_at < _SILENT_AFTER:
+        return False
+    row = db.sql("SELECT session, last_prompt, state FROM session WHERE uid = ?", (work.agent,)).fetchone()
+    return row is not None and row[0].startswith("work:") and row[1] is None and row[2] != "gone"
+
+
+def ready(db: Database) -> list[Work]:
+    """Return the works that wait for the human's review, oldest first: `ready` and `conflict`."""
+    return _where(db, "state IN ('ready', 'conflict')")

@@ -1,0 +1,224 @@
+"""Standing answers: the human's rules for permissions that agent programs ask for (docs: protocol, section 12).
+
+A deny wins over an ask, an ask over an allow. A command matches a pattern word by word, and only a command of plain
+words and quotes is matched: anything else is asked. Nothing that was shortened or redacted is allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final, Literal
+
+import msgspec
+
+ANY: Final = "*"
+"""As a tool: every tool; as the last word of a pattern: any further words."""
+
+# Without $ ` \ ! * ? [ ] { } ~ # ^ < > | & ; ( ) and newlines, in quotes as well: a shell takes each word as it stands.
+_PLAIN: Final = r"[A-Za-z0-9_@%+=:,./-]"
+_WORD: Final = re.compile(rf"""(?:{_PLAIN}+|'(?:{_PLAIN}| )*'|"(?:{_PLAIN}| )*")+""")
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_KEYWORD_NAMES: Final = """
+if then else elif fi for while until do done case esac select function in time coproc repeat foreach end
+"""
+# Programs that start what their arguments name.
+_STARTER_NAMES: Final = """
+sh bash dash zsh ksh fish csh tcsh busybox env xargs parallel sudo doas su ssh scp sftp rsync mosh exec eval command
+builtin source . trap nice ionice nohup timeout setsid stdbuf time watch entr strace ltrace gdb script unshare nsenter
+chroot setpriv runuser flock systemd-run at batch crontab tmux screen expect pypy pypy3 ipython node nodejs deno bun
+tclsh awk gawk mawk sed ed ex vi vim nvim emacs nano less more man npm npx pnpm pnpx yarn pipx uv uvx poetry tox nox
+pytest make gmake cmake ninja just cargo go gradle mvn ant rake bundle docker podman kubectl helm terraform ansible
+ansible-playbook
+"""
+_VERSIONED: Final = re.compile(r"(?:python|pip|perl|ruby|php|lua)[0-9.]*")
+# Subcommands of git that run commands, hooks of a remote, or settings.
+_GIT_STARTER_NAMES: Final = """
+bisect clone config difftool fetch filter-branch hook mergetool pull push rebase remote send-email submodule
+"""
+_KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
+_STARTERS: Final = frozenset(_STARTER_NAMES.split())
+_GIT_STARTERS: Final = frozenset(_GIT_STARTER_NAMES.split())
+# Options by which commands start others or write files, with and without a value.
+_OPTIONS: Final = re.compile(
+    r"-(?:-(?:exec|execdir|ok|okdir|upload-pack|receive-pack|ext-diff|textconv|open-files-in-pager|output|exec-path|"
+    r"config-env|pre|hostname-bin|compress-program|to-command|checkpoint-action|use-compress-program|rsh|pager|"
+    r"search-zip|files0-from|preserve-paths)(?:=.*)?|(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)|[OIc].*)"
+)
+# A shell that is given its command as one argument, as Codex starts it.
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh"})
+# What an input may have beside the command, none of which changes what is run.
+_HARMLESS: Final = frozenset({"command", "description", "timeout"})
+_ORDER: Final = ("deny", "ask", "allow")
+
+
+class AnswerRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A standing answer. The constructor raises ValueError for a rule that could not mean what it says.
+
+    Attributes:
+        answer: what is answered; `ask` leaves it to the human.
+        tool: the tool's name in the program; `*`: every tool.
+        pattern: the words of a command, the last perhaps `*`; empty: whatever the tool is given.
+        program: the agent program; empty: each.
+        project: the project of the session; empty: each.
+        until: when the rule ends, in ISO 8601: an instant, or a day and its end; UTC unless it names an offset. Empty:
+            never.
+    """
+
+    answer: Literal["allow", "deny", "ask"]
+    tool: str
+    pattern: str = ""
+    program: str = ""
+    project: str = ""
+    until: str = ""
+
+    def __post_init__(self) -> None:
+        if self.until and _end(self.until) is None:
+            raise ValueError(f"until is a day or an instant, as in 2026-12-31, not {self.until!r}")
+        if self.answer == "allow" and self.tool == ANY:
+            raise ValueError("an allow names its tool")
+        if self.pattern and _pattern_words(self.pattern) is None:
+            raise ValueError(f"pattern is plain words and quotes, and * at its end alone, not {self.pattern!r}")
+
+    def __str__(self) -> str:
+        parts = [self.answer, self.tool, self.pattern]
+        parts += [f"{name} {value}" for name in ("program", "project", "until") if (value := getattr(self, name))]
+        return " ".join(filter(None, parts))
+
+
+def _end(until: str) -> int | None:
+    """Return when a rule ends, in microseconds since the epoch; None for what is no time."""
+    try:
+        end = datetime.fromisoformat(until)
+        if len(until) == len("2026-12-31"):
+            end += timedelta(days=1)
+        return round((end if end.tzinfo is not None else end.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+    except (ValueError, OverflowError):
+        return None
+
+
+def with_text_times(rules: Any) -> Any:
+    """Return rules of a TOML file with their days and instants as text."""
+    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+        return rules
+    return [
+        {name: value.isoformat() if isinstance(value, date | datetime) else value for name, value in rule.items()}
+        for rule in rules
+    ]
+
+
+def find(
+    rules: Iterable[AnswerRule],
+    tool: str | None,
+    given: Any,
+    *,
+    program: str,
+    project: str | None,
+    now: int,
+    is_whole: bool,
+) -> AnswerRule | None:
+    """Return the rule that answers a permission; None if it is for the human.
+
+    Args:
+        rules: the human's rules.
+        tool: the tool that is to be allowed.
+        given: its input.
+        program: the agent program.
+        project: the project of its session.
+        now: microseconds since the epoch.
+        is_whole: whether `given` is all that the tool gets.
+    """
+    if tool is None:
+        return None
+    words = command_words(given)
+    matching = [
+        rule
+        for rule in rules
+        if rule.tool in (ANY, tool)
+        and rule.program in ("", program)
+        and rule.project in ("", project)
+        and (not rule.until or now < (_end(rule.until) or 0))
+        and (not rule.pattern or (words is not None and matches(rule, words)))
+        and (rule.answer != "allow" or (is_whole and _is_known(rule, given)))
+    ]
+    best = min(matching, key=lambda rule: _ORDER.index(rule.answer), default=None)
+    return None if best is None or best.answer == "ask" else best
+
+
+def _is_known(rule: AnswerRule, given: Any) -> bool:
+    """Return whether the pattern of an allow speaks of all that the tool is given."""
+    return not rule.pattern or (isinstance(given, dict) and given.keys() <= _HARMLESS)
+
+
+def matches(rule: AnswerRule, words: Sequence[str]) -> bool:
+    """Return whether the words of a command are those of a rule's pattern."""
+    wanted = _pattern_words(rule.pattern)
+    if wanted is None:
+        return False
+    if wanted[-1] != ANY:
+        return list(words) == wanted
+    fixed = wanted[:-1]
+    if list(words[: len(fixed)]) != fixed:
+        return False
+    return rule.answer != "allow" or not starts_others(words, len(fixed))
+
+
+def starts_others(words: Sequence[str], fixed: int) -> bool:
+    """Return whether a command may start another one by a word after the first `fixed`."""
+    program = words[0].rpartition("/")[2]
+    if fixed == 0 or program in _STARTERS or _VERSIONED.fullmatch(program):
+        return True
+    if program == "git" and (fixed == 1 or _GIT_STARTERS.intersection(words[1:])):
+        return True
+    return any(_OPTIONS.fullmatch(word) for word in words[fixed:])
+
+
+def command_words(given: Any) -> list[str] | None:
+    """Return the words of the command in a tool's input; None if it has none, or one that is not plain."""
+    command = given.get("command") if isinstance(given, dict) else None
+    if isinstance(command, list) and len(command) == 3 and command[0] in _SHELLS and command[1] in ("-c", "-lc"):
+        command = command[2]
+    return plain_words(command) if isinstance(command, str) else None
+
+
+def plain_words(command: str) -> list[str] | None:
+    """Return the words of a command as a shell takes them; None if it is more than plain words and quotes."""
+    words: list[str] = []
+    for part in _split(command):
+        if part is None or _WORD.fullmatch(part) is None:
+            return None
+        words.append(part.replace("'", "").replace('"', ""))
+    if not words or words[0] in _KEYWORDS or words[0].startswith(("=", "-")) or any(map(_ASSIGNMENT.match, words[:1])):
+        return None
+    return None if any(not word or word.startswith("=") for word in words) else words
+
+
+def _split(command: str) -> list[str | None]:
+    """Return the words of a command with their quotes; None in place of what is no word."""
+    parts: list[str | None] = []
+    at = 0
+    command = command.strip(" ")
+    while at < len(command):
+        found = _WORD.match(command, at)
+        after = found.end() if found is not None else at
+        if found is None or (after < len(command) and command[after] != " "):
+            return [None]
+        parts.append(found[0])
+        at = after
+        while at < len(command) and command[at] == " ":
+            at += 1
+    return parts
+
+
+def _pattern_words(pattern: str) -> list[str] | None:
+    """Return the words of a pattern; None if it could match no plain command."""
+    before, any_more, after = pattern.rstrip(" ").rpartition(ANY)
+    if not any_more:
+        return plain_words(pattern)
+    if after or (before and not before.endswith(" ")):
+        return None
+    if not before.strip(" "):
+        return [ANY]
+    words = plain_words(before)
+    return None if words is None else [*words, ANY]

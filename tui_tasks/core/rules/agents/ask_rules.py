@@ -1,0 +1,358 @@
+"""What passes between the human and the agents: questions, a phone's answers, messages, pauses, stuck agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import asdict
+
+from tui_tasks.core import names, phone_answers, vocab
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Problem
+from tui_tasks.core.operations.asks import (
+    AnswerAsk,
+    AnswerByPhone,
+    CloseAsk,
+    DeliverMessages,
+    NoteStuck,
+    OpenAsk,
+    PauseAgent,
+    ResumeAgent,
+    ReturnMessages,
+    SendMessage,
+    SettleAsks,
+)
+from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.agents import answer_rules
+from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
+from tui_tasks.core.session_snapshots import Stuck
+from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+_WITHDRAWN: Final = "the human has withdrawn it"
+NOT_WHOLE: Final = "deny it, or answer it in your own words"
+# Characters that join or vary the one before them; several in a row could hide a text.
+_JOINING: Final = frozenset("\u200c\u200d\ufe0e\ufe0f")
+# Marks of direction, which the screen shows as replacement characters.
+_BIDI: Final = frozenset(map(chr, (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+def unseen(text: str) -> str | None:
+    """Return the first character of a text that is invisible and does not belong to the one before it; None without
+    one.
+    """
+    before = " "
+    for char in text:
+        if names.is_invisible(char) and char not in _BIDI:
+            joins = char in _JOINING and not before.isspace() and before not in _JOINING
+            if not joins:
+                return char
+        before = char
+    return None
+
+
+def problems_with(question: str, options: Sequence[str]) -> Iterator[Problem]:
+    """Yield why the human could not see a question whole: too many options, long ones, invisible characters."""
+    if len(options) > MAX_OPTIONS:
+        yield "options", f"options: at most {MAX_OPTIONS}, not {len(options)}"
+    for argument, text in (("question", question), *((f"options[{at}]", text) for at, text in enumerate(options))):
+        if argument != "question" and len(text) > MAX_OPTION:
+            yield argument, f"{argument}: at most {MAX_OPTION} characters"
+        if (char := unseen(text)) is not None:
+            yield argument, f"{argument}: U+{ord(char):04X} in it cannot be seen by the human"
+
+
+@rule(OpenAsk)
+def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
+    """Open a question to the human.
+
+    Raises:
+        Conflict: as many of the speaker's wait already as may.
+    """
+    if wrong := list(problems_with(op.question, op.options)):
+        raise InvalidArgument.of(wrong)
+    count = ask_queries.count_open(tx.db, tx.actor)
+    if count >= tx.ask_limit:
+        raise Conflict(
+            f"{count} of your questions wait for the human, and no more may: wait until one is answered or ends",
+            limit=tx.ask_limit,
+            open=count,
+        )
+    task = task_queries.task(tx.db, op.task_uid) if op.task_uid is not None else None
+    ask = Ask(
+        id=tx.state_cache.next_id("ask"),
+        uid=tx.new_uid(),
+        agent=tx.actor,
+        question=op.question,
+        options=op.options,
+        task_uid=op.task_uid,
+        opened_at=tx.now,
+        expires_at=op.expires_at,
+        state="open",
+        answer=None,
+        answered_at=None,
+        project=op.project,
+    )
+    if op.expires_at is not None:
+        elapsed.put(tx.db, ask.uid, tx.elapsed_time + op.expires_at - tx.now, tx.elapsed_time)
+    tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask), task=task)
+    return ask
+
+
+def _end(tx: Transaction, uid: str, kind: str, new: dict[str, object]) -> Ask:
+    ask = ask_queries.ask(tx.db, uid)
+    if ask.state != "open":
+        raise Conflict(f"question {uid} is {ask.state} already", state=ask.state, id=uid)
+    task = task_queries.any_task(tx.db, ask.task_uid) if ask.task_uid else None
+    tx.emit(kind, "ask", uid, old={name: getattr(ask, name) for name in new}, new=new, task=task)
+    if not ask_queries.is_asking(tx.db, ask.agent):
+        # Imported here, as most agents that ask hold no claim when a short command answers.
+        from tui_tasks.core.rules.tasks.claim_rules import extend_all
+
+        extend_all(tx, ask.agent)
+    return ask_queries.ask(tx.db, uid)
+
+
+@rule(AnswerAsk)
+def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
+    """Answer a question. The human's alone; callers check that it is the human."""
+    new: dict[str, object] = {"state": "answered", "answer": op.answer, "answered_at": tx.now}
+    ask = ask_queries.ask(tx.db, op.uid)
+    request = ask.request or {}
+    if op.updated_input is not None:
+        if request.get("kind") != "permission":
+            raise InvalidArgument("updated_input", f"question {op.uid} asks for no tool whose input could be edited")
+        new["request"] = {**request, "updated_input": op.updated_input}
+    if request and ask.state == "open":
+        _check_answer(ask, request, op)
+    if any(choice is not None for choice in op.choices):
+        new["request"] = {**request, "choices": op.choices}
+    return _end(tx, op.uid, "ask.answered", new)
+
+
+def _check_answer(ask: Ask, request: dict[str, Any], op: AnswerAsk) -> None:
+    """Refuse an answer that takes up what the human was not shown, and one answer to several questions.
+
+    Raises:
+        Conflict: part of the request was shortened or redacted, and the screen has not shown it whole.
+        InvalidArgument: there are several questions, and not an answer for each.
+    """
+    questions = request.get("questions") or ()
+    is_permission = request.get("kind") == "permission"
+    if not is_permission and len(questions) > 1 and len(op.choices or _lines(op.answer)) != len(questions):
+        raise InvalidArgument("answer", f"it asks {len(questions)} questions: answer each, in a line of its own")
+    takes_up = (
+        allows(op.answer)
+        if is_permission
+        else any(choice is not None for choice in op.choices) or op.answer in ask.options
+    )
+    is_shown = is_kept_whole(ask) or (bool(op.shown) and op.shown == request.get("hash"))
+    if takes_up and not is_shown:
+        raise Conflict(f"part of question {ask.uid} was left out of what you were shown: {NOT_WHOLE}", id=ask.uid)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.strip()]
+
+
+@rule(SettleAsks)
+def settle_asks(tx: Transaction, op: SettleAsks) -> tuple[Ask, ...]:
+    """Answer or withdraw several questions; those that are closed by now stay as they are."""
+    found = [ask for uid in op.uids if (ask := ask_queries.ask(tx.db, uid)).state == "open"]
+    return tuple(_settled(tx, ask, op.answer) for ask in found)
+
+
+def _settled(tx: Transaction, ask: Ask, words: str | None) -> Ask:
+    request = ask.request or {}
+    settled: Ask
+    if words is not None and request.get("kind") == "permission":
+        settled = answer_ask(tx, AnswerAsk(ask.uid, f"{DENY}: {words}"))
+    elif words is not None and len(request.get("questions") or ()) <= 1 and words not in ask.options:
+        settled = answer_ask(tx, AnswerAsk(ask.uid, words))
+    else:
+        settled = close_ask(tx, CloseAsk(ask.uid, "withdrawn", _WITHDRAWN))
+    return settled
+
+
+@rule(CloseAsk)
+def close_ask(tx: Transaction, op: CloseAsk) -> Ask:
+    """Close a question without an answer."""
+    why = {} if op.reason is None else {"reason": op.reason}
+    return _end(tx, op.uid, f"ask.{op.state}", {"state": op.state, "answered_at": tx.now, **why})
+
+
+def open_request(
+    tx: Transaction, request: dict[str, Any], question: str, options: tuple[str, ...], project: str | None
+) -> Ask:
+    """Open what a program asks of the person at its terminal, as a question; the speaker is the program's agent.
+
+    A standing answer of the human's answers it at once. It is never refused, unlike an agent's own question: where as
+    many wait already as may, it is withdrawn at once, and its program asks in its own window.
+
+    Args:
+        tx: the transaction.
+        request: what is asked, as it is kept with the question.
+        question: its text.
+        options: the answers to choose from.
+        project: the project of the session.
+    """
+    rule = _standing_answer(tx, request, project)
+    is_one_too_many = ask_queries.count_open(tx.db, tx.actor) >= tx.ask_limit and rule is None
+    ask = Ask(
+        id=tx.state_cache.next_id("ask"),
+        uid=tx.new_uid(),
+        agent=tx.actor,
+        question=question,
+        options=options,
+        task_uid=None,
+        opened_at=tx.now,
+        expires_at=None,
+        state="withdrawn" if is_one_too_many else "open",
+        answer=None,
+        answered_at=tx.now if is_one_too_many else None,
+        request=request,
+        reason=f"{tx.ask_limit} of its questions wait already" if is_one_too_many else None,
+    )
+    tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask))
+    if rule is not None:
+        answer = ALLOW if rule.answer == "allow" else f"{DENY}: a rule of the human's says so: {rule}"
+        new = {"state": "answered", "answer": answer, "answered_at": tx.now, "rule": str(rule)}
+        tx.emit_by_system("ask.answered", "ask", ask.uid, old={name: getattr(ask, name) for name in new}, new=new)
+        return ask_queries.ask(tx.db, ask.uid)
+    return ask
+
+
+def _standing_answer(tx: Transaction, request: dict[str, Any], project: str | None) -> AnswerRule | None:
+    """Return the rule of the human's that answers a request, if its program waits for an answer from here."""
+    settings = tx.state_cache.recorded_settings
+    if settings is None or not settings.rules or request["kind"] != "permission" or not request["answer"]:
+        return None
+    return answer_rules.find(
+        settings.rules,
+        request["tool"],
+        request["input"],
+        program=request["program"],
+        project=project,
+        now=tx.now,
+        is_whole=request["is_whole"],
+    )
+
+
+@rule(SendMessage)
+def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
+    """Send a message of the human's to an agent; it waits until it is delivered."""
+    if not op.text.strip():
+        raise InvalidArgument("text", "a message holds some text")
+    sent = HumanMessage(
+        id=tx.state_cache.next_id("human_message"),
+        uid=tx.new_uid(),
+        agent=op.to,
+        text=op.text,
+        sent_at=tx.now,
+        seq=tx.seq + 1,
+        ends_turn=op.ends_turn,
+    )
+    tx.emit("message.sent", "human_message", sent.uid, new=asdict(sent))
+    return sent
+
+
+@rule(DeliverMessages)
+def deliver_messages(tx: Transaction, op: DeliverMessages) -> tuple[HumanMessage, ...]:
+    """Record messages as delivered. Each is delivered once, by whichever way it goes first."""
+    delivered = []
+    for message in tx.state_cache.messages_waiting_for(op.agent):
+        if op.until is None or message.seq <= op.until:
+            new = {"delivered_at": tx.now, "delivered_seq": tx.seq + 1}
+            delivered.append(msgspec.structs.replace(message, **new))
+            tx.emit("message.delivered", "human_message", message.uid, old=dict.fromkeys(new), new=new)
+    return tuple(delivered)
+
+
+@rule(ReturnMessages)
+def return_messages(tx: Transaction, op: ReturnMessages) -> tuple[HumanMessage, ...]:
+    """Let messages wait again that did not reach their agent."""
+    returned = []
+    for seq in op.delivered:
+        message = ask_queries.delivered_by(tx.db, seq)
+        if message is not None:
+            old = {"delivered_at": message.delivered_at, "delivered_seq": message.delivered_seq}
+            new = dict.fromkeys(old)
+            returned.append(msgspec.structs.replace(message, **new))
+            tx.emit("message.returned", "human_message", message.uid, old=old, new=new)
+    return tuple(returned)
+
+
+def _set_agent(tx: Transaction, name: str, kind: str, *, paused: bool, message: str) -> Agent:
+    known = ask_queries.agent(tx.db, name)
+    wanted = Agent(uid=name, paused=paused, message=message)
+    if known == wanted or (known is None and not paused):
+        return wanted
+    if known is None:
+        tx.emit(kind, "agent", name, new=asdict(wanted))
+    else:
+        new = {"paused": paused, "message": message}
+        tx.emit(kind, "agent", name, old={"paused": known.paused, "message": known.message}, new=new)
+    return wanted
+
+
+@rule(PauseAgent)
+def pause_agent(tx: Transaction, op: PauseAgent) -> Agent:
+    """Pause an agent: its tool calls are refused with the human's text."""
+    return _set_agent(tx, op.agent, "agent.paused", paused=True, message=op.message)
+
+
+@rule(ResumeAgent)
+def resume_agent(tx: Transaction, op: ResumeAgent) -> Agent:
+    """Resume an agent: its tool calls are served again."""
+    return _set_agent(tx, op.agent, "agent.resumed", paused=False, message="")
+
+
+@rule(RecordRefusal)
+def record_refusal(tx: Transaction, op: RecordRefusal) -> None:
+    """Record that an agent tried what it may not do (docs: protocol, section 3)."""
+    tx.emit("agent.refused", "refusal", tx.actor, new={"tool": op.tool, "message": op.message})
+
+
+@rule(RecordTerminal)
+def record_terminal(tx: Transaction, op: RecordTerminal) -> None:
+    """Record what is done in the human's name from a terminal (docs: isolation)."""
+    new = {"command": op.command, "terminal": op.terminal, "parents": list(op.parents)}
+    tx.emit("terminal.used", "terminal", op.terminal, new=new)
+
+
+@rule(AnswerByPhone)
+def answer_by_phone(tx: Transaction, op: AnswerByPhone) -> Ask:
+    """Answer, and let the nonce be used, in one transaction."""
+    found = phone_answers.find(tx.db, op.nonce)
+    if found is None:
+        raise Forbidden("an answer without a question")
+    if found.used_at is not None:
+        raise Forbidden("an answer that was given before", ask=found.ask)
+    if tx.now >= found.expires_at:
+        raise Forbidden("an answer that came too late", ask=found.ask)
+    phone_answers.spend(tx.db, op.nonce, tx.now)
+    answered: Ask = answer_ask(tx, AnswerAsk(found.ask, found.answer))
+    return answered
+
+
+@rule(NoteStuck)
+def note_stuck(tx: Transaction, op: NoteStuck) -> bool:
+    """Record a cause once, whichever of several processes finds it first."""
+    if tx.actor != vocab.SYSTEM:
+        raise Forbidden("an agent is stuck by what it does, not by what it says")
+    known = activity.noted(tx.db).get(op.agent)
+    if (known.cause if known is not None else None) == op.cause:
+        return False
+    new = Stuck(op.agent, op.cause, op.text, op.since)
+    kind = "agent.stuck" if op.cause is not None else "agent.unstuck"
+    tx.emit(kind, "stuck", op.agent, old=asdict(known) if known is not None else None, new=asdict(new))
+    return True

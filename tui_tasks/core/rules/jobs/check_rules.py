@@ -1,0 +1,233 @@
+"""Checks: which there are, which a task has, and how a run of one begins and ends (docs: protocol, section 11).
+
+A run is `waiting`, then `running`, and ends once as `passed`, `failed` or `interrupted`. A passed run becomes `stale`
+when one of its inputs differs from what it was when the run began.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+from uuid import NAMESPACE_URL, uuid5
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
+from tui_tasks.core.operations.checks import (
+    AbandonCheck,
+    BeginCheck,
+    ChangeInputs,
+    ClaimCheck,
+    DefineChecks,
+    EndCheck,
+    GiveChecks,
+    NamedCheck,
+    RecordSettings,
+    RequestChecks,
+    WaiveChecks,
+)
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.jobs import check_steps
+from tui_tasks.core.rules.tasks.held_rules import UID
+from tui_tasks.core.rules.tasks.task_rules import change_task
+from tui_tasks.core.schedule import heartbeats, job_settings
+from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Task, verified
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+KEEP_RUNS: Final = job_settings.Settings().keep_runs
+"""So many runs of a check are kept beside those that count for a task, as of a job."""
+
+
+@rule(DefineChecks)
+def define_checks(tx: Transaction, op: DefineChecks) -> bool:
+    """Record the checks of one configuration file. Another file adds checks, and takes none away."""
+    recorded = tx.state_cache.recorded_settings
+    if recorded is not None and recorded.source != op.source:
+        raise Forbidden(f"the checks of this database come from {recorded.source}, not from {op.source}")
+    before = tx.entries
+    known = check_queries.every_definition(tx.db, op.source)
+    named = {check.name: check for check in op.checks}
+    for name, check in named.items():
+        _define(tx, op.source, check, known.get(name))
+    gone = [found for name, found in known.items() if name not in named and name not in op.kept]
+    if op.alone:
+        gone += [found for found in tx.state_cache.check_definitions if found.source != op.source]
+    for found in gone:
+        if not found.deleted:
+            tx.emit("check.defined", "check_definition", found.uid, old={"deleted": False}, new={"deleted": True})
+    return tx.entries > before
+
+
+@rule(RecordSettings)
+def record_settings(tx: Transaction, op: RecordSettings) -> bool:
+    """Record the settings file whose checks and reviewed lists hold. Only the human puts another in its place."""
+    if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
+        raise Forbidden("which settings hold is said by the human alone")
+    known = tx.state_cache.recorded_settings
+    if known is not None and known.source != op.source and tx.actor != vocab.HUMAN:
+        raise Forbidden(f"the settings of this database come from {known.source}, not from {op.source}")
+    new: dict[str, Any] = {"source": op.source, "review_lists": op.lists}
+    new |= {"review_limit": op.limit, "review_jobs": op.jobs, "rules": list(op.rules)}
+    if known is None:
+        tx.emit("settings.recorded", "settings", UID, new={"uid": UID} | new)
+        return True
+    old: dict[str, Any] = {"source": known.source, "review_lists": known.policy.lists}
+    old |= {"review_limit": known.policy.limit, "review_jobs": known.policy.jobs}
+    old["rules"] = [msgspec.to_builtins(one) for one in known.rules]
+    new = {name: value for name, value in new.items() if old[name] != value}
+    if new:
+        tx.emit("settings.recorded", "settings", UID, old={name: old[name] for name in new}, new=new)
+    return bool(new)
+
+
+def _define(tx: Transaction, source: str, check: NamedCheck, known: CheckDefinition | None) -> None:
+    new: dict[str, Any] = {"digest": check.digest, "lists": check.lists, "gate": check.gate, "deleted": False}
+    new |= {"cwd": check.cwd, "inputs": check.inputs}
+    if known is None:
+        uid = str(uuid5(NAMESPACE_URL, f"{source}\0{check.name}"))
+        new = {"uid": uid, "source": source, "name": check.name} | new
+        tx.emit("check.defined", "check_definition", uid, new=new)
+        return
+    new = {name: value for name, value in new.items() if getattr(known, name) != value}
+    if not new:
+        return
+    old = {name: getattr(known, name) for name in new}
+    tx.emit("check.defined", "check_definition", known.uid, old=old, new=new)
+    waiting = check_queries.waiting(tx.db, known.uid)
+    if waiting is not None and "digest" in new:
+        # A run that has not begun will begin with the new command.
+        _change(tx, waiting, "check.queued", {"digest": check.digest})
+
+
+@rule(GiveChecks)
+def give_checks(tx: Transaction, op: GiveChecks) -> Task:
+    """Set the checks of a task. The human's alone; an agent can only have them run."""
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden("a task's checks are given and taken by the human alone")
+    task = task_queries.task(tx.db, op.uid)
+    there = {found.name for found in tx.state_cache.check_definitions}
+    for name in op.names or ():
+        if name not in there and name not in (task.checks or ()):
+            raise InvalidArgument("names", f"no check is called {name!r} in the configuration file", id=name)
+    names = None if op.names is None else tuple(dict.fromkeys(op.names))
+    return change_task(tx, task, "task.updated", {"checks": names})
+
+
+@rule(WaiveChecks)
+def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
+    """Let a task count as done though checks failed. The human's alone; `verified` stays failed."""
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden("a failed check is passed by by the human alone")
+    task = task_queries.task(tx.db, op.uid)
+    found = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
+    failed = [check for check in found if check.state == "failed" and not check.is_waived]
+    if task.status != "done" or not failed:
+        raise Conflict(f"task {op.uid} is not done, or no check of it has failed", id=op.uid, status=task.status)
+    check_steps.waive(tx, task, failed, verified(check.state for check in found))
+    return [check.name for check in failed]
+
+
+@rule(RequestChecks)
+def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
+    """Run checks of a task now, done or not. What passes before the task is done counts as long as it is not stale."""
+    task = task_queries.task(tx.db, op.uid)
+    home = tx.state_cache.list_by_id(task.list_id)
+    found = tx.state_cache.checks_of(task, home)
+    if not found:
+        raise Conflict(f"task {op.uid} has no check", id=op.uid)
+    wanted = [check for check in found if op.name in (None, check.name)]
+    if not wanted:
+        raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in found)}")
+    check_steps.request(tx, task, (one for one in wanted if not (op.unproven_alone and one.state == "passed")))
+    return verified(check.state for check in tx.state_cache.checks_of(task, home))
+
+
+@rule(ClaimCheck)
+def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
+    """Claim a waiting run for one process. A run that no task waits for any more is not begun."""
+    run = check_queries.run(tx.db, op.uid)
+    begun = check_queries.runs_in(tx.db, "running")
+    if run is None or run.state != "waiting" or len(begun) >= op.max_parallel:
+        return None
+    if any(other.check_uid == run.check_uid for other in begun):
+        # Two runs at once in one folder would disturb each other.
+        return None
+    if not check_queries.tasks_of(tx.db, run.uid):
+        _change(tx, run, "check.ended", {"state": "interrupted", "ended_at": tx.now})
+        return None
+    heartbeats.put(tx.db, op.by)
+    return _change(tx, run, "check.started", {"state": "running", "started_at": tx.now})
+
+
+@rule(BeginCheck)
+def begin_check(tx: Transaction, op: BeginCheck) -> CheckRun | None:
+    """Begin a claimed run that has not been ended meanwhile, under one supervisor."""
+    run = check_queries.run(tx.db, op.uid)
+    held = heartbeats.find(tx.db, op.uid)
+    if run is None or run.state != "running" or held is None or held.supervised:
+        return None
+    heartbeats.put(tx.db, op.by)
+    return _change(tx, run, "check.started", {"inputs": op.inputs, "git_commit": op.commit, "git_diff": op.diff})
+
+
+@rule(EndCheck)
+def end_check(tx: Transaction, op: EndCheck) -> CheckRun | None:
+    """Record how a run ended, unless its end is recorded already."""
+    run = check_queries.run(tx.db, op.uid)
+    if run is None or run.state != "running":
+        return run
+    state = op.outcome
+    if state == "passed" and (run.inputs is None or run.inputs != op.inputs):
+        state = "stale"
+    return _end(tx, run, state, exit_code=op.exit_code, output=op.output)
+
+
+@rule(AbandonCheck)
+def abandon_check(tx: Transaction, op: AbandonCheck) -> bool:
+    """End a run whose process has died as interrupted; it proves nothing."""
+    run = check_queries.run(tx.db, op.uid)
+    if run is None or run.state != "running" or heartbeats.find(tx.db, op.uid) != op.seen:
+        return False
+    _end(tx, run, "interrupted")
+    return True
+
+
+def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
+    """End a run, and emit an entry for each task that it counts for."""
+    ended = _change(tx, run, "check.ended", {"state": state, "ended_at": tx.now, **fields})
+    heartbeats.drop(tx.db, run.uid)
+    for uid in check_queries.tasks_of(tx.db, run.uid):
+        task = task_queries.any_task(tx.db, uid)
+        assert task is not None
+        found = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
+        if (check := next((one for one in found if one.uid == run.check_uid), None)) is not None:
+            tx.emit("check.finished", "check", run.uid, new=check.brief(), task=task)
+        tx.pause()
+    below = check_queries.prunable(tx.db, run.check_uid, KEEP_RUNS)
+    if below is not None:
+        tx.emit("check.pruned", "check_run", run.check_uid, new={"below": below})
+    return ended
+
+
+@rule(ChangeInputs)
+def change_inputs(tx: Transaction, op: ChangeInputs) -> int:
+    """Make passed runs stale whose inputs have changed. They stay stale when the inputs change back."""
+    changed = [
+        run
+        for run in check_queries.runs_in(tx.db, "passed")
+        if run.check_uid == op.check_uid and run.digest == op.digest and run.inputs != op.inputs
+    ]
+    for run in changed:
+        _change(tx, run, "check.stale", {"state": "stale"})
+    return len(changed)
+
+
+def _change(tx: Transaction, run: CheckRun, kind: str, changes: dict[str, Any]) -> CheckRun:
+    """Set fields of a run; fields that are equal already are left out."""
+    new = {name: value for name, value in changes.items() if getattr(run, name) != value}
+    tx.emit(kind, "check_run", run.uid, old={name: getattr(run, name) for name in new}, new=new)
+    return msgspec.structs.replace(run, **new)

@@ -1,0 +1,272 @@
+"""Held tasks: what agents file in a list under review, until the human accepts it; which lists are under review.
+
+The human accepts one version of a task. A pending task that differs from what was accepted is held again, whoever or
+whatever has changed it: an edit, an undo, an import, the end of a claim. While it is in progress, only the agent that
+works on it changes it, and no other agent gets it with these changes.
+
+docs: protocol, section 11.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.checks import RecordSettings
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.snapshots import Task, TaskList
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+    from tui_tasks.core.engine.database import Database
+
+# Fields that take a task up, or say how it ended.
+_TAKES_UP: Final = frozenset({"status", "agent", "claimed_by"})
+# What the human sees of a held task, and accepts. Who takes it up, where it stands and what comes of it is not in it.
+ACCEPTED: Final = (
+    *("name", "description", "priority", "tags", "domain", "metadata"),
+    *("depends_on", "due", "estimate"),
+)
+# Fields that decide who works on a task under review.
+_HANDS_OVER: Final = frozenset({"status", "agent", "claimed_by", "list_id", "deleted"})
+# Fields that any agent may change: agents order and link the tasks of a list that they share.
+_BESIDE: Final = frozenset({"rank", "node_ids"})
+
+
+def holds_new(tx: Transaction, home: TaskList) -> bool:
+    """Return whether a task that the speaker makes in a list is held."""
+    return _is_reviewed(tx, home) and tx.files_for_review
+
+
+def _is_reviewed(tx: Transaction, home: TaskList) -> bool:
+    """Return whether a list is under review, or a person could take its name for that of a list that is."""
+    if home.review or tx.review.holds(home):
+        return True
+    reviewed = tx.state_cache.reviewed_lists
+    return bool(reviewed) and not reviewed.isdisjoint(looks_of(home.name))
+
+
+def looks_of(name: str) -> set[str]:
+    """Return forms of a list's name. Names with a common form look alike, whatever their case."""
+    from tui_tasks.core import names  # where something is under review alone
+
+    # To a skeleton, a capital i is an l.
+    return {names.skeleton(name).casefold(), names.skeleton(name.casefold())}
+
+
+def reviewed_lists(db: Database) -> frozenset[str]:
+    """Return the forms (`looks_of`) of the names of the lists that the human has put under review on the screen.
+
+    A plan is put under review by itself: others may have the same title.
+    """
+    found = db.sql("SELECT name FROM list WHERE review AND NOT deleted AND kind = 'list'").fetchall()
+    return frozenset(form for (name,) in found for form in looks_of(name))
+
+
+def refuse_new(tx: Transaction, status: str) -> None:
+    """Refuse a new held task that has a status other than pending, or that is one more than the speaker may have.
+
+    Raises:
+        Conflict: it has another status than pending, or the speaker has as many as it may.
+    """
+    if status != "pending":
+        raise Conflict(
+            f"what agents file in this list waits for the human, so it begins as pending, not {status}", held=True
+        )
+    _refuse_too_many(tx)
+
+
+def _refuse_too_many(tx: Transaction) -> None:
+    limit = tx.review.limit
+    if task_queries.held_count(tx.db, tx.actor) >= limit:
+        raise Conflict(
+            f"{tx.actor} has {limit} tasks that wait for the human, which is the most: delete one, or wait until some "
+            "are accepted or declined",
+            held=True,
+            limit=limit,
+        )
+
+
+def digest(task: Task, changes: Mapping[str, Any]) -> str:
+    """Return a digest of what the human accepts of a task with these changes."""
+    seen = [changes[name] if name in changes else getattr(task, name) for name in ACCEPTED]
+    return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()
+
+
+def is_as_accepted(task: Task, changes: Mapping[str, Any]) -> bool:
+    """Return whether a task with these changes is the version that the human accepted."""
+    return task.accepted is not None and digest(task, changes) == task.accepted
+
+
+def follow_acceptance(tx: Transaction, task: Task, new: dict[str, Any]) -> None:
+    """Add to the new values of a task whether it is held by them, and what the human accepts by them.
+
+    Raises:
+        Conflict: the human's redo would accept what has changed since.
+    """
+    by_human = tx.actor == vocab.HUMAN
+    if by_human and task.held and new.get("held") is False and "decline_reason" not in new:
+        _refuse_unseen(task, new)
+    if task.accepted is None or (by_human and "accepted" in new):
+        return
+    for name in ("accepted", "held"):
+        new.pop(name, None)
+    was_accepted = is_as_accepted(task, {})
+    if by_human and was_accepted and not new.keys().isdisjoint(ACCEPTED):
+        # The human's own words need no acceptance.
+        new["accepted"] = digest(task, new)
+        return
+    is_held = not is_as_accepted(task, new) and (task.held or _is_to_be_held(tx, task, new))
+    if is_held != task.held:
+        new["held"] = is_held
+
+
+def _refuse_unseen(task: Task, new: Mapping[str, Any]) -> None:
+    if new.get("accepted", task.accepted) != digest(task, new):
+        raise Conflict(f"task {task.uid} has changed since you accepted it: look at it again", id=task.uid)
+
+
+def _is_to_be_held(tx: Transaction, task: Task, new: Mapping[str, Any]) -> bool:
+    """Return whether a task whose new values are not those that were accepted could be taken up in a list under
+    review.
+    """
+    if new.get("status", task.status) != "pending" or new.get("deleted", task.deleted):
+        return False
+    return _is_reviewed(tx, tx.state_cache.list_by_id(new.get("list_id", task.list_id)))
+
+
+def refuse_change(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
+    """Refuse changes of a held, a declined or an accepted task that are not the speaker's to make.
+
+    Raises:
+        Conflict: it would be taken up before it is accepted, or another than its maker would change its words; or an
+            agent would take up what the human has declined; or an agent would work on what the human has not accepted.
+    """
+    by_human = tx.actor == vocab.HUMAN
+    if by_human and changes.get("held") and (task.accepted is None or "accepted" in changes):
+        # An undo of the human's, of having accepted or declined the task.
+        if changes.get("status", task.status) != "pending" or task.claimed_by is not None:
+            raise Conflict(f"task {task.uid} was taken up since", id=task.uid)
+    elif task.held and not (by_human and "held" in changes):
+        _refuse_while_held(tx, task, changes)
+    elif task.decline_reason is not None and not by_human and not _TAKES_UP.isdisjoint(changes):
+        raise Conflict(f"the human has declined task {task.uid}: file another", id=task.uid, declined=True)
+    elif task.accepted is not None and not changes.keys().isdisjoint({*ACCEPTED, *_HANDS_OVER}):
+        _refuse_unaccepted_work(tx, task, changes)
+
+
+def _refuse_unaccepted_work(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
+    """Refuse to give an agent work in progress that is not what was accepted, unless it made the changes itself."""
+    after = msgspec.structs.replace(task, **changes)
+    if after.status != "in_progress" or after.deleted or is_as_accepted(task, changes) or not tx.files_for_review:
+        return
+    if not _is_reviewed(tx, tx.state_cache.list_by_id(after.list_id)):
+        return
+    if not _HANDS_OVER.isdisjoint(changes) and (task.status != "in_progress" or after.who != task.who):
+        raise Conflict(
+            f"task {task.uid} is not as the human accepted it: set it pending, and wait until it is accepted again",
+            held=True,
+            id=task.uid,
+        )
+    if tx.actor != task.who:
+        raise Conflict(
+            f"{task.who} works on task {task.uid} as the human accepted it: only {task.who} may change it now",
+            held=True,
+            id=task.uid,
+        )
+
+
+def _refuse_while_held(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
+    if is_as_accepted(task, changes) and changes.keys() <= {*ACCEPTED, "held"}:
+        # It is held because it was changed, and this takes the change back.
+        return
+    if changes.get("held") is False or not _TAKES_UP.isdisjoint(changes):
+        raise waits_for_human(task)
+    if tx.actor in (vocab.HUMAN, vocab.SYSTEM):
+        return
+    if not may_delete(tx, task) and not changes.keys() <= _BESIDE:
+        raise Conflict(
+            f"task {task.uid} waits for the human; until then it is {task.created_by}'s", held=True, id=task.uid
+        )
+    if "list_id" in changes:
+        raise waits_for_human(task)
+    if changes.get("deleted") is False:
+        _refuse_too_many(tx)
+
+
+def waits_for_human(task: Task) -> Conflict:
+    """Return the refusal for whatever would take up a held task."""
+    return Conflict(f"task {task.uid} waits for the human, who has not accepted it yet", held=True, id=task.uid)
+
+
+def may_delete(tx: Transaction, task: Task) -> bool:
+    """Return whether the speaker may delete a task, as far as review goes: only its maker and the human delete a held
+    task.
+    """
+    return not task.held or tx.actor in (vocab.HUMAN, vocab.SYSTEM, task.created_by)
+
+
+EVERY_LIST: Final = "*"
+
+
+class ReviewPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which lists hold what agents file, by their names, and how many held tasks an agent may have.
+
+    jobs: whether the jobs that agents make are held, too; an agent may have as many of them.
+    """
+
+    lists: tuple[str, ...] = ()
+    limit: Annotated[int, Meta(ge=1)] = 25
+    jobs: bool = False
+
+    def holds(self, home: TaskList) -> bool:
+        """Return whether a list is under review: by a name that looks like its own, a plan by its title or its id."""
+        if not self.lists:
+            return False
+        if any(name in (EVERY_LIST, home.name, home.uid) for name in self.lists):
+            return True
+        looks = looks_of(home.name)
+        return any(not looks.isdisjoint(looks_of(name)) for name in self.lists)
+
+
+UID: Final = "settings"
+"""The uid of the one row of the table `settings`."""
+
+
+class RecordedSettings(msgspec.Struct, frozen=True):
+    """The path of the settings file that is recorded with a database, and what it had when it was last read: the
+    policy for review, and the standing answers.
+    """
+
+    source: str
+    policy: ReviewPolicy
+    rules: tuple[AnswerRule, ...] = ()
+
+
+def recorded(db: Database) -> RecordedSettings | None:
+    """Return what the database has of the settings file recorded with it; None if none is."""
+    row = db.sql("SELECT source, review_lists, review_limit, review_jobs, rules FROM settings").fetchone()
+    if row is None:
+        return None
+    source, lists, limit, jobs, rules = row
+    policy = ReviewPolicy(tuple(msgspec.json.decode(lists)), limit, bool(jobs))
+    return RecordedSettings(source, policy, msgspec.json.decode(rules, type=tuple[AnswerRule, ...]))
+
+
+def recording(source: str, policy: ReviewPolicy, rules: tuple[AnswerRule, ...]) -> RecordSettings:
+    """Return the operation that records a settings file with a database."""
+    fields = tuple(msgspec.to_builtins(rule) for rule in rules)
+    return RecordSettings(source, policy.lists, policy.limit, policy.jobs, fields)
+
+
+def other_source(db: Database, source: str) -> str | None:
+    """Return the settings file recorded with a database if it is another than this one; else None."""
+    found = recorded(db)
+    return None if found is None or found.source == source else found.source

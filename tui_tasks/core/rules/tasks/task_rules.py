@@ -1,0 +1,395 @@
+"""Tasks: adding, changing and deleting them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import asdict
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
+from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    DeleteTask,
+    EditTask,
+)
+from tui_tasks.core.rank import MAX_CHARS, between
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.agents.program_lists import tell_agent
+from tui_tasks.core.rules.tasks import held_rules
+from tui_tasks.core.snapshots import Task, TaskList, full_task
+from tui_tasks.core.vocab import refuse_too_long
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+_replace = msgspec.structs.replace
+_encode = msgspec.json.Encoder().encode
+# The fields on which it depends whether a second task is in progress for an agent.
+_WHOSE_TURN: Final = frozenset({"status", "agent", "list_id", "deleted"})
+_NOTHING_GIVEN: Final[Mapping[str, Any]] = {}
+
+
+def writable(tx: Transaction, uid: str) -> Task:
+    """Return the task if the speaker may write to it (docs: protocol, section 7, `control:claim`).
+
+    Raises:
+        NotFound: there is no such task.
+        Conflict: another agent has claimed it.
+        StaleClaim: the speaker's own claim on it has lapsed, or was ended by the human.
+    """
+    task = task_queries.task(tx.db, uid)
+    refuse_claimed(tx, task)
+    return task
+
+
+def refuse_claimed(tx: Transaction, task: Task) -> None:
+    """Refuse a write to a task that the speaker may not write to, because of a claim (see `writable`).
+
+    Raises:
+        Conflict: another agent has claimed it.
+        StaleClaim: the speaker's own claim on it has ended without its doing.
+    """
+    if tx.actor in (vocab.HUMAN, vocab.SYSTEM):
+        return
+    uid = task.uid
+    if tx.actor in task.fenced:
+        raise StaleClaim(f"your claim on {named(task)} has lapsed or was ended: claim it again", id=uid)
+    if task.claimed_by is not None and task.claimed_by != tx.actor:
+        raise Conflict(f"{task.claimed_by} has claimed {named(task)}", claimed_by=task.claimed_by, id=uid)
+
+
+@rule(AtVersion)
+def at_version(tx: Transaction, op: AtVersion) -> Task:
+    """Refuse to go on unless the task is at that version (docs: protocol, section 2, `if_version`)."""
+    task = task_queries.task(tx.db, op.uid)
+    if task.version != op.version:
+        raise Conflict(
+            f"{named(task)} is at version {task.version}, not {op.version}",
+            version=task.version,
+            task=_full(tx, task),
+        )
+    return task
+
+
+def _full(tx: Transaction, task: Task) -> dict[str, Any]:
+    home = tx.state_cache.list_by_id(task.list_id)
+    checks = [check.to_json() for check in tx.state_cache.checks_of(task, home)]
+    return full_task(task, home.handle, checks, tx.state_cache.works_of(task.uid))
+
+
+def refuse_second_in_progress(tx: Transaction, home: TaskList, task: Task) -> None:
+    """Refuse a task that is to be in progress in a list that takes one at a time for each agent, where another counts
+    for the same agent already (docs: protocol, section 5).
+
+    Raises:
+        Conflict: there is another.
+    """
+    if not home.one_in_progress:
+        return
+    whose = task.who
+    first = task_queries.in_progress_for(tx.db, home.id, whose, but=task.uid)
+    if first is not None:
+        raise Conflict(
+            f"{named(first)} of {home.name} is in progress already for {whose}, and the list takes one at a "
+            "time for each agent: set that one done, failed, skipped or pending first",
+            in_progress=first.uid,
+        )
+
+
+@rule(AddTask)
+def add_task(tx: Transaction, op: AddTask) -> Task:
+    """Add a task at its place."""
+    list_uid = tx.run(op.new_list).uid if op.new_list is not None else op.list_uid
+    home, rank = new_place(tx, list_uid, op.before, op.after)
+    return make_task(tx, op, home, rank)
+
+
+def make_task(
+    tx: Transaction, op: AddTask, home: TaskList, rank: str, given: Mapping[str, Any] = _NOTHING_GIVEN
+) -> Task:
+    """Make a task at a place. `given` are fields that no operation of an agent sets: its uid, its instants."""
+    refuse_too_long({"name": op.name, "description": op.description})
+    is_held = held_rules.holds_new(tx, home)
+    if is_held:
+        held_rules.refuse_new(tx, op.status)
+    if home.archived:
+        # A new task brings an archived list back, so that the task is seen.
+        tx.emit("list.updated", "list", home.uid, old={"archived": True}, new={"archived": False})
+    if op.key is not None:
+        _refuse_same_key(tx, home.id, op.key)
+    waiting_on = _held_up(tx, op.depends_on) if op.depends_on else 0
+    task = _new_task(tx, op, home, rank, waiting_on + is_held, is_held=is_held)
+    if given:
+        task = _replace(task, **given)
+    if task.status == "in_progress":
+        refuse_second_in_progress(tx, home, task)
+    if task.status == "done":
+        from tui_tasks.core.rules.jobs import check_steps  # for what is reported done alone
+
+        check_steps.refuse_unproven(tx, task, home, None)
+    tx.first_touch(task.uid)
+    tx.emit("task.created", "task", task.uid, new=asdict(task), task=task)
+    if task.status == "done":
+        check_steps.begin(tx, task, home)
+        _remember_result(tx, task)
+    return _with_short_rank(tx, task)
+
+
+def _with_short_rank(tx: Transaction, task: Task) -> Task:
+    """Return a task that has been given its place, after giving it and its neighbours new ranks if its own is long."""
+    if len(task.rank) <= MAX_CHARS:
+        return task
+    from tui_tasks.core.commit import rebalancing
+
+    return rebalancing.rebalanced(tx, task)
+
+
+def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
+    """Return how many of these dependencies hold a new task up.
+
+    Raises:
+        InvalidArgument: there is no task with one of these uids.
+    """
+    statuses = {on: task_queries.status(tx.db, on) for on in depends_on}
+    for on, status in statuses.items():
+        if status is None:
+            problem = f"no task {on}: it takes the id of a task of this call, or of one that is there"
+            raise InvalidArgument("depends_on", problem, id=on)
+    return _count_holding(statuses.values())
+
+
+def _new_task(tx: Transaction, op: AddTask, home: TaskList, rank: str, waiting_on: int, *, is_held: bool) -> Task:
+    return Task(
+        id=tx.state_cache.next_id("task"),
+        uid=tx.new_uid(),
+        list_id=home.id,
+        rank=rank,
+        key=op.key,
+        name=op.name,
+        description=op.description,
+        status=op.status,
+        priority=op.priority,
+        tags=op.tags,
+        domain=op.domain,
+        result=op.result,
+        metadata=op.metadata,
+        agent=op.agent,
+        intent=op.intent,
+        depends_on=tuple(dict.fromkeys(op.depends_on)),
+        node_ids=(),
+        version=1,
+        created_at=tx.now,
+        created_by=tx.actor,
+        updated_at=tx.now,
+        updated_by=tx.actor,
+        started_at=tx.now if op.status == "in_progress" else None,
+        finished_at=tx.now if op.status in vocab.CLOSED else None,
+        deleted=False,
+        solo=home.one_in_progress,
+        waiting_on=waiting_on,
+        claimed_by=None,
+        fenced=(),
+        held=is_held,
+        status_by=None if op.status == "pending" else tx.actor,
+        **op.fields,
+    )
+
+
+def _refuse_same_key(tx: Transaction, list_id: int, key: str) -> None:
+    """Refuse a caller's own id that another task of the list has (docs: protocol, section 6, `todo`).
+
+    Raises:
+        Conflict: another task has it.
+    """
+    if same := task_queries.task_by_key(tx.db, list_id, key):
+        raise Conflict(f"{key!r} is {named(same)} of this list already", id=same.uid)
+
+
+def _count_holding(statuses: Iterable[str | None]) -> int:
+    """Return how many dependencies with these statuses hold a task up; a deleted one (None) does not."""
+    return sum(status is not None and status not in vocab.RELEASING for status in statuses)
+
+
+def new_place(tx: Transaction, list_uid: str, before: str | None, after: str | None) -> tuple[TaskList, str]:
+    """Return the list and the rank of a task that is put right before or after another one, else to the list's end.
+
+    Raises:
+        NotFound: there is no such list or task.
+    """
+    beside = before or after
+    if beside is None:
+        home = tx.state_cache.list_by_uid(list_uid)
+        return home, between(tx.state_cache.last_rank(home.id), None)
+    other = task_queries.task(tx.db, beside)
+    neighbour = task_queries.rank_beside(tx.db, other.list_id, other.rank, after=before is None)
+    rank = between(neighbour, other.rank) if before else between(other.rank, neighbour)
+    return tx.state_cache.list_by_id(other.list_id), rank
+
+
+def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any]) -> Task:
+    """Set fields of a task, and those that follow from them. Fields that are equal already are left out.
+
+    Raises:
+        Conflict: the task is held or was declined, its key is taken in its new list, its checks have not passed, or
+            another is in progress for its agent.
+        InvalidArgument: it would depend on itself.
+    """
+    new = {name: value for name, value in changes.items() if not is_same(name, getattr(task, name), value)}
+    held_rules.follow_acceptance(tx, task, new)
+    if not new:
+        return task
+    held_rules.refuse_change(tx, task, new)
+    _set_bookkeeping(tx, task, changes, new)
+    if "depends_on" in new:
+        refuse_cycle(tx, task.uid, new["depends_on"])
+    if "list_id" in new and task.key is not None:
+        _refuse_same_key(tx, new["list_id"], task.key)
+    ends_claim = _ends_claim(task, new)
+    if ends_claim:
+        new["claimed_by"] = None
+        if tx.actor != task.claimed_by:
+            # The holder of the claim has not heard of the change yet.
+            new["fenced"] = (*task.fenced, task.claimed_by)
+    changed = _replace(task, **new, waiting_on=_waiting_on(tx, task, new))
+    is_reported = changed.status == "done" and not changed.deleted and ("status" in new or "list_id" in new)
+    home = tx.state_cache.list_by_id(changed.list_id)
+    if changed.status == "in_progress" and not changed.deleted and not _WHOSE_TURN.isdisjoint(new):
+        refuse_second_in_progress(tx, home, changed)
+    if is_reported:
+        from tui_tasks.core.rules.jobs import check_steps
+
+        check_steps.refuse_unproven(tx, changed, home, task)
+    tx.emit(kind, "task", task.uid, old={name: getattr(task, name) for name in new}, new=new, task=changed)
+    if is_reported:
+        check_steps.begin(tx, changed, home)
+    if ends_claim:
+        _end_claim(tx, changed)
+    if changed.status == "done" and ("status" in new or "result" in new):
+        _remember_result(tx, changed)
+    if "status" in new and tx.state_cache.has_work:
+        from tui_tasks.core.rules import work_rules  # for databases with work alone
+
+        work_rules.follow_status(tx, changed)
+    return changed if changed.deleted or "rank" not in new else _with_short_rank(tx, changed)
+
+
+def _set_bookkeeping(tx: Transaction, task: Task, changes: Mapping[str, Any], new: dict[str, Any]) -> None:
+    """Add to the new values of a task its version and author, and what a new status brings with it."""
+    if "status" in new and task.decline_reason is not None:
+        new.setdefault("decline_reason", None)
+    if tx.first_touch(task.uid):
+        new["version"] = task.version + 1
+    new |= {"updated_at": tx.now, "updated_by": tx.actor}
+    # Only an import sets these.
+    new |= {name: changes[name] for name in ("version", "updated_at") if name in changes}
+    if "status" in new:
+        # An undo sets the old values itself.
+        set_with_it = {**_instants(new["status"], tx.now), "status_by": tx.actor}
+        new |= {name: changes.get(name, value) for name, value in set_with_it.items()}
+
+
+def _ends_claim(task: Task, new: Mapping[str, Any]) -> bool:
+    """Return whether new values end the claim on a task: it is in progress no more, or deleted."""
+    if task.claimed_by is None or "claimed_by" in new:
+        return False
+    return new.get("status", "in_progress") != "in_progress" or bool(new.get("deleted", False))
+
+
+def _waiting_on(tx: Transaction, task: Task, new: Mapping[str, Any]) -> int:
+    """Return how many dependencies hold a task with these new values up, and one more while it is held."""
+    is_held = new.get("held", task.held)
+    if "depends_on" not in new:
+        return int(task.waiting_on - task.held + is_held)
+    return _count_holding(task_queries.status(tx.db, on) for on in dict.fromkeys(new["depends_on"])) + int(is_held)
+
+
+def is_same(name: str, old: Any, new: Any) -> bool:
+    """Return whether two values of a field are the same as JSON."""
+    # True equals 1 in Python, but not in JSON.
+    return bool(old == new) and (name not in ("result", "metadata", "content") or _encode(old) == _encode(new))
+
+
+def _instants(status: str, now: int) -> dict[str, Any]:
+    """Return when a task that is given a status was taken up and ended; microseconds, None for neither."""
+    if status == "in_progress":
+        return {"started_at": now, "finished_at": None}
+    if status in vocab.CLOSED:
+        return {"finished_at": now}
+    return {"started_at": None, "finished_at": None}
+
+
+def _end_claim(tx: Transaction, task: Task) -> None:
+    """End the claim of a task that is finished, given back or deleted (docs: protocol, section 7)."""
+    from tui_tasks.core.read.tasks import task_records  # for tasks that are claimed alone
+
+    claim = task_records.of_task(tx.db, task.uid)
+    if claim is not None:
+        state = "finished" if task.status in vocab.CLOSED else "released"
+        tx.emit(f"claim.{state}", "claim", claim.uid, old={"state": claim.state}, new={"state": state}, task=task)
+
+
+@rule(EditTask)
+def edit_task(tx: Transaction, op: EditTask) -> Task:
+    """Set fields of a task."""
+    task = writable(tx, op.uid)
+    if "checks" in op.changes and tx.actor != vocab.HUMAN:
+        raise Forbidden("a task's checks are given and taken by the human alone")
+    refuse_bad_edit(tx, task, op.changes)
+    changed = change_task(tx, task, "task.updated", op.changes)
+    tell_agent(tx, task, op.changes)
+    return changed
+
+
+def refuse_bad_edit(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
+    """Refuse texts that are too long, and dependencies that do not exist.
+
+    Raises:
+        InvalidArgument: a text is too long.
+        NotFound: there is no such task.
+    """
+    # A text that it has already may be older than the limits, and stays.
+    refuse_too_long({name: value for name, value in changes.items() if value != getattr(task, name)})
+    for on in changes.get("depends_on", ()):
+        if on not in task.depends_on:
+            task_queries.task(tx.db, on)
+
+
+def refuse_cycle(tx: Transaction, uid: str, depends_on: tuple[str, ...]) -> None:
+    """Refuse dependencies that lead back to the task itself.
+
+    Raises:
+        InvalidArgument: they do.
+    """
+    seen: set[str] = set()
+    ahead = list(depends_on)
+    while ahead:
+        on = ahead.pop()
+        if on == uid:
+            raise InvalidArgument("depends_on", "the task would wait for itself", id=uid)
+        if on not in seen:
+            seen.add(on)
+            ahead += task_queries.depends_on(tx.db, on)
+
+
+@rule(DeleteTask)
+def delete_task(tx: Transaction, op: DeleteTask) -> Task:
+    """Delete a task. Its row stays, so that an undo restores it whole."""
+    task = writable(tx, op.uid)
+    change_task(tx, task, "task.deleted", {"deleted": True})
+    tell_agent(tx, task, None)
+    return task
+
+
+def _remember_result(tx: Transaction, task: Task) -> None:
+    """Save the result, if there is one, of a task that is done (seed 001; docs: protocol, section 6, `task`)."""
+    if task.result is not None:
+        # Few tasks have a result, and a short command does not import what it does not need.
+        from tui_tasks.core.rules.tasks.record_rules import remember
+
+        remember(tx, task)

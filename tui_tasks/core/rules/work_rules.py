@@ -1,0 +1,343 @@
+"""Work: the agents that the human starts on tasks, up to the merge of what they made (docs: protocol, section 12)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from msgspec.structs import asdict
+
+from tui_tasks.core import names, vocab
+from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.sessions import EndSession, PromptSubmitted, RecordReport, SessionReport
+from tui_tasks.core.operations.tasks import ClaimTask, LogTask
+from tui_tasks.core.operations.work import (
+    BeginMerge,
+    CommentWork,
+    ConflictWork,
+    CountWork,
+    DiscardWork,
+    FailWork,
+    LimitWork,
+    MergeWork,
+    ReportWork,
+    RestoreWork,
+    RunWork,
+    SetWork,
+    StartWork,
+    WorkReady,
+)
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.rules import rule
+from tui_tasks.core.rules.agents import session_rows
+from tui_tasks.core.rules.agents.ask_rules import send_message
+from tui_tasks.core.rules.agents.session_rules import end_session, record_report
+from tui_tasks.core.rules.tasks.claim_rules import claim_task
+from tui_tasks.core.rules.tasks.record_rules import log_task
+from tui_tasks.core.rules.tasks.task_rules import change_task
+from tui_tasks.core.schema import work_links
+from tui_tasks.core.session_snapshots import SessionActivity
+from tui_tasks.core.snapshots import Task, Work
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
+
+LEASE: Final = 31_536_000 * 1_000_000
+"""Microseconds of the claim of an agent that the human started: it ends with the work."""
+
+
+def _require_human(tx: Transaction) -> None:
+    if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
+        raise Forbidden("the human alone starts, comments, merges and discards work")
+
+
+def _set(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
+    """Emit an entry with the columns of a work that it changes."""
+    new = {name: value for name, value in changes.items() if getattr(work, name) != value}
+    changed = msgspec.structs.replace(work, **new)
+    task = task_queries.any_task(tx.db, work.task_uid)
+    tx.emit(kind, "work", work.uid, old={name: getattr(work, name) for name in new}, new=new, task=task)
+    return changed
+
+
+def _in_state(tx: Transaction, uid: str, *states: str) -> Work:
+    """Return a work that is in one of these states.
+
+    Raises:
+        Conflict: it is in another.
+    """
+    work = work_queries.find(tx.db, uid)
+    if work.state not in states:
+        task = task_queries.any_task(tx.db, work.task_uid)
+        name = named(task) if task is not None else "this task"
+        raise Conflict(f"the work on {name} is {work.state}", state=work.state, id=work.task_uid)
+    return work
+
+
+@rule(StartWork)
+def start_work(tx: Transaction, op: StartWork) -> Work:
+    """Start an agent: its session, its claim on the task and its work are written before git makes anything.
+
+    Raises:
+        Conflict: an agent is at work on the task or in the folder, or the task cannot be taken up.
+    """
+    _require_human(tx)
+    task = task_queries.task(tx.db, op.task_uid)
+    for other in work_queries.live(tx.db):
+        if other.task_uid == task.uid and not op.is_race:
+            raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)
+        if other.worktree == op.worktree and not op.is_shared:
+            raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
+    uid = tx.new_uid()
+    work = Work(
+        id=tx.state_cache.next_id("work"),
+        uid=uid,
+        task_uid=task.uid,
+        agent=_begin_session(tx, op, uid),
+        program=op.program,
+        repository=op.repository,
+        worktree=op.worktree,
+        makes_worktree=op.makes_worktree,
+        branch=op.branch,
+        base=op.base,
+        base_commit=op.base_commit,
+        terminal=f"work-{task.number}-{uid[:6]}" if op.has_terminal else None,
+        state="starting",
+        message=None,
+        summary=None,
+        pull_request=None,
+        started_at=tx.now,
+    )
+    task = _take_up(tx, task, work)
+    tx.emit("work.started", "work", uid, new=asdict(work), task=task)
+    return work
+
+
+def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
+    """Record the session of an agent that is about to be started; return the agent's name."""
+    number = session_queries.last_number(tx.db, op.program) + 1
+    while names.has_spoken(tx.db, f"{op.program}-{number}"):
+        number += 1
+    agent = f"{op.program}-{number}"
+    report = SessionReport(
+        op.program, f"{session_queries.PLACEHOLDER}{uid}", at=tx.now, cwd=op.worktree, project=op.project
+    )
+    with tx.speaking_as(agent):
+        session_rows.begin(tx, report, tx.now)
+        session_rows.keep_activity(tx, SessionActivity(agent, tx.now))
+    return agent
+
+
+def _take_up(tx: Transaction, task: Task, work: Work) -> Task:
+    """Let the agent of a work claim its task, and link the task to the branch. In a race the first agent claims it."""
+    is_race = any(other.task_uid == task.uid for other in work_queries.live(tx.db))
+    if task.claimed_by is not None and not is_race:
+        raise Conflict(f"{task.claimed_by} has claimed {named(task)}: release it first", claimed_by=task.claimed_by)
+    if task.status != "pending" and not is_race:
+        task = change_task(tx, task, "task.updated", {"status": "pending", "agent": None})
+    links = task.links
+    if work.branch is not None:
+        link = work_links.checked(work_links.BRANCH, work.branch)
+        links = links if link in links else (*links, link)
+    if task.status == "pending":
+        claim_task(tx, ClaimTask(work.agent, LEASE, task.uid))
+        task = task_queries.task(tx.db, task.uid)
+    return change_task(tx, task, "task.updated", {"links": links})
+
+
+@rule(RunWork)
+def run_work(tx: Transaction, op: RunWork) -> Work:
+    """Record the process of a work's agent, and the prompt that it was given."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, "starting", "working", "ready", "conflict")
+    session = session_queries.find(tx.db, work.agent)
+    if session is not None and session.session == f"{session_queries.PLACEHOLDER}{work.uid}":
+        with tx.speaking_as(work.agent):
+            session_rows.emit(tx, "session.started", session, {**asdict(op.process), "state": session.state})
+            if op.prompt:
+                report = SessionReport(work.program, session.session, (PromptSubmitted(op.prompt),), tx.now, op.process)
+                record_report(tx, RecordReport(report, "", tasks=False))
+    return _set(tx, work, "work.updated", state="working") if work.state != "working" else work
+
+
+@rule(FailWork)
+def fail_work(tx: Transaction, op: FailWork) -> Work:
+    """Record the failure, and give the task back."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, "starting", "working")
+    work = _set(tx, work, "work.failed", state="failed", message=op.message)
+    session = session_queries.find(tx.db, work.agent)
+    if session is not None and not session.pid:
+        end_session(tx, EndSession(work.agent, "it was not started"))
+    _give_back(tx, work)
+    return work
+
+
+def _give_back(tx: Transaction, work: Work) -> None:
+    """Set the task of an ended work pending, unless another agent is at it."""
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is None or task.deleted or task.status in ("failed", "skipped", "cancelled"):
+        return
+    if any(other.uid != work.uid and other.state in vocab.LIVE_WORK for other in work_queries.of_task(tx.db, task.uid)):
+        return
+    changes: dict[str, Any] = {"status": "pending"}
+    if task.agent == work.agent:
+        changes["agent"] = None
+    change_task(tx, task, "task.updated", changes)
+
+
+@rule(ReportWork)
+def report_work(tx: Transaction, op: ReportWork) -> Work:
+    """Report the speaker's own work ready; the human may report any.
+
+    Raises:
+        Conflict: the task has no work that could be ready.
+        Forbidden: it is another agent's.
+    """
+    task = task_queries.task(tx.db, op.task_uid)
+    found = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
+    if not found:
+        raise Conflict(f"no agent was started on {named(task)}, or its work is over", id=task.uid)
+    own = [work for work in found if tx.actor in (work.agent, vocab.HUMAN)]
+    if not own:
+        raise Forbidden(f"{found[-1].agent} is at work on {named(task)}: it alone reports it ready")
+    return _be_ready(tx, own[-1], op.summary)
+
+
+def _be_ready(tx: Transaction, work: Work, summary: str | None) -> Work:
+    if work.state not in ("starting", "working", "ready", "conflict"):
+        raise Conflict(f"the work is {work.state}", state=work.state)
+    if work.state == "ready" and summary in (None, work.summary):
+        return work
+    more = {} if summary is None else {"summary": summary}
+    return _set(tx, work, "work.ready", state="ready", message=None, **more)
+
+
+@rule(WorkReady)
+def work_ready(tx: Transaction, op: WorkReady) -> Work:
+    """Record that a turn is over with something to review."""
+    _require_human(tx)
+    return _be_ready(tx, work_queries.find(tx.db, op.uid), op.summary)
+
+
+def follow_status(tx: Transaction, task: Task) -> None:
+    """Let the work on a task follow the task's new status: done makes it ready, and taking that back undoes it."""
+    found = work_queries.of_task(tx.db, task.uid)
+    own = [work for work in found if work.agent == tx.actor] or found
+    if not own:
+        return
+    work = own[-1]
+    if task.status == "done" and work.state in ("starting", "working", "conflict"):
+        _be_ready(tx, work, None)
+    elif task.status == "in_progress" and work.state == "ready" and tx.actor == work.agent:
+        _set(tx, work, "work.updated", state="working")
+
+
+_COUNT_COLUMNS: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty")
+
+
+@rule(CountWork)
+def count_work(tx: Transaction, op: CountWork) -> None:
+    """Keep counts of git beside the journal."""
+    _require_human(tx)
+    values = [op.counts.get(name) for name in _COUNT_COLUMNS]
+    values[-1] = None if values[-1] is None else int(values[-1])
+    columns = ", ".join(("uid", *_COUNT_COLUMNS, "at"))
+    tx.db.sql(
+        f"INSERT OR REPLACE INTO work_count ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (op.uid, *values, tx.now)
+    )
+
+
+@rule(CommentWork)
+def comment_work(tx: Transaction, op: CommentWork) -> Work:
+    """Send the comments, and let the agent go on: its task is in progress again."""
+    _require_human(tx)
+    if not op.text.strip():
+        raise InvalidArgument("text", "a comment holds some text")
+    work = _in_state(tx, op.uid, "ready", "conflict", "working")
+    task = task_queries.task(tx.db, work.task_uid)
+    send_message(tx, SendMessage(work.agent, op.text))
+    log_task(tx, LogTask(task.uid, op.text))
+    work = _set(tx, work, "work.commented", state="working", message=None)
+    task = task_queries.task(tx.db, work.task_uid)
+    if task.status == "done":
+        change_task(tx, task, "task.updated", {"status": "in_progress"})
+    return work
+
+
+@rule(BeginMerge)
+def begin_merge(tx: Transaction, op: BeginMerge) -> Work:
+    """Write the intent before git runs."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, "ready", "conflict")
+    return _set(tx, work, "work.updated", state="merging", intent=op.intent)
+
+
+@rule(MergeWork)
+def merge_work(tx: Transaction, op: MergeWork) -> Work:
+    """Record a merge; the task is done."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, "merging", "ready", "conflict")
+    work = _set(
+        tx, work, "work.merged", state="merged", merged_at=tx.now, head=op.head, kept=op.kept, intent=None, message=None
+    )
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is not None and not task.deleted and task.status != "done":
+        change_task(tx, task, "task.updated", {"status": "done"})
+    return work
+
+
+@rule(ConflictWork)
+def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
+    """Record what stands in the way of a merge."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, "merging", "ready", "conflict")
+    message = op.message or f"conflicts in {', '.join(op.files)}"
+    return _set(tx, work, "work.conflict", state="conflict", message=message, intent=None)
+
+
+@rule(DiscardWork)
+def discard_work(tx: Transaction, op: DiscardWork) -> Work:
+    """Record that the human does not want a work; the task is pending again."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
+    work = _set(tx, work, "work.discarded", state="discarded", head=op.head, kept=op.kept, intent=None)
+    _give_back(tx, work)
+    return work
+
+
+@rule(RestoreWork)
+def restore_work(tx: Transaction, op: RestoreWork) -> Work:
+    """Record that a work is back, for review; its task is done as its agent said, or in progress."""
+    _require_human(tx)
+    work = _in_state(tx, op.uid, "merged", "discarded", "failed")
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is None or task.deleted:
+        raise NotFound("task", work.task_uid)
+    for other in work_queries.of_task(tx.db, task.uid):
+        if other.state in vocab.LIVE_WORK:
+            raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
+    work = _set(tx, work, "work.restored", state="ready", merged_at=None, kept=None, message=None)
+    if task.status == "pending":
+        change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
+    return work
+
+
+@rule(SetWork)
+def set_work(tx: Transaction, op: SetWork) -> Work:
+    """Set what git or a forge has told of a work."""
+    _require_human(tx)
+    if unknown := op.changes.keys() - {"pull_request", "intent", "kept", "terminal"}:
+        raise InvalidArgument("changes", f"changes: no {', '.join(sorted(unknown))}")
+    return _set(tx, work_queries.find(tx.db, op.uid), "work.updated", **op.changes)
+
+
+@rule(LimitWork)
+def limit_work(tx: Transaction, op: LimitWork) -> Work:
+    """Record a limit that was reached."""
+    _require_human(tx)
+    return _set(tx, _in_state(tx, op.uid, "working"), "work.limit", message=op.message)
