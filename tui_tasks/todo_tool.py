@@ -18,12 +18,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from tui_tasks import clock
+from tui_tasks import clock, regular_files
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.read import messages, views
+from tui_tasks.core.read import ask_queries, views
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
@@ -37,6 +37,7 @@ from tui_tasks.state.opening import opened_store
 AGENT: Final = "agent"
 _FILE: Final = "todos.json"
 _DATABASE: Final = "tasks.db"
+_MAX_BYTES: Final = 64 * 1024 * 1024
 # The key in the database for the hash of the file as it was written last.
 _WRITTEN: Final = "todos.json"
 
@@ -229,7 +230,7 @@ class TodoTool:
 
     def _update(self, merge: bool, todos: Any) -> list[KeyedTask]:
         given = decode(TodoArguments, {"merge": merge, "todos": _as_json(todos)})
-        items = todo.checked_todos(given)
+        items = todo.items_of(given)
         database = str(self.checkpoint_path.parent / _DATABASE)
         with opened_store(database, read_only=False) as store, store.transaction(clock.now()) as tx, tx.change():
             tx.speak(AGENT)
@@ -250,7 +251,7 @@ class TodoTool:
             InvalidArgument: one of its items is invalid.
         """
         try:
-            there = self.checkpoint_path.read_bytes()
+            there = regular_files.read_regular(self.checkpoint_path, _MAX_BYTES)
         except FileNotFoundError:
             there = None
         if _hash(there) == views.get(tx.db, _WRITTEN):
@@ -295,7 +296,7 @@ def _refuse_paused(tx: Transaction) -> None:
     Raises:
         Paused: it is paused.
     """
-    known = messages.agent(tx.db, AGENT)
+    known = ask_queries.agent(tx.db, AGENT)
     if known is not None and known.paused:
         raise Paused(known.message, agent=AGENT)
 

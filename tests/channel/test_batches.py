@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.talking import ADD, add, names
-from tui_tasks.core.journal import chain
-from tui_tasks.core.read import asks
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.read import ask_queries
 
 
 def test_a_batch_is_answered_by_one_line_in_order_and_each_sees_what_came_before(talk):
@@ -72,7 +72,7 @@ def test_a_batch_of_none_or_too_many_or_with_a_wait_or_a_batch_is_one_invalid_re
     assert isinstance(reply, dict)
     assert (reply["id"], reply["ok"], reply["error"]["code"]) == (None, False, "invalid_request")
     assert names(talk) == []
-    assert asks.open_asks(talk.store.db) == []
+    assert ask_queries.open_asks(talk.store.db) == []
 
 
 def test_a_batch_of_1000_is_served(talk):
@@ -121,7 +121,7 @@ def test_where_one_fails_half_written_each_of_the_others_is_done_once(talk, stor
     assert names(talk) == ["one", "two"]
     assert [event["event"] for event in talk.events()] == ["task.created"]
     assert talk.seq() == 3
-    assert chain.broken_link(store.db) is None
+    assert backup.broken_link(store.db) is None
     talk.clock.forward(6)
     assert [json.loads(line)["id"] for line in talk.session.settle()] == ["ask"]
 

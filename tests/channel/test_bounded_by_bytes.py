@@ -14,19 +14,19 @@ from tests.core.job_steps import Jobs
 from tests.runner.hosting import runners
 from tests.soak import long_reads
 from tests.talking import add
-from tui_tasks.channel.delivery.subscription import PAGE_BYTES
-from tui_tasks.channel.pipe.output_queue import OutputQueue
+from tui_tasks.channel.loop import OutputQueue
 from tui_tasks.channel.replies import LongLine, whole
+from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations.jobs import RunJob
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_summary
-from tui_tasks.dialects.json_shapes import events, long_values
+from tui_tasks.dialects.json_shapes import events, long_lists
 from tui_tasks.runner.service import SchedulerService
 
 LONG = 400_000
 MEGABYTE = 1024 * 1024
 # Tools whose replies are a page, or cannot be so long.
-BOUNDED = {"control:history", "todo"}
+BOUNDED = {"control:find", "control:history", "control:lists", "todo"}
 MEGABYTES = {"control:history": 20}
 
 
@@ -116,7 +116,7 @@ def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypa
         for arguments in calls:
             request = {"id": 7, "tool": tool, "args": arguments}
             (short,) = talk.session.answer([request])
-            monkeypatch.setattr(long_values, "MEMORY_BYTES", 0)
+            monkeypatch.setattr(long_lists, "MEMORY_BYTES", 0)
             (line,) = talk.session.answer_lines([request])
             (batch,) = talk.session.answer([[request, request]])
             monkeypatch.undo()
@@ -127,7 +127,7 @@ def test_a_long_reply_is_the_same_to_the_byte_as_if_it_were_short(talk, monkeypa
 
 def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
     add(talk, "one")
-    monkeypatch.setattr(long_values, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(long_lists, "MEMORY_BYTES", 0)
     display, task = {"tool": "tasklist:display"}, {"tool": "tasklist:get_task_in_progress"}
     lines = talk.session.answer_lines([task, display, display, task])
     from_it, to = os.pipe()
@@ -144,7 +144,7 @@ def test_a_long_reply_is_sent_in_parts_between_others(talk, monkeypatch):
 
 def test_of_lines_that_a_reader_leaves_those_that_are_not_written_whole_are_known(talk, monkeypatch):
     add(talk, "n" * 9_000)
-    monkeypatch.setattr(long_values, "MEMORY_BYTES", 0)
+    monkeypatch.setattr(long_lists, "MEMORY_BYTES", 0)
     long_line = talk.session.answer_lines([{"tool": "tasklist:display"}])[0]
     assert isinstance(long_line, LongLine)
     lines = [b"a", b"b" * 5_000, long_line, b"c"] * 3
@@ -178,7 +178,7 @@ def test_a_reply_that_finds_no_room_is_refused_and_the_next_is_served(talk, monk
 
     add(talk, "one")
     with monkeypatch.context() as full:
-        full.setattr(long_values, "MEMORY_BYTES", 0)
+        full.setattr(long_lists, "MEMORY_BYTES", 0)
         full.setattr(tempfile, "TemporaryFile", no_room)
         error = talk.refused("tasklist:display")
     assert error["code"] == "storage_error"
@@ -240,7 +240,7 @@ def test_a_line_on_a_screen_does_without_tags_that_no_screen_can_show(talk):
     many = [f"tag {number}" for number in range(60_000)]
     talk.ok("task", action="create", title="many", tags=many)
     few = talk.ok("task", action="create", title="few", tags=["a", "b"])["structuredContent"]["task"]["task_id"]
-    home = pages.line(talk.store.db, few).list_id
+    home = list_pages.line(talk.store.db, few).list_id
     with at_most(4):
-        page = pages.after(talk.store.db, home, pages.FIRST, 50)
+        page = list_pages.after(talk.store.db, home, list_pages.FIRST, 50)
     assert [(line.name, line.tags) for line in page] == [("many", ()), ("few", ("a", "b"))]

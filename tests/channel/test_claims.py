@@ -5,13 +5,14 @@ from datetime import datetime
 import pytest
 
 from tests.conftest import SECOND, Talk
-from tests.talking import add, task
+from tests.talking import add, settled, task
 from tui_tasks.core.errors import Conflict, StaleClaim
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.claims import ExtendClaim, ReleaseClaim
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
-from tui_tasks.core.read.tasks import claims, queries
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, ExtendClaim, MoveTask, ReleaseClaim
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 
 
@@ -63,12 +64,145 @@ def test_the_human_may_write_to_a_claimed_task(talk, store, clock):
     assert task(talk, uid)["name"] == "by hand"
 
 
-def test_a_list_that_may_take_no_more_in_progress_gives_null(talk, other):
-    add(talk)
-    add(talk)
-    assert talk.ok("control:claim", list="tasklist")["task"]
-    assert talk.ok("control:claim", list="tasklist") is None
+def test_a_task_of_ones_choice_is_claimed_by_its_uid_or_number(talk, other, store, clock):
+    first, second, third = (add(talk, name) for name in ("first", "second", "third"))
+    store.commit(EditTask(third, {"agent": "somebody"}), actor="human", now=clock())
+    held = talk.ok("control:claim", uid=second, lease_seconds=60)
+    assert held["task"] == task(talk, second)
+    assert (held["task"]["status"], held["task"]["agent"]) == ("in_progress", "agent")
+    assert datetime.fromisoformat(held["expires_at"]).timestamp() * SECOND == clock() + 60 * SECOND
+    taken = other.ok("control:claim", uid=f"#{task(talk, third)['number']}", list="tasklist")
+    assert (taken["task"]["uid"], taken["task"]["agent"]) == (third, "other")
+    assert other.ok("control:release", claim=taken["claim"])["agent"] == "somebody"
+    assert other.ok("control:claim")["task"]["uid"] == first
+
+
+def test_a_claim_of_one_task_says_what_is_in_the_way(talk, other, store, clock):
+    (pool,) = store.commit(EnsureList("pool", "task"), actor="human", now=clock())
+
+    def made(name: str, **fields) -> str:
+        return store.commit(AddTask(name, pool.uid, **fields), actor="human", now=clock())[0].uid
+
+    failed, waited = made("failed", status="failed"), made("waited")
+    blocked, done = made("blocked", depends_on=(failed, waited)), made("done", status="done")
+    claimed, running = made("claimed"), made("running", status="in_progress")
+    other.ok("control:claim", uid=claimed)
+    store.commit(SetListReview(pool.uid, True), actor="human", now=clock())
+    held = talk.ok("task", {"list": "pool"}, action="create", title="held")["structuredContent"]["task"]["task_id"]
+    mine, spare = add(talk, "mine"), add(talk, "spare")
+    talk.ok("tasklist:set_task_in_progress", uid=mine)
+    seq = talk.seq()
+    for uid, data in (
+        (done, {"state": "done"}),
+        (running, {"state": "in_progress"}),
+        (claimed, {"claimed_by": "other"}),
+        (blocked, {"waiting_on": [failed, waited]}),
+        (held, {"held": True}),
+        (spare, {"in_progress": mine}),
+    ):
+        error = talk.refused("control:claim", uid=uid)
+        assert error["code"] == "conflict", error
+        assert error["data"].items() >= data.items(), error
+    error = other.refused("control:claim", uid=claimed)
+    assert error["message"] == 'you have claimed task #5 "claimed" already'
+    assert talk.refused("control:claim", uid="#99")["code"] == "not_found"
+    assert talk.refused("control:claim", uid=waited, list="tasklist")["data"]["argument"] == "list"
+    assert talk.seq() == seq
+    version = task(talk, waited)["version"]
+    assert talk.refused("control:claim", {"if_version": version + 1}, uid=waited)["data"]["version"] == version
+    assert talk.refused("control:claim", {"if_version": version})["code"] == "invalid_request"
+    assert talk.ok("control:claim", {"if_version": version}, uid=waited)["task"]["uid"] == waited
+
+
+def test_a_task_is_claimed_again_by_the_agent_whose_lease_ran_out(talk, other, clock):
+    uid = add(talk)
+    talk.ok("control:claim", uid=uid, lease_seconds=10)
+    clock.forward(10)
+    held = talk.ok("control:claim", uid=uid)
+    talk.ok("control:heartbeat", claim=held["claim"])
+    talk.ok("tasklist:set_task_done", uid=uid)
+
+
+# A question of the holder
+
+
+def asking(talk, **arguments) -> str:
+    """Ask, and leave the question open; its uid."""
+    assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Which?", **arguments}}) == []
+    return ask_queries.open_by_agent(talk.store.db)["agent"][-1].uid
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_claim_does_not_lapse_while_its_holder_waits_for_the_human(talk, other, store, clock, answered):
+    uid = add(talk)
+    held = talk.ok("control:claim", lease_seconds=6)
+    question = asking(talk)
+    assert talk.session.due() is None
+    clock.forward(3_600)
+    assert talk.session.settle() == []
     assert other.ok("control:claim") is None
+    assert other.refused("control:claim", uid=uid)["data"]["claimed_by"] == "agent"
+    talk.ok("tasklist:log_task_progress", uid=uid, message="still mine")
+    ended = AnswerAsk(question, "this") if answered else CloseAsk(question, "withdrawn")
+    store.commit(ended, actor="human", now=clock())
+    (reply,) = settled(talk)
+    assert reply["ok"] == answered
+    # The lease runs anew.
+    assert talk.session.due() == clock() + 6 * SECOND
+    assert task_records.of_task(store.db, uid).expires_at == clock() + 6 * SECOND
+    clock.forward(5)
+    talk.ok("control:heartbeat", claim=held["claim"])
+    clock.forward(6)
+    assert other.ok("control:claim")["task"]["uid"] == uid
+    assert talk.refused("control:heartbeat", claim=held["claim"])["code"] == "stale_claim"
+
+
+def test_leases_run_anew_from_the_last_of_several_questions_and_from_a_timeout(talk, other, store, clock):
+    uid = add(talk)
+    talk.ok("control:claim", lease_seconds=6)
+    first, _ = asking(talk), asking(talk, timeout=60)
+    clock.forward(30)
+    store.commit(AnswerAsk(first, "this"), actor="human", now=clock())
+    assert len(settled(talk)) == 1
+    assert other.ok("control:claim") is None
+    clock.forward(30)
+    (reply,) = settled(talk)
+    assert reply["error"]["code"] == "timeout"
+    clock.forward(5)
+    assert other.ok("control:claim") is None
+    clock.forward(1)
+    assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+def test_a_question_that_nobody_ends_any_more_holds_a_claim_for_its_timeout_and_a_lease(talk, store, clock):
+    """The process that asked was killed."""
+    uid = add(talk)
+    talk.ok("control:claim", lease_seconds=6)
+    asking(talk, timeout=60)
+    other = Talk(store, clock, agent="other")
+    clock.forward(65)
+    assert other.ok("control:claim") is None
+    assert other.session.due() == clock() + SECOND
+    clock.forward(1)
+    assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+def test_a_question_of_another_agent_holds_no_claim(talk, other, clock):
+    uid = add(talk)
+    other.ok("control:claim", lease_seconds=6)
+    asking(talk)
+    clock.forward(6)
+    assert task(talk, uid)["status"] == "pending"
+
+
+def test_a_list_in_which_an_agent_may_have_no_more_in_progress_gives_it_null(talk, other):
+    for _ in range(3):
+        add(talk)
+    assert talk.ok("control:claim", list="tasklist")["task"]
+    assert other.ok("control:claim", list="tasklist")["task"]
+    for agent in (talk, other):
+        assert agent.ok("control:claim", list="tasklist") is None
+        assert agent.ok("control:claim") is None
     assert add(other, list="free")
     assert other.ok("control:claim")["task"]["list"] == "free"
 
@@ -229,7 +363,7 @@ def test_a_task_in_progress_is_not_moved_to_where_one_is_already(talk, store, cl
     assert refused.value.data["in_progress"] == other.uid
     store.commit(MoveTask(made[0], after=made[1]), actor="human", now=clock())
     store.commit(MoveTask(made[1], list_uid=there.uid), actor="human", now=clock())
-    assert [found.name for found in queries.tasks(store.db, there.id)] == ["c", "b"]
+    assert [found.name for found in task_queries.tasks(store.db, there.id)] == ["c", "b"]
 
 
 @pytest.mark.parametrize("status", ["pending", "skipped", "done"])
@@ -263,7 +397,7 @@ def _finished(talk: Talk, uid: str) -> None:
 
 
 def _released(talk: Talk, uid: str) -> None:
-    talk.ok("control:release", claim=claims.of_task(talk.store.db, uid).uid)
+    talk.ok("control:release", claim=task_records.of_task(talk.store.db, uid).uid)
 
 
 @pytest.mark.parametrize("ends", [_deleted, _set_back, _finished, _released])
@@ -345,3 +479,16 @@ def test_an_agent_that_undoes_its_claim_and_nothing_else_has_given_the_task_back
     talk.ok("control:undo")
     assert task(talk, uid)["status"] == "pending"
     assert other.ok("control:claim")["task"]["uid"] == uid
+
+
+@pytest.mark.parametrize("again", ["talk", "other"])
+def test_an_undo_of_what_ended_a_claim_leaves_the_claim_that_was_taken_after_it(request, talk, store, clock, again):
+    uid = add(talk)
+    ended = talk.ok("control:claim", lease_seconds=60)
+    store.commit(EditTask(uid, {"status": "pending"}), actor="human", now=clock())
+    holder = request.getfixturevalue(again)
+    standing = holder.ok("control:claim", uid=uid)
+    with pytest.raises(Conflict):
+        store.commit(Undo(), actor="human", now=clock())
+    assert talk.refused("control:heartbeat", claim=ended["claim"])["code"] == "stale_claim"
+    holder.ok("control:heartbeat", claim=standing["claim"])

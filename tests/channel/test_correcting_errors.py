@@ -9,12 +9,17 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from peewee import ModelSelect
 
 from tests.conftest import Talk
 from tui_tasks.channel import tool_names
-from tui_tasks.channel.pipe.line_splitter import LineSplitter
+from tui_tasks.channel.line_splitter import LineSplitter
 from tui_tasks.core.errors import ParseError
+from tui_tasks.dialects.requests import confinement
+from tui_tasks.dialects.requests.arguments import decode
+from tui_tasks.dialects.table import TABLE
 
 REQUEST = '{"tool": "tasklist:display"}'
 
@@ -112,7 +117,7 @@ def test_another_word_for_a_status_names_the_dialects_own(
             continue
         error = talk.refused(tool, **arguments, status=written)
         assert f"did you mean {word}?" in error["message"], error["message"]
-        assert error["data"] == {"argument": "status"}
+        assert error["data"]["argument"] == "status"
     assert json.dumps(talk.ok("tasklist:display")).count("pending") == 1
 
 
@@ -156,4 +161,76 @@ def test_what_was_meant_by_a_mistake_is_looked_for_once(
 def test_no_more_tools_are_compared_where_enough_are_found_by_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = ("tasklist:add_task", "tasklist:add_task_before", "tasklist:add_task_after", "task")
     monkeypatch.setattr(difflib.SequenceMatcher, "ratio", None)
-    assert tool_names.suggestions("addTask", tools) == ["tasklist:add_task", "task", "tasklist:add_task_before"]
+    assert tool_names.suggestions("insertTask", tools) == list(tools[:3])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("control:done", "tasklist:set_task_done"),
+        ("control:complete", "tasklist:set_task_done"),
+        ("tasklist:reorder", "control:update_task"),
+        ("tasklist:move_task", "control:update_task"),
+        ("scheduler:cancel_task", "scheduler:disable_task"),
+        ("control:ask", "ask"),
+        ("AskUserQuestion", "ask"),
+        ("tasklist:remove_task", "tasklist:delete_task"),
+        ("control:revert", "control:undo"),
+        ("control:set_done", "tasklist:set_task_done"),
+        ("control:finish", "tasklist:set_task_done"),
+        ("control:cancel_task", "tasklist:set_task_skipped"),
+        ("control:withdraw", "control:cancel"),
+        ("control:delete_task", "tasklist:delete_task"),
+        ("control:add_task", "tasklist:add_task"),
+        ("control:move_task", "control:update_task"),
+        ("tasklist:undo", "control:undo"),
+        ("TodoRead", "todo"),
+        ("AskUser", "ask"),
+    ],
+)
+def test_the_first_suggestion_is_what_was_meant(name, meant):
+    tools = [tool for tool, of in TABLE.tools.items() if not of.human]
+    assert tool_names.suggestions(name, tools)[0] == meant
+
+
+WORDS = ["task", "list", "set", "get", "add", "move", "done", "control", "scheduler", "all", "old", "plan", "cl", "un"]
+
+
+@given(st.lists(st.sampled_from(WORDS)))
+def test_what_destroys_is_never_suggested_to_who_did_not_ask_for_it(words):
+    suggested = tool_names.suggestions("_".join(words), TABLE.tools)
+    assert not [tool for tool in suggested if re.search("delete|clear|undo|cancel", tool)]
+
+
+@pytest.mark.parametrize(
+    "name", ["control:delete_task", "tasklist:remove", "tasklist:remove_task", "delete_task", "scheduler:cancel_task"]
+)
+def test_who_asks_to_delete_a_task_is_not_offered_to_clear_a_list_or_to_delete_a_plan(name):
+    tools = [tool for tool, of in TABLE.tools.items() if not of.human]
+    assert not {"tasklist:clear", "control:delete_plan", "control:undo"} & set(tool_names.suggestions(name, tools))
+
+
+@pytest.mark.parametrize("tags", ["a, b", " a ,b,", '["a", "b"]', "['a', 'b']", ["a", "b"]])
+def test_tags_that_come_as_one_string_are_several(talk, tags):
+    made = talk.ok("task", action="create", title="x", tags=tags)
+    assert made["structuredContent"]["task"]["tags"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    [
+        ("Go on", ["Go on"]),
+        ("[CI] again", ["[CI] again"]),
+        (["yes or no"], ["yes or no"]),
+        ("['yes', 'no']", ["yes", "no"]),
+        ("", []),
+    ],
+)
+def test_one_option_that_does_not_seem_to_be_several_is_taken(options, taken):
+    given = decode(TABLE.tools["ask"].arguments, {"question": "ok?", "options": options})
+    assert given.options == taken
+
+
+def test_without_hello_an_unknown_name_is_answered_with_the_tools_that_there_are():
+    table = confinement.select(["ask"], TABLE)
+    assert tool_names.unknown_tool("zzz", table).message == "no tool zzz; the tools are ask, control:answer_of"

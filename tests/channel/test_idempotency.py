@@ -2,6 +2,7 @@
 
 from tests.conftest import Talk
 from tests.talking import ADD, add, names
+from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.store import Store
 
 DAY = 24 * 3600
@@ -104,3 +105,32 @@ def test_the_same_arguments_with_another_tool_are_another_request(talk):
     for tool, arguments in (("tasklist:set_task_failed", {"uid": uid}), ("tasklist:set_task_done", {"uid": add(talk)})):
         assert talk.refused(tool, {"idempotency_key": "k"}, **arguments)["code"] == "invalid_request"
     assert talk.ok("tasklist:get_task", uid=uid)["status"] == "done"
+
+
+def test_a_key_whose_write_was_taken_back_says_so_until_that_is_taken_back_too(talk, store, clock):
+    request = {"id": 1, "tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "k"}
+    first = talk.one(request)
+    talk.ok("control:undo")
+    again = talk.one(request)
+    note = again.pop("note")
+    assert again == first
+    assert "agent has taken that write back (entry 2)" in note
+    assert names(talk) == []
+    assert add(talk, "one", idempotency_key="new") != first["result"]["uid"]
+    store.commit(Undo(change=2), actor="human", now=clock())
+    assert talk.one(request) == first
+    store.commit(Undo(change=1), actor="human", now=clock())
+    assert "human has taken that write back" in talk.one(request)["note"]
+
+
+def test_each_key_of_a_batch_that_was_taken_back_says_so_and_one_that_wrote_nothing_does_not(talk):
+    uid = add(talk)
+    batch = [
+        {"tool": ADD, "arguments": {"name": "one"}, "idempotency_key": "one"},
+        {"tool": "tasklist:set_task_pending", "arguments": {"uid": uid}, "idempotency_key": "none"},
+        {"tool": "tasklist:set_task_done", "arguments": {"uid": uid}, "idempotency_key": "two"},
+    ]
+    talk.one(batch)
+    talk.ok("control:undo")
+    assert ["note" in reply for reply in talk.one(batch)] == [True, False, True]
+    assert [("note" in talk.one(request)) for request in batch] == [True, False, True]

@@ -14,9 +14,10 @@ from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
-from tui_tasks.core.journal import chain
+from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 MANY = 20
@@ -49,7 +50,7 @@ def filled(talk):
 
 def sound(talk):
     """The journal is whole, and replaying it gives the same tables."""
-    assert chain.broken_link(talk.store.db) is None
+    assert backup.broken_link(talk.store.db) is None
     assert tables(talk.store.db) == replayed(talk.store)
 
 
@@ -158,7 +159,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries as queries
 
 steps, lets = int(sys.argv[2]), Database.let_others_write
 
@@ -289,3 +290,16 @@ def test_a_long_change_of_the_humans_is_one_change_in_steps_or_none(path, betwee
             opened.commit_each(deletes, "human", START + 2 * SECOND, in_steps=True)
         assert opened.db.scalar("SELECT count(*) FROM task WHERE NOT deleted") == MANY + 1
         assert tables(opened.db) == replayed(opened)
+
+
+def test_a_task_that_two_steps_change_has_a_newer_version_after_each(path, between):
+    with Store(str(path)) as opened, Store(str(path)) as second:
+        (home,) = opened.commit(EnsureList("tasklist", "tasklist"), actor="human", now=START)
+        (added,) = opened.commit(AddTask("one", home.uid), actor="human", now=START)
+        seen = []
+        look = lambda: seen.append(task_queries.any_task(second.db, added.uid).version)  # noqa: E731
+        between += [look, look]
+        edits = [EditTask(added.uid, {"priority": priority}) for priority in (1, 3)]
+        opened.commit_each(edits, "human", START + SECOND, in_steps=True)
+        assert seen == [added.version, added.version + 1]
+        assert task_queries.any_task(second.db, added.uid).version == added.version + 2

@@ -48,9 +48,10 @@ def test_a_claim_in_a_list_of_one_in_progress_says_which_one_is_and_whose(talk, 
     add(talk, "first")
     add(talk, "second")
     assert talk.one(CLAIM)["result"]["task"]["name"] == "first"
-    told = 'task #1 "first" of tasklist is in progress already, by agent, and the list takes one at a time'
-    assert note(other, list="tasklist") == told
-    assert note(other) == told
+    told = 'task #1 "first" of tasklist is in progress already for agent, and the list takes one at a time for each'
+    assert note(talk, list="tasklist") == f"{told} agent"
+    assert note(talk) == f"{told} agent"
+    assert other.one(CLAIM)["result"]["task"]["name"] == "second"
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_a_channel_of_one_list_is_not_told_of_a_task_of_another(store, clock, ta
     (home, hidden) = store.commit(EnsureList("mine", "task"), CreatePlan("Hidden"), actor="human", now=clock())
     (secret,) = store.commit(AddTask("secret", hidden.uid), actor="human", now=clock())
     store.commit(AddTask("mine", home.uid, depends_on=(secret.uid,)), actor="human", now=clock())
-    assert note(mine) == 'task #1 "mine" of mine waits for a task of another list, which is pending'
+    assert note(mine) == 'task #2 "mine" of mine waits for a task of another list, which is pending'
     assert 'waits for task #1 "secret"' in note(talk, list="mine")
 
 
@@ -109,8 +110,8 @@ def test_a_refusal_names_the_task_that_is_in_the_way_and_what_to_do(talk, other)
     talk.ok("tasklist:set_task_in_progress", uid=first)
     error = talk.refused("tasklist:set_task_in_progress", uid=second)
     assert error["message"] == (
-        'task #1 "Write the parser" of tasklist is in progress already (agent), and the list takes one at a time: '
-        "set that one done, failed, skipped or pending first"
+        'task #1 "Write the parser" of tasklist is in progress already for agent, and the list takes one at a '
+        "time for each agent: set that one done, failed, skipped or pending first"
     )
     assert error["data"] == {"in_progress": first}
     talk.ok("tasklist:set_task_pending", uid=first)

@@ -6,8 +6,11 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import ADD
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 # The table of section 4: state, then the word of each dialect.
@@ -65,7 +68,7 @@ def test_each_dialect_shows_a_status_in_its_own_word_and_writing_that_back_chang
 
 
 def tasks_of(talk: Talk, name: str) -> list:
-    return queries.tasks(talk.store.db, queries.find_list(talk.store.db, name).id)
+    return task_queries.tasks(talk.store.db, task_queries.find_list(talk.store.db, name).id)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def test_todo_ids_are_the_callers_in_that_list_alone_and_a_task_made_elsewhere_s
     changed = [{"id": foreign, "content": "renamed", "status": "completed"}, todos[0]]
     assert talk.ok("todo", merge=True, todos=changed)["todos"][0] == changed[0]
     assert (state(talk, foreign)["name"], state(talk, foreign)["status"]) == ("renamed", "done")
-    assert talk.refused("tasklist:get_task", uid="1")["code"] == "not_found"
+    assert talk.ok("tasklist:get_task", uid="1")["uid"] == foreign, "to other tools, digits are a number"
     keys = [state(talk, task.uid)["key"] for task in tasks_of(talk, "todo")]
     assert keys == [None, "1", "2"]
 
@@ -253,6 +256,81 @@ def test_one_in_progress_holds_whichever_dialect_sets_it(talk, home):
         assert error["data"]["in_progress"] in (first, second), (tool, error)
     assert talk.ok("control:claim", list=home) is None
     assert talk.seq() == seq
+
+
+def test_one_in_progress_is_one_for_each_agent_whichever_dialect_sets_it(talk, store, clock):
+    """A task counts for its agent, else for whoever set it, and the human's start for the human."""
+    other = Talk(store, clock, agent="other")
+    mine, others, humans, spare = (add(talk, name) for name in ("mine", "other's", "human's", "spare"))
+    talk.ok("tasklist:set_task_in_progress", uid=mine)
+    other.ok("tasks", action="update", id=others, status="in_progress")
+    (task,) = store.commit(EditTask(humans, {"status": "in_progress"}), actor="human", now=clock())
+    assert task.status == "in_progress"
+    for speaker, first in ((talk, mine), (other, others)):
+        assert speaker.refused("tasklist:set_task_in_progress", uid=spare)["data"] == {"in_progress": first}
+        assert speaker.ok("control:claim", list="tasklist") is None
+    with pytest.raises(Conflict) as refused:
+        store.commit(EditTask(spare, {"status": "in_progress"}), actor="human", now=clock())
+    assert refused.value.data == {"in_progress": humans}
+    # Whoever leaves a note on a task has not set it in progress.
+    other.ok("tasklist:log_task_progress", uid=mine, message="I looked at it")
+    assert talk.refused("tasklist:set_task_in_progress", uid=spare)["data"] == {"in_progress": mine}
+
+
+def test_a_task_that_is_assigned_while_in_progress_counts_for_its_new_agent(talk, store, clock):
+    other = Talk(store, clock, agent="other")
+    mine, others = add(talk, "mine"), add(talk, "other's")
+    talk.ok("tasklist:set_task_in_progress", uid=mine)
+    other.ok("tasklist:set_task_in_progress", uid=others)
+    assert talk.refused("tasks", action="update", id=mine, agent_id="other")["data"] == {"in_progress": others}
+    other.ok("tasklist:set_task_done", uid=others)
+    talk.ok("tasks", action="update", id=mine, agent_id="other")
+    third = add(talk, "third")
+    assert other.refused("tasklist:set_task_in_progress", uid=third)["data"] == {"in_progress": mine}
+    talk.ok("tasklist:set_task_in_progress", uid=third)
+
+
+def test_the_task_in_progress_is_the_callers_own_else_one_that_no_other_agent_has(talk, store, clock):
+    other = Talk(store, clock, agent="other")
+    mine, others, humans = (add(talk, name) for name in ("mine", "other's", "human's"))
+    shown = "tasklist:get_task_in_progress"
+    other.ok("tasklist:set_task_in_progress", uid=others)
+    assert talk.ok(shown) is None
+    store.commit(EditTask(humans, {"status": "in_progress"}), actor="human", now=clock())
+    assert talk.ok(shown)["uid"] == humans
+    assert other.ok(shown)["uid"] == others
+    talk.ok("tasklist:set_task_in_progress", uid=mine)
+    assert talk.ok(shown)["uid"] == mine
+
+
+def test_an_undo_sets_no_second_task_of_an_agent_in_progress(talk, store, clock):
+    other = Talk(store, clock, agent="other")
+    first, second, third = (add(talk, name) for name in "abc")
+    talk.ok("tasklist:set_task_in_progress", uid=first)
+    talk.ok("tasklist:set_task_done", uid=first)
+    other.ok("tasklist:set_task_in_progress", uid=third)
+    talk.ok("control:undo")
+    assert talk.refused("tasklist:set_task_in_progress", uid=second)["data"] == {"in_progress": first}
+    talk.ok("tasklist:set_task_done", uid=first)
+    store.commit(EditTask(second, {"status": "in_progress", "agent": "agent"}), actor="human", now=clock())
+    assert talk.refused("control:undo")["data"] == {"in_progress": second}
+    tables = {name: store.db.sql(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in ("task", "list")}
+    with Store(":memory:") as copy:
+        replay(store.db, copy.db)
+        assert {name: copy.db.sql(f"SELECT * FROM {name} ORDER BY 1").fetchall() for name in tables} == tables
+
+
+def test_the_rule_is_given_to_no_list_in_which_an_agent_has_several_in_progress(talk, store, clock):
+    other = Talk(store, clock, agent="other")
+    made = [board(talk, "create", {"list": "free"}, title=name)["task"]["task_id"] for name in "abc"]
+    for speaker, uid in ((talk, made[0]), (other, made[1]), (other, made[2])):
+        speaker.ok("tasklist:set_task_in_progress", uid=uid)
+    home = task_queries.find_list(store.db, "free")
+    with pytest.raises(Conflict, match='task #2 "b" and task #3 "c" of free are both in progress for other') as refused:
+        store.commit(SetListRule(home.uid, True), actor="human", now=clock())
+    assert refused.value.data == {"in_progress": made[1]}
+    other.ok("tasklist:set_task_done", uid=made[2])
+    assert store.commit(SetListRule(home.uid, True), actor="human", now=clock())[0].one_in_progress
 
 
 def test_a_todo_that_hands_over_what_is_in_progress_keeps_the_rule(talk):
@@ -391,9 +469,9 @@ def test_undo_takes_back_what_any_dialect_did(talk, path, clock, seed):
 def everything(talk: Talk) -> list:
     """What can be seen of every list and every memory, versions and times of change apart."""
     seen: list = [talk.ok("memory", action="list")["total"]]
-    for home in queries.lists(talk.store.db):
+    for home in task_queries.lists(talk.store.db):
         seen.append(home.name)
-        for task in queries.tasks(talk.store.db, home.id):
+        for task in task_queries.tasks(talk.store.db, home.id):
             shown = state(talk, task.uid)
             seen.append({name: shown[name] for name in shown if name not in ("version", "updated_at")})
     return seen

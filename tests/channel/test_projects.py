@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import add, names
+from tui_tasks.core.read.tasks import ready_tasks
 
 BOARD = {"action": "create", "title": "board"}
 
@@ -40,12 +41,51 @@ def test_a_list_that_is_named_is_the_same_for_all(talk, web, api):
     assert [task["name"] for task in talk.ok("tasklist:display", {"list": "web/tasklist"})] == []
 
 
-def test_each_project_takes_up_its_own_tasks_and_one_outside_any_takes_all(talk, web, api):
+def test_each_project_takes_up_its_own_tasks(talk, web, api):
     add(web, "of web")
     add(api, "of api")
+    add(talk, "of none")
     assert web.ok("control:claim")["task"]["name"] == "of web"
     assert web.ok("control:claim") is None
-    assert talk.ok("control:claim")["task"]["name"] == "of api"
+    assert [task["title"] for task in api.ok("tasks", action="pending")["tasks"]] == ["of api"]
+    assert api.ok("control:claim")["task"]["name"] == "of api"
+    assert api.ok("control:claim") is None
+
+
+def test_an_agent_outside_projects_takes_up_the_tasks_of_all_lists(talk, web, api):
+    add(web, "of web")
+    add(api, "of api")
+    add(talk, "of none")
+    read = talk.ok("tasks", action="pending", suggest_next=True)
+    assert {task["title"] for task in read["tasks"]} == {"of web", "of api", "of none"}
+    assert read["suggested_next"]["title"] == "of web"
+    mine = talk.ok("get_my_tasks", suggest_next=True)
+    assert (mine["tasks"], mine["suggested_next"]) == ([], None)
+    claimed = [talk.ok("control:claim")["task"]["name"] for _ in range(3)]
+    assert claimed == ["of web", "of api", "of none"]
+
+
+def test_the_most_urgent_of_all_lists_is_claimed_first_outside_projects(talk, web, api):
+    add(talk, "of none")
+    web.ok("task", action="create", title="of web", priority="urgent")
+    for name in ("of web", "of none"):
+        assert talk.ok("control:claim")["task"]["name"] == name
+
+
+def test_a_shell_outside_projects_is_shown_the_next_of_no_project(talk, web):
+    for number in range(120):
+        add(web, f"step {number}")
+    uid = add(talk, "of none")
+    found = ready_tasks.next_task(talk.store.db, None, None, project="")
+    assert found is not None
+    assert found.uid == uid
+
+
+def test_a_null_says_where_the_agent_has_looked(talk, web):
+    add(web, "of web")
+    assert web.ok("control:claim")
+    assert web.ask("control:claim")["note"].startswith("nothing is pending in any list of web")
+    assert talk.ask("control:claim")["note"] == "nothing is pending in any list; 1 task is in progress"
 
 
 def test_plans_belong_to_the_project_of_who_made_them(talk, web, api):
@@ -57,10 +97,12 @@ def test_plans_belong_to_the_project_of_who_made_them(talk, web, api):
     assert api.ok("tasks", action="pending", plan_id=plan["plan_id"])["tasks"] != []
 
 
-def test_a_number_is_that_of_the_projects_list(web, api):
+def test_a_number_is_one_tasks_in_all_projects(web, api):
     add(web, "first of web")
     add(api, "first of api")
-    assert api.ok("tasklist:get_task", uid="#1")["name"] == "first of api"
+    for each in (web, api):
+        assert each.ok("tasklist:get_task", uid="#1")["name"] == "first of web"
+        assert each.ok("tasklist:get_task", uid="#2")["name"] == "first of api"
 
 
 def test_hello_names_the_project_of_a_channel_that_has_one(talk, web):
@@ -101,3 +143,19 @@ def test_commands_take_the_project_from_their_folder_else_from_what_names_it(tmp
     (folders["api"] / ".tui-tasks.toml").write_text("x = 1\n")
     broken = run(folders["api"], "ls")
     assert (broken.returncode, ".tui-tasks.toml" in broken.stderr, "Traceback" in broken.stderr) == (1, True, False)
+
+
+def test_a_list_that_is_made_at_first_use_belongs_to_the_project_of_its_maker(talk, web, api):
+    add(web, "of web", list="sprint")
+    add(api, "also there", list="sprint")
+    add(talk, "of none", list="later")
+    projects = {each["name"]: each["project"] for each in talk.ok("control:lists")}
+    assert (projects["sprint"], projects["later"]) == ("web", None)
+    assert web.ok("control:claim")["task"]["name"] == "of web"
+    assert api.ok("control:claim") is None
+
+
+def test_the_own_list_of_another_project_belongs_to_that_project_whoever_makes_it(web):
+    add(web, "one", list="api/todo")
+    projects = {each["name"]: each["project"] for each in web.ok("control:lists")}
+    assert projects["api/todo"] == "api"

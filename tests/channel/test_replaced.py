@@ -23,14 +23,12 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.claims import ClaimNext, ReleaseClaim
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, ReleaseClaim
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 
 
 @pytest.fixture
@@ -96,7 +94,7 @@ def test_a_question_that_waits_is_answered_there(talk: Talk, store, path):
     assert talk.session.answer([{"id": "q", "tool": "ask", "arguments": {"question": "Shall I?"}}]) == []
     put_in_place(_backup(store), path)
     with Store(str(path)) as human:
-        human.commit(AnswerAsk(asks.open_asks(human.db)[0].uid, "yes"), actor="human", now=START)
+        human.commit(AnswerAsk(ask_queries.open_asks(human.db)[0].uid, "yes"), actor="human", now=START)
     assert [json.loads(line)["result"]["answer"] for line in talk.session.settle()] == ["yes"]
 
 
@@ -125,7 +123,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
                 if "the end" in said:
                     return
 
-    thread = threading.Thread(target=follow)
+    thread = threading.Thread(target=follow, daemon=True)
     thread.start()
     assert "lost 4" in heard.get(timeout=30)
     before = monitors[0].db.file
@@ -163,7 +161,7 @@ def test_a_lease_that_stands_there_lapses(store, path, filled):
     put_in_place(copy, path)
     with store.transaction(START + 100 * SECOND) as transaction:
         assert transaction.state_cache.next_lapse() == START + 5 * SECOND
-    assert queries.task(store.db, task.uid).status == "in_progress"
+    assert task_queries.task(store.db, task.uid).status == "in_progress"
 
 
 class Told:

@@ -125,7 +125,7 @@ def test_undo_does_not_break_one_in_progress(talk, other):
     one, two = add(talk), add(other)
     talk.ok("tasklist:set_task_in_progress", uid=one)
     talk.ok("tasklist:set_task_done", uid=one)
-    other.ok("tasklist:set_task_in_progress", uid=two)
+    other.ok("tasks", action="update", id=two, status="in_progress", agent_id="agent")
     error = talk.refused("control:undo")
     assert (error["code"], error["data"]["in_progress"]) == ("conflict", two)
 
@@ -157,7 +157,9 @@ def test_a_list_comes_back_in_order_among_what_others_have_put_there_since(talk,
     for name in theirs:
         add(other, name)
     read = []
-    monkeypatch.setattr(journal, "read_entry", lambda row, real=journal.read_entry: read.append(row) or real(row))
+    monkeypatch.setattr(
+        journal, "read_entry", lambda db, row, real=journal.read_entry: read.append(row) or real(db, row)
+    )
     talk.ok("control:undo")
     back = names(talk)
     assert [name for name in back if name in mine] == mine
@@ -192,7 +194,7 @@ def test_a_task_that_was_in_progress_does_not_come_back_beside_another(talk, oth
     uid, second = add(talk, "one"), add(talk, "two")
     talk.ok("tasklist:set_task_in_progress", uid=uid)
     talk.ok("tasklist:delete_task", uid=uid)
-    other.ok("tasklist:set_task_in_progress", uid=second)
+    other.ok("tasks", action="update", id=second, status="in_progress", agent_id="agent")
     assert talk.refused("control:undo")["data"] == {"in_progress": second}
     other.ok("tasklist:set_task_done", uid=second)
     talk.ok("control:undo")
@@ -204,7 +206,7 @@ def test_a_change_that_was_taken_back_is_not_taken_back_again(talk, store, clock
     change = talk.seq()
     store.commit(Undo(change), actor="agent", now=clock())
     newest = talk.seq()
-    with pytest.raises(Conflict, match="has been taken back already") as refused:
+    with pytest.raises(Conflict, match="has been undone already") as refused:
         store.commit(Undo(change), actor="agent", now=clock())
     assert refused.value.data["seq"] == change
     assert talk.seq() == newest

@@ -10,15 +10,18 @@ import contextlib
 import fcntl
 import json
 import os
+import pty
 import queue
 import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tui_tasks
+from tests.started import Started
 
 DEADLINE = 30.0
 ROOT = Path(tui_tasks.__file__).parents[1]
@@ -34,6 +37,17 @@ def program(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "tui_tasks", *arguments]
 
 
+@contextlib.contextmanager
+def terminal_input() -> Iterator[int]:
+    """A terminal as the standard input of a command that is for a person."""
+    ours, theirs = pty.openpty()
+    try:
+        yield theirs
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
 def line(tool: str, id: object = None, **arguments) -> bytes:
     """A request as it is sent."""
     return json.dumps({"id": id, "tool": tool, "arguments": arguments}).encode() + b"\n"
@@ -45,7 +59,7 @@ class Agent:
     def __init__(self, db: Path, *options: str, reading: bool = True, **environ: str) -> None:
         self.errors = db.parent / f"stderr-{id(self)}.txt"
         self._log = self.errors.open("wb")
-        self.process = subprocess.Popen(
+        self.process = Started(
             program("serve", "--db", str(db), *options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

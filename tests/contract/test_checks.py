@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.started import Started
+
 REPORTS = 200
 
 
@@ -27,7 +29,7 @@ def test_an_agent_that_lies_gets_no_pass_by_any_door(tmp_path: Path) -> None:
         file.chmod(0o600)
     program = [sys.executable, "-m", "tui_tasks"]
     environment = os.environ | {"TUI_TASKS_CONFIG": str(config)}
-    serve = subprocess.Popen(
+    serve = Started(
         [*program, "serve", "--db", str(database)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -10,7 +10,10 @@ MIB = 1024 * 1024
 
 
 BAD = {
-    b"{": "parse_error",
+    b"{]": "parse_error",
+    b'[""],': "parse_error",
+    b'{"id": 1, "tool": "control:hello"},': "parse_error",
+    b'{"id": 1, "tool": "control:he': "parse_error",
     b'{"tool": "control:hello"} {}': "parse_error",
     b"\xff\xfe": "parse_error",
     b'{"tool": NaN}': "parse_error",
@@ -43,6 +46,22 @@ def test_no_line_however_bad_ends_the_channel_or_gets_anything_but_one_reply(age
     assert agent.finish() == []
 
 
+def test_no_part_of_a_batch_over_several_lines_is_done_and_each_whole_request_in_it_is_refused_by_its_id(agent):
+    batch = [{"id": n, "tool": ADD, "arguments": {"name": str(n)}} for n in range(3)]
+    for text in (
+        json.dumps(batch, indent=2),
+        "[\n" + ",\n".join(map(json.dumps, batch)) + "\n]",
+        "[" + ",\n".join(map(json.dumps, batch)) + "]",
+        "[\n" + "\n".join(map(json.dumps, batch)) + "\n\n",
+    ):
+        agent.send(text.encode() + b"\n" + line("tasklist:display", "next"))
+        whole = [json.loads(one)["id"] for one in text.split("\n") if one.startswith("{") and one.endswith("}")]
+        refused = [agent.reply() for one in text.split("\n") if one]
+        assert {reply["error"]["code"] for reply in refused} == {"parse_error"}
+        assert [reply["id"] for reply in refused if reply["id"] is not None] == whole
+        assert agent.reply() == {"id": "next", "ok": True, "result": [], "seq": 0}
+
+
 def test_thousands_of_lines_of_noise_get_one_reply_each_and_change_nothing(agent):
     rng = random.Random(3)
     seeds = [json.dumps({"id": 1, "tool": ADD, "arguments": {"name": "x"}}).encode(), b'[{"tool":"control:undo"}]']
@@ -53,7 +72,8 @@ def test_thousands_of_lines_of_noise_get_one_reply_each_and_change_nothing(agent
             raw[rng.randrange(len(raw))] = rng.randrange(256)
         raw = raw.replace(b"\n", b"").replace(b"\r", b"")
         noise.append(bytes(raw) if raw.strip() and b"add_task" not in raw else b"?")
-    agent.send(b"\n".join(noise) + b"\n")
+    # The blank line ends whatever value a line of noise has begun.
+    agent.send(b"\n".join(noise) + b"\n\n")
     answered = [agent.reply() for _ in noise]
     for reply in answered:
         for one in reply if isinstance(reply, list) else [reply]:

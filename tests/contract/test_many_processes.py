@@ -198,13 +198,13 @@ def test_mixed_writes_of_eight_processes_are_all_there_and_no_more(db):
         for agent in agents:
             assert agent.finish() == []
     assert [entry["seq"] for entry in entries] == list(range(1, len(entries) + 1))
-    begun, in_progress = 0, set()
+    begun, in_progress = Counter(), set()
     for entry in entries:
         if entry["event"] == "task.updated" and entry["task"]["list"] == "tasklist" and "status" in entry["changes"]:
-            begun += {"in_progress": 1}.get(entry["changes"]["status"][1], 0)
-            begun -= {"in_progress": 1}.get(entry["changes"]["status"][0], 0)
-            in_progress.add(begun)
-    assert in_progress == {0, 1}
+            begun[entry["actor"]] += {"in_progress": 1}.get(entry["changes"]["status"][1], 0)
+            begun[entry["actor"]] -= {"in_progress": 1}.get(entry["changes"]["status"][0], 0)
+            in_progress.add(begun[entry["actor"]])
+    assert in_progress == {0, 1}, "each agent has one task in progress at most"
     sound(db)
 
 

@@ -14,11 +14,11 @@ import pytest
 
 from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.journal import chain
+from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.past.replay import replay
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000
@@ -45,7 +45,7 @@ def sound(db) -> None:
     assert raw.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     raw.close()
     with Store(str(db)) as store, Store(":memory:") as again:
-        assert chain.broken_link(store.db) is None
+        assert backup.broken_link(store.db) is None
         replay(store.db, again.db)
         for table in ("list", "task", "log", "claim", "edge"):
             everything = f"SELECT * FROM {table} ORDER BY 1, 2"
@@ -162,6 +162,27 @@ def test_eight_writers_lose_no_update_and_see_no_lock(db, agents):
     sound(db)
 
 
+def test_processes_that_add_at_once_give_each_task_a_number_of_its_own_which_names_it_everywhere(db, agents):
+    def work(agent: Agent) -> list[tuple[int, str]]:
+        made = []
+        for n in range(20):
+            uid = agent.ok(ADD, {"list": f"list {n % 3}"}, name=str(n))["uid"]
+            made.append((agent.ok("control:task", uid=uid)["number"], uid))
+            if n % 5 == 0:
+                agent.ok("tasklist:delete_task", uid=f"#{made[-1][0]}")
+        return made
+
+    each = agents(4)
+    made = [pair for of_one in at_once(work, each) for pair in of_one]
+    assert sorted(number for number, _ in made) == list(range(1, 81))
+    entries = each[0].ok("control:history", limit=200)["entries"]
+    told = {entry["task"]["number"]: entry["task"]["uid"] for entry in entries if "task" in entry}
+    assert told == dict(made)
+    for number, uid in made[1:5]:
+        assert each[3].ok("tasklist:set_task_done", uid=str(number))["uid"] == uid
+    sound(db)
+
+
 def test_one_key_sent_by_many_at_once_is_one_write_with_one_reply_for_all(db):
     request = {"id": 1, "tool": ADD, "arguments": {"name": "once"}, "idempotency_key": "k"}
     with ExitStack() as stack:
@@ -176,31 +197,35 @@ def test_one_key_sent_by_many_at_once_is_one_write_with_one_reply_for_all(db):
         assert [task["uid"] for task in serving[0].ok("tasklist:display")] == [replies[0]["result"]["uid"]]
 
 
-def test_one_in_progress_holds_among_processes(db, agents):
+def test_one_in_progress_for_each_agent_holds_among_processes(db, agents):
     serving = agents(4)
     uids = [serving[0].ok(ADD, name=str(n))["uid"] for n in range(4)]
 
     def work(agent: Agent) -> list[str]:
-        """Try to start each task; finish what was started."""
+        """Try to start each task; finish what was started. Two processes speak as one agent each."""
         won = []
+        speaker = {"agent": "ab"[serving.index(agent) % 2]}
         for uid in uids * 5:
-            reply = agent.ask("tasklist:set_task_in_progress", uid=uid)
+            reply = agent.ask("tasklist:set_task_in_progress", speaker, uid=uid)
             if reply["ok"]:
-                agent.ok("tasklist:log_task_progress", uid=uid, message="mine")
+                agent.ok("tasklist:log_task_progress", speaker, uid=uid, message="mine")
                 won.append(uid)
-                agent.ok("tasklist:set_task_pending", uid=uid)
+                agent.ok("tasklist:set_task_pending", speaker, uid=uid)
             else:
                 assert reply["error"]["data"]["in_progress"] in uids
         return won
 
     assert any(at_once(work, serving))
     entries = serving[0].ok("control:history", since=0, limit=10_000)["entries"]
-    running: set[str] = set()
+    running: dict[str, str] = {}
     counts = set()
     for entry in entries:
-        uid = entry["task"]["uid"]
-        running = running | {uid} if entry["task"]["status"] == "in_progress" else running - {uid}
-        counts.add(len(running))
+        match entry["changes"].get("status"):
+            case [_, "in_progress"]:
+                running[entry["task"]["uid"]] = entry["actor"]
+            case [_, _]:
+                del running[entry["task"]["uid"]]
+        counts.add(max(map(list(running.values()).count, "ab")))
     assert counts == {0, 1}
 
 
@@ -339,7 +364,7 @@ def test_a_reader_who_stands_still_loses_no_reply_and_is_asked_for_no_more_than_
     uid = writer.ok(ADD, name="great", description=text)["uid"]
     request = {"tool": "tasklist:get_task", "arguments": {"uid": uid}}
     with Agent(db, reading=False) as still:
-        sent = threading.Thread(target=lambda: still.write(*({"id": n} | request for n in range(2_000))))
+        sent = threading.Thread(target=lambda: still.write(*({"id": n} | request for n in range(2_000))), daemon=True)
         sent.start()
         assert writer.ok(ADD, name="meanwhile")
         still.read()

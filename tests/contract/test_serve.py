@@ -15,12 +15,13 @@ from pathlib import Path
 import pytest
 
 from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, program
+from tests.started import Started
 from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -142,8 +143,8 @@ def test_agent_and_list_are_taken_as_options(db):
     hello, added = replies(serve(db, line("control:hello", 1) + line(ADD, 2, name="x"), "--agent", "w", "--list", "l"))
     assert (hello["result"]["agent"], hello["result"]["list"]) == ("w", "l")
     with Store(str(db)) as store:
-        task = queries.task(store.db, added["result"]["uid"])
-        assert (task.created_by, queries.list_by_id(store.db, task.list_id).name) == ("w", "l")
+        task = task_queries.task(store.db, added["result"]["uid"])
+        assert (task.created_by, task_queries.list_by_id(store.db, task.list_id).name) == ("w", "l")
 
 
 def test_read_only_reads_and_refuses_writes(db):
@@ -214,9 +215,7 @@ def catches(pid: int, number: int) -> bool:
 @pytest.mark.parametrize("command", ["serve", "scheduler"])
 def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
     started = [sys.executable, "-c", ELSEWHERE, command, "--db", str(db)]
-    with subprocess.Popen(
-        started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(db.parent)
-    ) as process:
+    with Started(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(db.parent)) as process:
         deadline = time.monotonic() + DEADLINE
         while not catches(process.pid, signal.SIGHUP) and time.monotonic() < deadline:
             select.select([process.stdout], [], [], 0.05)
@@ -232,7 +231,7 @@ def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
 
 def answer(db, text: str) -> None:
     with Store(str(db)) as store:
-        for question in asks.open_asks(store.db):
+        for question in ask_queries.open_asks(store.db):
             store.commit(AnswerAsk(question.uid, text), actor="human", now=clock.now())
 
 
@@ -250,13 +249,13 @@ def test_an_agent_cannot_answer(agent, db):
     agent.write({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?"}})
     agent.ok("control:hello")
     with Store(str(db)) as store:
-        (question,) = asks.open_asks(store.db)
+        (question,) = ask_queries.open_asks(store.db)
     for name in ("uid", "ask", "id"):
         error = agent.refused("control:answer", {"agent": "other"}, **{name: question.uid, "answer": "yes"})
         assert error["code"] == "forbidden"
     assert agent.refused("control:answer", {"agent": "human"}, uid=question.uid)["code"] == "invalid_request"
     with Store(str(db)) as store:
-        assert asks.open_asks(store.db) == [question]
+        assert ask_queries.open_asks(store.db) == [question]
 
 
 def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_answered_timeout(agent, db):
@@ -265,7 +264,7 @@ def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_answe
     (reply,) = agent.finish()
     assert (reply["id"], reply["error"]["code"]) == ("q", "timeout")
     with Store(str(db)) as store:
-        assert asks.open_asks(store.db) == []
+        assert ask_queries.open_asks(store.db) == []
 
 
 def test_at_the_end_of_input_a_wait_goes_on_to_its_timeout_and_may_still_be_answered(agent, db):
@@ -328,12 +327,34 @@ def test_a_database_that_is_damaged_while_open_is_a_storage_error_and_the_channe
         assert "Traceback" not in second.said()
 
 
+@pytest.mark.parametrize("arguments", [{}, {"timeout": 0.5}])
+@pytest.mark.parametrize("taken", ["file", "all"])
+def test_at_the_end_of_input_a_question_whose_database_was_taken_away_is_answered_and_nothing_is_made(
+    agent, db, taken, arguments
+):
+    agent.write(
+        {"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", **arguments}}, {"id": 2, "tool": "tasks"}
+    )
+    assert agent.reply()["id"] == 2
+    for file in [db] if taken == "file" else list(db.parent.glob(f"{db.name}*")):
+        file.unlink()
+    agent.end_input()
+    reply = agent.reply()
+    assert (reply["id"], reply["error"]["code"]) == ("q", "storage_error")
+    assert reply["error"]["data"] == {"retryable": True}
+    assert agent.reply() is None
+    assert agent.process.wait(DEADLINE) == 0
+    # Once for each part of the process that reads it.
+    assert agent.said().count("is gone") <= 3, agent.said()
+    assert not db.exists()
+
+
 def test_a_copy_of_the_database_holds_all_there_was(agent, db, tmp_path):
     uids = [agent.ok(ADD, name=str(n))["uid"] for n in range(20)]
     agent.kill()
     shutil.copytree(db.parent, tmp_path / "copy")
     with Store(str(tmp_path / "copy" / "tasks.db")) as store:
-        assert [queries.task(store.db, uid).name for uid in uids] == [str(n) for n in range(20)]
+        assert [task_queries.task(store.db, uid).name for uid in uids] == [str(n) for n in range(20)]
 
 
 @pytest.mark.parametrize("blocking", [True, False])
@@ -342,7 +363,7 @@ def test_the_pipes_may_be_sockets_as_some_runtimes_make_them(db, blocking):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.setblocking(blocking)
-        process = subprocess.Popen(
+        process = Started(
             program("serve", "--db", str(db)), stdin=theirs, stdout=theirs, env=environment(db.parent.parent)
         )
         theirs.close()

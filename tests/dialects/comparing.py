@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from tests.dialects.model_state import Refused
-from tui_tasks.core.schema.state_tables import STATE
+from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

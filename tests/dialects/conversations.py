@@ -30,8 +30,8 @@ from tests.dialects.sent_requests import (
     chosen,
     resolved,
 )
-from tui_tasks.core.commit.replay import replay
-from tui_tasks.core.journal import chain
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.past.replay import replay
 from tui_tasks.core.store import Store
 
 WHY = {"topic": "t", "thoughts": ["because"]}
@@ -258,7 +258,7 @@ class Conversations(RuleBasedStateMachine):
         """The journal has no gap and no flaw, and replayed it gives the same tables, and the same to every dialect."""
         if self.sound:
             db = self.store.db
-            assert chain.broken_link(db) is None
+            assert backup.broken_link(db) is None
             assert [event["seq"] for event in self.heard] == list(range(1, len(self.heard) + 1))
             assert self.reader.ok("control:history", since=0, limit=10_000)["entries"] == self.heard
             with Store(":memory:") as again:

@@ -121,16 +121,16 @@ class Model:
             task.version += 1
         task.updated_at = self.now
 
-    def refuse_second(self, home: Home) -> None:
+    def refuse_second(self, home: Home, agent: str | None) -> None:
         """docs: protocol, section 5."""
-        if not self.state.may_take_more(home):
-            first = next(task for task in self.state.in_order(home) if task.status == "in_progress")
+        first = self.state.in_progress_for(home, agent) if home.solo else None
+        if first is not None:
             raise Refused("conflict", in_progress=first.uid)
 
     # Lists and tasks
 
     def ensure(self, handle: str, dialect: str) -> Home:
-        """A dialect's list, made at first use; one made by `tasklist` holds one in progress.
+        """A dialect's list, made at first use; one made by `tasklist` holds one in progress for each agent.
 
         See docs: protocol, section 5.
         """
@@ -150,7 +150,8 @@ class Model:
             raise Refused("conflict", held=True)
         fields |= {"held": held, "maker": self.actor}
         if fields.get("status") == "in_progress":
-            self.refuse_second(home)
+            self.refuse_second(home, fields.get("agent") or self.actor)
+            fields["started_by"] = self.actor
         age = self.state.number("task")
         task = Task(f"task-{age}", age, home.age, name, self.now, updated_at=self.now, **fields)
         self._touched.add(task.uid)
@@ -162,12 +163,15 @@ class Model:
         """Set fields of a task; what is equal already changes nothing."""
         task = self.task(uid)
         problems = self.unwritable(task)
-        enters = changes.get("status") == "in_progress" and task.status != "in_progress"
+        status, agent = changes.get("status", task.status), changes.get("agent", task.agent)
+        enters = status == "in_progress" and (status, agent) != (task.status, task.agent)
+        whose = agent or (self.actor if status != task.status else task.started_by)
+        home = self.home_of(task)
         if self.waits_for_human(task, {name for name, value in changes.items() if getattr(task, name) != value}):
             problems.append("conflict")
-        elif enters and not self.state.may_take_more(self.home_of(task)):
+        elif enters and not self.state.may_take_more(home, whose):
             if not problems:
-                self.refuse_second(self.home_of(task))
+                self.refuse_second(home, whose)
             problems.append("conflict")
         if problems:
             raise Refused(*problems)
@@ -189,6 +193,8 @@ class Model:
         self.set(self.task(uid), held=False)
 
     def set(self, task: Task, **changes: Any) -> None:
+        if changes.get("status", task.status) != task.status and changes["status"] in ("pending", "in_progress"):
+            changes.setdefault("started_by", self.actor if changes["status"] == "in_progress" else None)
         changes = {name: value for name, value in changes.items() if getattr(task, name) != value}
         for name, value in changes.items():
             setattr(task, name, value)
@@ -262,12 +268,22 @@ class Model:
     # Claims
 
     def claim(self, homes: list[Home], lease: int) -> Claim | None:
-        """The next task, as `suggest_next` would have it, of lists that may take one more in progress."""
+        """The next task, as `suggest_next` would have it, where the speaker may have one more in progress."""
         state = self.state
-        open_to = [task for home in homes if state.may_take_more(home) for task in state.in_order(home)]
+        open_to = [task for home in homes if state.may_take_more(home, self.actor) for task in state.in_order(home)]
         task = state.ready(task for task in open_to if task.agent in (None, self.actor))
-        if task is None:
-            return None
+        return None if task is None else self._take(task, lease)
+
+    def claim_one(self, uid: str, lease: int) -> Claim:
+        """A task of the speaker's choice."""
+        task = self.task(uid)
+        home = self.home_of(task)
+        if task.status != "pending" or self.state.blocked(task) or not self.state.may_take_more(home, self.actor):
+            raise Refused("conflict")
+        return self._take(task, lease)
+
+    def _take(self, task: Task, lease: int) -> Claim:
+        state = self.state
         claim = Claim(
             f"claim-{state.number('claim')}", task.uid, self.actor, task.agent, lease, expires_at=self.now + lease
         )
@@ -319,7 +335,7 @@ class Model:
                 self.exact[age] = change.before[age]
         for step in reversed(change.steps):
             self._take_back(step)
-        if any(home.solo and self.state.count(home, "in_progress") > 1 for home in self.state.living()):
+        if any(map(self.state.breaks_rule, self.state.living())):
             raise Refused("conflict")
         change.stands = False
         for undone in change.undoes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.dialects.model import Call
+from tests.dialects.model import HUMAN, Call
 from tests.dialects.model_plans import PLAN_TOOLS
 from tests.dialects.model_shapes import (
     MEANT,
@@ -65,7 +65,9 @@ def display(call: Call) -> list[dict[str, Any]]:
 
 
 def get_task_in_progress(call: Call) -> Any:
-    return next((as_tasklist(task) for task in call.own("tasklist") if task.status == "in_progress"), None)
+    home = call.home("tasklist")
+    found = (call.state.in_progress_for(home, name) for name in (call.agent, HUMAN) if home)
+    return next((as_tasklist(task) for task in found if task), None)
 
 
 def get_task_logs(call: Call, uid: str) -> Any:
@@ -193,7 +195,7 @@ def todo(call: Call, merge: bool, todos: list[dict[str, str]]) -> Any:
     except Refused as refused:
         # Which of several comes first is left open.
         raise Refused(*refused.codes, *problems) from None
-    if home.solo and call.state.count(home, "in_progress") > 1:
+    if call.state.breaks_rule(home):
         raise Refused("conflict")
     shown = [as_todo(task) for task in call.state.in_order(home)]
     return {"success": True, "todos": shown, "metadata": {"checkpoint_path": ":memory:", "merge": merge}}

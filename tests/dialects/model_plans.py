@@ -123,7 +123,10 @@ def tasks(call: Call, action: str, **given: Any) -> Any:
 # control
 
 
-def claim(call: Call, list: str | None = None, lease_seconds: int = 300) -> Any:
+def claim(call: Call, list: str | None = None, lease_seconds: int = 300, uid: str | None = None) -> Any:
+    if uid is not None:
+        made = call.model.claim_one(uid, lease_seconds * SECOND)
+        return {"task": full(call.model, call.model.task(uid)), **_held(made)}
     home = call.state.find(list or call.bound or "")
     if list and home is None:
         raise Refused("not_found", id=list)
@@ -146,10 +149,19 @@ def release(call: Call, claim: str) -> Any:
     return full(call.model, call.model.give_back(call.model.standing(claim)))
 
 
-def update_task(call: Call, uid: str, due: str | None = None, estimate: int | None = None) -> Any:
-    """An empty date and no minutes take away what there is."""
-    given = {"due": due, "estimate": estimate}
-    changes = {name: value or None for name, value in given.items() if value is not None}
+# What null sets a field to.
+CLEARED = {
+    "description": "",
+    "priority": 3,
+    "tags": [],
+    **dict.fromkeys(("domain", "agent", "result", "due", "estimate")),
+}
+
+
+def update_task(call: Call, uid: str, **given: Any) -> Any:
+    """An empty date and no minutes take away what there is, and so does null of any field."""
+    changes = {name: CLEARED[name] if value is None else value for name, value in given.items()}
+    changes |= {name: changes[name] or None for name in ("due", "estimate") if name in changes}
     if not changes:
         raise Refused("invalid_argument", *(() if uid in call.state.tasks else ("not_found",)))
     return full(call.model, call.model.edit(uid, **changes))

@@ -93,6 +93,7 @@ def full(model: Model, task: Task) -> dict[str, Any]:
     more = ("agent", "intent", "depends_on", "node_ids", "version", "due", "estimate", "links")
     return {
         **{name: getattr(task, name) for name in same + more},
+        "number": task.age,
         "list": model.home_of(task).handle,
         "blocked": model.state.blocked(task),
         "held": task.held,
@@ -101,6 +102,8 @@ def full(model: Model, task: Task) -> dict[str, Any]:
         # No configuration file names a check here.
         "verified": None,
         "checks": [],
+        "work": None,
+        "works": [],
     }
 
 

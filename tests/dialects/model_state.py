@@ -23,7 +23,7 @@ class Refused(Exception):
 
 @dataclass
 class Home:
-    """A list: `solo` says that at most one of its tasks may be in progress."""
+    """A list: `solo` says that at most one of its tasks may be in progress for each agent."""
 
     age: int
     handle: str
@@ -69,6 +69,12 @@ class Task:
     maker: str = ""
     # How often it was given another place.
     moves: int = 0
+    # Who set it in progress.
+    started_by: str | None = None
+
+    @property
+    def counts_for(self) -> str | None:
+        return self.agent or self.started_by
 
 
 @dataclass
@@ -138,13 +144,33 @@ class State:
     def count(self, home: Home, status: str) -> int:
         return sum(task.status == status for task in self.in_order(home))
 
-    def may_take_more(self, home: Home) -> bool:
-        return not (home.solo and self.count(home, "in_progress"))
+    def in_progress_for(self, home: Home, agent: str | None) -> Task | None:
+        found = (task for task in self.in_order(home) if task.status == "in_progress" and task.counts_for == agent)
+        return next(found, None)
+
+    def may_take_more(self, home: Home, agent: str | None) -> bool:
+        return not home.solo or self.in_progress_for(home, agent) is None
+
+    def breaks_rule(self, home: Home) -> bool:
+        whose = [task.counts_for for task in self.in_order(home) if task.status == "in_progress"]
+        return home.solo and len(whose) > len(set(whose))
 
 
 FIELDS = (
     *("name", "description", "status", "priority", "tags", "domain", "result", "metadata"),
-    *("agent", "intent", "depends_on", "node_ids", "due", "estimate", "links", "deleted", "held", "moves"),
+    *(
+        "agent",
+        "intent",
+        "depends_on",
+        "node_ids",
+        "due",
+        "estimate",
+        "links",
+        "deleted",
+        "held",
+        "moves",
+        "started_by",
+    ),
 )
 Key = tuple[str, Any, Any]
 Diff = dict[Key, tuple[Any, Any]]

@@ -149,11 +149,23 @@ LEASE = {"lease_seconds": st.sampled_from([30, 60])}
 CLAIMS = st.one_of(
     sent("control:claim", LEASE),
     sent("control:claim", {**LEASE, "list": st.sampled_from(LISTS) | PLAN}),
+    sent("control:claim", LEASE, uid=TASK),
     sent(["control:heartbeat", "control:release"], claim=CLAIM),
 )
 UPDATES = sent(
     "control:update_task",
-    {"due": st.sampled_from(["2026-01-31", "2026-02-01T09:00:00.000+00:00", ""]), "estimate": st.integers(0, 90)},
+    {
+        "name": WORDS,
+        "description": WORDS | st.just("") | st.none(),
+        "status": st.sampled_from(["pending", "in_progress", "done", "failed", "skipped", "cancelled"]),
+        "priority": st.sampled_from([1, 4, 99, None]),
+        "tags": st.lists(st.sampled_from("ab"), max_size=2, unique=True) | st.none(),
+        "domain": st.sampled_from(["infra", None]),
+        "agent": AGENT | st.none(),
+        "result": st.just({"n": 1}) | st.none(),
+        "due": st.sampled_from(["2026-01-31", "2026-02-01T09:00:00.000+00:00", "", None]),
+        "estimate": st.integers(0, 90) | st.none(),
+    },
     uid=TASK,
 )
 LINKS = sent(

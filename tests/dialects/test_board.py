@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import Talk
 from tests.dialects.boards import SEED_RESULT, create, listed, text, update
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.board import BOARD
 from tui_tasks.dialects.requests.arguments import schema
@@ -333,7 +333,7 @@ def test_a_bound_channel_creates_in_its_list(store: Store, talk: Talk):
 
 
 def test_a_task_that_the_human_added_is_listed(talk: Talk, store: Store):
-    home = queries.find_list(store.db, "task")
+    home = task_queries.find_list(store.db, "task")
     assert home is not None
     store.commit(AddTask("By hand", home.uid), actor="human", now=talk.clock.now)
     assert listed(talk, query="hand") == ["By hand"]

@@ -27,15 +27,15 @@ from tests.dialects.sent_requests import (
     chosen,
     resolved,
 )
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.journal import chain
+from tui_tasks.core.maintenance import backup
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
-from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
-from tui_tasks.core.read.tasks import held, queries, ready
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.read.tasks import held_tasks, ready_tasks, task_queries
+from tui_tasks.core.rules.tasks.held_rules import ACCEPTED, ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SHELL
 
@@ -47,12 +47,17 @@ STATUS = st.sampled_from(["in_progress", "done", "failed", "skipped", "cancelled
 PICK = st.sampled_from(range(31))
 
 
+def words(task: dict[str, Any], among: Any = None) -> list[Any]:
+    """What the human accepts of a task; `among`: only the fields with these names."""
+    return [task[name] for name in ACCEPTED if among is None or name in among]
+
+
 class Held(RuleBasedStateMachine):
     """Agents, a shell and the human on the same lists. What is held is known from what was made and what he said."""
 
     def held_tasks(self) -> list[Any]:
         """The tasks that wait for the human, whole."""
-        return [queries.task(self.store.db, one.uid) for one in held.everything(self.store.db)]
+        return [task_queries.task(self.store.db, one.uid) for one in held_tasks.everything(self.store.db)]
 
     @initialize(configured=st.sampled_from([(), ("*",), ("shared", "plan")]))
     def begin(self, configured):
@@ -64,6 +69,7 @@ class Held(RuleBasedStateMachine):
         self.store.review = lambda: ReviewPolicy(configured)
         self.held: dict[str, Any] = {}  # by uid: whom it was given to when it was filed
         self.declined: set[str] = set()
+        self.accepted: dict[str, list[Any]] = {}  # by uid: the words that the human has accepted
         self.reviewed: set[str] = set()
         for name in LISTS:
             (home,) = self.human(EnsureList(name, name))
@@ -72,7 +78,7 @@ class Held(RuleBasedStateMachine):
             self.talk.ok("tasklist:add_task", {"agent": agent, "list": LISTS[number % 4]}, name=f"task {number}")
         self.take_events()
         for uid in list(self.held)[:2]:
-            self.human(AcceptTask(uid))
+            self.human(AcceptTask(uid, self.version(uid)))
         waits = {"title": "waits", "depends_on": list(self.held)[:1], "agent_id": "bob"}
         self.talk.ok("create_plan", {"agent": "ada"}, title="plan", tasks=[waits, {"title": "free"}])
         self.take_events()
@@ -89,8 +95,8 @@ class Held(RuleBasedStateMachine):
     def state(self) -> State:
         """What there is, for what a request picks."""
         state, db = State(), self.store.db
-        for found in queries.lists(db):
-            tasks = queries.tasks(db, found.id)
+        for found in task_queries.lists(db):
+            tasks = task_queries.tasks(db, found.id)
             state.homes[found.id] = Home(
                 found.id, found.handle, is_plan=found.kind == "plan", order=[task.uid for task in tasks]
             )
@@ -120,6 +126,10 @@ class Held(RuleBasedStateMachine):
         """A task, mostly one that is held."""
         there = [task.uid for task in self.held_tasks()] if pick % 3 else list(self.state().tasks)
         return there[pick % len(there)] if there else "none"
+
+    def version(self, uid: str) -> int:
+        found = task_queries.any_task(self.store.db, uid)
+        return found.version if found is not None else 0
 
     @rule(speaker=SPEAKERS, request=REQUESTS)
     def an_agent_asks(self, speaker, request):
@@ -175,7 +185,7 @@ class Held(RuleBasedStateMachine):
 
     @rule(who=st.sampled_from([HUMAN, SHELL, *AGENTS]), pick=PICK, to=st.integers(0, 6))
     def one_is_moved(self, who, pick, to):
-        homes = queries.lists(self.store.db)
+        homes = task_queries.lists(self.store.db)
         self.tries(who, MoveTask(self.task(pick), list_uid=homes[to % len(homes)].uid))
 
     @rule(who=st.sampled_from([HUMAN, *AGENTS]), operation=st.sampled_from([Undo(), Redo()]))
@@ -188,10 +198,10 @@ class Held(RuleBasedStateMachine):
         self.tries(
             HUMAN,
             {
-                "accept": AcceptTask(uid),
-                "edit": AcceptTask(uid, {"name": "as he wants it"}),
+                "accept": AcceptTask(uid, self.version(uid)),
+                "edit": AcceptTask(uid, self.version(uid), {"name": "as he wants it"}),
                 "decline": DeclineTask(uid, "no"),
-                "join": JoinTask(uid, self.task(into)),
+                "join": JoinTask(uid, self.task(into), self.version(uid)),
                 "delete": DeleteTask(uid),
                 "status": EditTask(uid, {"status": "in_progress"}),
             }[does],
@@ -199,7 +209,7 @@ class Held(RuleBasedStateMachine):
 
     @rule(to=st.integers(0, 6), review=st.booleans())
     def the_human_reviews(self, to, review):
-        homes = queries.lists(self.store.db)
+        homes = task_queries.lists(self.store.db)
         self.human(SetListReview(homes[to % len(homes)].uid, review))
 
     # What always holds
@@ -217,13 +227,14 @@ class Held(RuleBasedStateMachine):
             return
         uid = task["uid"]
         if kind == "task.created":
-            home = queries.find_list(self.store.db, task["list"])
+            home = task_queries.find_list(self.store.db, task["list"])
             named = {"*", task["list"], home.name if home else ""} & set(self.configured)
             assert task["held"] == (actor in AGENTS and (task["list"] in self.reviewed or bool(named)))
             if task["held"]:
                 self.held[uid] = task["agent"]
         elif "held" in changes:
-            assert actor == HUMAN
+            # Whoever changes what was accepted has it held again, and so has it no more who takes that back.
+            assert actor == HUMAN or changes["held"][1] or words(task) == self.accepted[uid], event
             if changes["held"][1]:
                 self.held[uid] = task["agent"]
             else:
@@ -231,6 +242,10 @@ class Held(RuleBasedStateMachine):
         if uid in self.held:
             assert (task["status"], task["agent"], task["blocked"]) == ("pending", self.held[uid], True), event
             assert not kind.startswith("claim."), event
+        if kind == "task.accepted" or (actor == HUMAN and words(task, changes) and uid not in self.held):
+            self.accepted[uid] = words(task)
+        elif actor in AGENTS and words(task, changes) and task["status"] == "pending" and task["list"] in self.reviewed:
+            assert uid in self.held or words(task) == self.accepted.get(uid, words(task)), event
         if "status" in changes:
             assert uid not in self.declined or actor == HUMAN, event
             self.declined.discard(uid)
@@ -242,7 +257,7 @@ class Held(RuleBasedStateMachine):
     def take_list(self, event: dict[str, Any]) -> None:
         if "review" in event["changes"]:
             assert event["actor"] == HUMAN
-            home = queries.any_list(self.store.db, event["list"]["uid"])
+            home = task_queries.any_list(self.store.db, event["list"]["uid"])
             (self.reviewed.add if event["changes"]["review"][1] else self.reviewed.discard)(home.handle)
 
     @invariant()
@@ -252,13 +267,13 @@ class Held(RuleBasedStateMachine):
             assert task.uid in self.held
             assert (task.status, task.claimed_by) == ("pending", None)
             assert task.waiting_on >= 1
-        found = ready.next_task(self.store.db, None, None)
+        found = ready_tasks.next_task(self.store.db, None, None)
         assert found is None or found.uid not in self.held
 
     def teardown(self):
         if not hasattr(self, "store"):
             return
-        assert chain.broken_link(self.store.db) is None
+        assert backup.broken_link(self.store.db) is None
         with Store(":memory:") as again:
             replay(self.store.db, again.db)
             assert tables(again) == tables(self.store)

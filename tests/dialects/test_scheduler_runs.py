@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, job_events, scheduled
 from tests.talking import settled
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes.job_shapes import local_iso
 

@@ -8,7 +8,7 @@ from tests.conftest import Clock, Talk
 from tests.todo_tool.calls import SEED_CREATE, item
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import AddTask, EditTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.todo import TODO
@@ -28,9 +28,9 @@ def ids(todos: list[dict]) -> list[str]:
 
 def uids(talk: Talk, store: Store, name: str = "todo") -> dict[str, str]:
     """The uids of the items of a list by their ids, in order."""
-    home = queries.find_list(store.db, name)
+    home = task_queries.find_list(store.db, name)
     assert home is not None
-    return {task.key or "": task.uid for task in queries.tasks(store.db, home.id)}
+    return {task.key or "": task.uid for task in task_queries.tasks(store.db, home.id)}
 
 
 # The seed's examples
@@ -342,7 +342,7 @@ def test_a_read_only_channel_may_not_write(talk: Talk, store: Store):
 
 
 def test_a_bound_channel_writes_its_list(talk: Talk, store: Store):
-    home = queries.find_list(store.db, "tasklist")
+    home = task_queries.find_list(store.db, "tasklist")
     assert home is not None
     store.commit(AddTask("There before", home.uid), actor="human", now=talk.clock.now)
     bound = Talk(store, talk.clock, list="tasklist")

@@ -17,14 +17,14 @@ from mcp.client.stdio import stdio_client
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.requests import selection
+from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.mcp_server.async_sessions import AsyncSessions
 from tui_tasks.mcp_server.server import make_server
-from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
+from tui_tasks.mcp_server.tools import NOT_OVER_MCP
 
 
 def command(db: Path, *options: str) -> mcp.StdioServerParameters:
@@ -99,7 +99,7 @@ class Served:
     def answer(self, text: str) -> None:
         """Answer the one open question, as the screen does in another process."""
         with Store(self.store.path) as screen:
-            (asked,) = asks.open_asks(screen.db)
+            (asked,) = ask_queries.open_asks(screen.db)
             screen.commit(AnswerAsk(asked.uid, text), actor="human", now=clock.now())
 
 
@@ -108,7 +108,7 @@ async def served(path: Path, **identity: Any) -> Any:
     """A server that clients of this process talk to without a pipe."""
     with Store(str(path)) as store:
         session = Session(
-            store, selection.without(TABLE, NOT_OVER_MCP), Identity(agent_only=True, **identity), clock.now
+            store, confinement.without(TABLE, NOT_OVER_MCP), Identity(agent_only=True, **identity), clock.now
         )
         agent_sessions = AsyncSessions(store, lambda: session.identity)
         agent_session = agent_sessions.add(session)

@@ -15,7 +15,7 @@ from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 
 from tests.mcp_server.shared import Served, error, held, served
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.mcp_server import asking
 
 REVISIONS = ["legacy", "2026-07-28"]
@@ -90,7 +90,7 @@ def test_the_screen_may_answer_first_where_a_dialog_stands(path: Path) -> None:
             async with anyio.create_task_group() as group:
 
                 async def human() -> None:
-                    await until(lambda: bool(asks.open_asks(found.store.db)))
+                    await until(lambda: bool(ask_queries.open_asks(found.store.db)))
                     found.answer("From the screen")
 
                 group.start_soon(human)
@@ -112,7 +112,7 @@ def test_a_dialog_that_is_declined_leaves_the_question_to_the_screen(
     async def script(found: Served) -> None:
         async with mcp.Client(found.server, mode=mode, elicitation_callback=dialog) as client:
             assert held(await client.call_tool("ask", {"question": "Which?"}))["state"] == "open"
-        assert len(asks.open_asks(found.store.db)) == 1
+        assert len(ask_queries.open_asks(found.store.db)) == 1
 
     in_process(path, script)
 
@@ -127,9 +127,9 @@ def test_a_call_that_is_cancelled_withdraws_its_question(path: Path) -> None:
             async with mcp.Client(found.server, mode="legacy", elicitation_callback=callback) as client:
                 async with anyio.create_task_group() as group:
                     group.start_soon(client.call_tool, "ask", {"question": "Which?"})
-                    await until(lambda: bool(asks.open_asks(found.store.db)))
+                    await until(lambda: bool(ask_queries.open_asks(found.store.db)))
                     group.cancel_scope.cancel()
-                await until(lambda: not asks.open_asks(found.store.db))
+                await until(lambda: not ask_queries.open_asks(found.store.db))
 
     in_process(path, script)
 
@@ -139,7 +139,7 @@ def test_a_question_with_a_timeout_ends_as_one(path: Path) -> None:
         async with mcp.Client(found.server, mode="legacy") as client:
             asked = await client.call_tool("ask", {"question": "Anybody?", "timeout": 0.05})
             assert error(asked)["code"] == "timeout"
-        assert asks.open_asks(found.store.db) == []
+        assert ask_queries.open_asks(found.store.db) == []
 
     in_process(path, script)
 

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,20 @@ import httpx2
 import mcp
 import pytest
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.auth.middleware.auth_context import auth_context_var
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.responses import Response
 
 from tests.mcp_server.shared import error, held
 from tests.mcp_server.test_asking import REVISIONS
+from tests.started import Started
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import Process, SessionReport, SessionStarted
-from tui_tasks.core.read.asks import open_asks
+from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.presence import own_session
@@ -36,6 +41,7 @@ from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
 from tui_tasks.runner.process import processes
 from tui_tasks.settings.remote_access import Tokens
+from tui_tasks.state import person
 
 
 class Elsewhere:
@@ -82,7 +88,7 @@ def elsewhere(tmp_path_factory: Any) -> Iterator[Elsewhere]:
         "reader": tokens.add("reader", read_only=True, now=1),
     }
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--http", "--port", "0", "--db", str(db)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with Started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         assert server.stderr is not None
         try:
@@ -261,6 +267,13 @@ def test_what_is_revoked_ends_at_once(elsewhere: Elsewhere) -> None:
     assert elsewhere.post(body, Authorization=shown)[0] == 401
 
 
+@pytest.fixture
+def at_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person who hands out tokens."""
+    monkeypatch.setattr(person, "has_terminal", lambda: True)
+
+
+@pytest.mark.usefixtures("at_terminal")
 def test_a_token_is_printed_once_and_kept_as_a_hash_that_its_owner_alone_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -282,6 +295,7 @@ def test_a_token_is_printed_once_and_kept_as_a_hash_that_its_owner_alone_reads(
     assert [token.agent for token in Tokens(db).all()] == ["sam"]
 
 
+@pytest.mark.usefixtures("at_terminal")
 @pytest.mark.parametrize("name", ["human", "shell", " ", "a\u200bb"])
 def test_no_token_is_for_a_name_under_which_no_agent_speaks(name: str, tmp_path: Path) -> None:
     assert main(["token", "add", name, "--db", str(tmp_path / "tasks.db")]) == 1
@@ -291,14 +305,144 @@ def test_no_token_is_for_a_name_under_which_no_agent_speaks(name: str, tmp_path:
 # Where it listens
 
 
-def test_who_asks_too_often_is_turned_away_until_there_is_room_again() -> None:
-    now = 0.0
-    limits = http_limits.RequestLimits(lambda *_: None, lambda: now)  # type: ignore[arg-type,return-value]
-    assert all(limits._is_allowed("a") for _ in range(200))
-    assert not limits._is_allowed("a")
-    assert limits._is_allowed("b")
-    now += 1
-    assert limits._is_allowed("a")
+class Limited:
+    """The limits before an application that counts what reaches it; the clock moves as it waits."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.served = 0
+        self.limits = http_limits.RequestLimits(self._serve, lambda: self.now, self._sleep)
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        self.served += 1
+        await Response("ok")(scope, receive, send)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def ask(self, token: str | None, address: str = "10.0.0.1") -> tuple[int, dict[bytes, bytes]]:
+        """Send a request; return the status and headers of its response."""
+        start: dict[str, Any] = {}
+
+        async def send(message: Any) -> None:
+            start.update(message if message["type"] == "http.response.start" else {})
+
+        async def asked() -> None:
+            user = None if token is None else AuthenticatedUser(AccessToken(token=token, client_id=token, scopes=[]))
+            with _as(user):
+                scope = {"type": "http", "method": "GET", "headers": [], "client": (address, 1)}
+                await self.limits(scope, lambda: anyio.sleep_forever(), send)  # type: ignore[arg-type,return-value]
+
+        anyio.run(asked)
+        return start["status"], dict(start["headers"])
+
+
+@contextmanager
+def _as(user: AuthenticatedUser | None) -> Iterator[None]:
+    before = auth_context_var.set(user)
+    try:
+        yield
+    finally:
+        auth_context_var.reset(before)
+
+
+def test_a_token_above_its_rate_waits_and_only_a_flood_is_refused() -> None:
+    limited = Limited()
+    assert [limited.ask("a")[0] for _ in range(250)] == [200] * 250
+    assert limited.now == pytest.approx(1.0), "50 requests above the burst take a second"
+    limited.now = 100.0
+
+    async def at_once(seconds: float) -> None:
+        assert seconds <= 2
+
+    limited.limits._sleep = at_once
+    told = [limited.ask("a") for _ in range(400)]
+    assert [status for status, _ in told].count(429) == 100
+    assert told[-1][1][b"retry-after"] == b"1"
+    limited.now += 1
+    assert limited.ask("a")[0] == 200
+
+
+def test_one_agents_flood_takes_nothing_from_another_at_its_address() -> None:
+    limited = Limited()
+
+    async def at_once(seconds: float) -> None:
+        pass
+
+    limited.limits._sleep = at_once
+    while limited.ask("flood")[0] != 429:
+        pass
+    assert limited.ask("other")[0] == 200
+    assert limited.now == 0
+
+
+def test_whoever_has_no_token_keeps_no_connection(elsewhere: Elsewhere) -> None:
+    limited = Limited()
+    assert limited.ask(None)[1][b"connection"] == b"close"
+    assert b"connection" not in limited.ask("a")[1]
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection.request("POST", "/mcp", b"{}", {"Content-Type": "application/json"})
+    reply = connection.getresponse()
+    assert (reply.status, reply.getheader("connection")) == (401, "close")
+    connection.close()
+
+
+HELLO = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
+
+
+def session_of_2025_03(elsewhere: Elsewhere) -> dict[str, str]:
+    """Begin a session of that revision; return its headers."""
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "Authorization": f"Bearer {elsewhere.tokens['robin']}",
+    }
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
+    connection.request("POST", "/mcp", json.dumps(begin).encode(), headers)
+    reply = connection.getresponse()
+    reply.read()
+    connection.close()
+    return {**headers, "Mcp-Session-Id": reply.getheader("mcp-session-id") or ""}
+
+
+def test_a_batch_of_the_revision_that_has_them_is_answered_by_one_array(elsewhere: Elsewhere) -> None:
+    headers = session_of_2025_03(elsewhere)
+    batch = [
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "control_lists_x", "arguments": {}}},
+        {"jsonrpc": "2.0", "id": 3, "method": "no/such"},
+    ]
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection.request("POST", "/mcp", json.dumps(batch).encode(), headers)
+    told = json.loads(connection.getresponse().read())
+    assert [each["id"] for each in told] == [1, 2, 3]
+    assert told[0]["result"]["tools"]
+    assert told[1]["result"]["isError"]
+    assert told[2]["error"]["code"] == -32601
+    for wrong in ([], [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}]):
+        connection.request("POST", "/mcp", json.dumps(wrong).encode(), headers)
+        reply = connection.getresponse()
+        assert (reply.status, json.loads(reply.read())["error"]["code"]) == (400, -32600)
+    connection.close()
+
+
+def test_events_that_were_missed_are_not_replayed_and_the_stream_opens_all_the_same(elsewhere: Elsewhere) -> None:
+    headers = {**session_of_2025_03(elsewhere), "Accept": "text/event-stream", "Last-Event-ID": "7"}
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection.request("GET", "/mcp", headers=headers)
+    reply = connection.getresponse()
+    assert (reply.status, reply.getheader("content-type")) == (200, "text/event-stream")
+    connection.close()
+
+
+def test_half_open_connections_keep_nobody_out(elsewhere: Elsewhere) -> None:
+    with ExitStack() as opened:
+        for _ in range(200):
+            half = opened.enter_context(socket.create_connection(("127.0.0.1", elsewhere.port)))
+            half.sendall(b"POST /mcp HTTP/1.1\r\n")
+        assert elsewhere.post(b"not json")[0] == 400
 
 
 def test_every_address_is_not_listened_at_unless_the_host_is_named() -> None:

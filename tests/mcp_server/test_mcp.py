@@ -12,9 +12,10 @@ import anyio
 import pytest
 
 from tests.mcp_server.shared import Driven, driven, error, held
+from tests.started import Started
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
-from tui_tasks.core.read.asks import open_asks
+from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
 
 
@@ -78,6 +79,20 @@ def test_a_call_with_a_key_is_done_once_and_its_reasoning_is_kept(client: Driven
         held(first)["uid"],
         {"thoughts": ["it is needed"], "topic": "start"},
     )
+
+
+def test_blanks_beside_the_arguments_are_absent(client: Driven) -> None:
+    """Clients with strict schemas fill every argument."""
+    blank = {"idempotency_key": "", "thoughts": "", "if_version": None}
+    uid = client.ok("tasklist_add_task", name="one", description="", idempotency_key="", thoughts="", topic=None)["uid"]
+    assert client.ok("control_update_task", uid=uid, name="two", status="", tags=[], list="", **blank)["name"] == "two"
+    claim = client.ok("control_claim", list="", uid="", **blank)["claim"]
+    assert client.ok("control_release", claim=claim)["status"] == "pending"
+
+
+def test_a_claim_that_finds_nothing_says_why(client: Driven) -> None:
+    nothing, why = client.call("control_claim", list="todo").content
+    assert (nothing.text, why.text) == ("null", "nothing is pending in todo")
 
 
 def test_a_call_names_its_list_in_meta_but_speaks_as_nobody_else(client: Driven) -> None:
@@ -149,56 +164,57 @@ def test_what_the_human_wrote_comes_once_with_the_next_result_for_model_and_clie
 ADD = '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "tasklist_add_task", "arguments": %s}}'
 
 
-@pytest.mark.parametrize(
-    ("sent", "id", "why"),
-    [
-        (ADD % '{"name": "\\ud800"}', 7, "parse_error: a lone surrogate"),
-        (ADD % '{"name": "x", "description": NaN}', 7, "parse_error: NaN is no JSON"),
-        (ADD % '{"name": "x", "name": "y"}', 7, "parse_error: the key 'name' comes twice"),
-        (ADD % ("[" * 70 + "]" * 70), 7, "parse_error: nested deeper than 64"),
-        (ADD % ("[" * 100_000 + "]" * 100_000), 7, "parse_error: nested deeper than 64"),
-        (ADD % '{"name": 1e400}', 7, "parse_error: a number too large"),
-        ('{"params": {"id": 3, "a": "\\"id\\":4"}, "id": "seven", "x": NaN}', "seven", "parse_error: NaN"),
-        ('{"id": "\\ud800", "x": NaN}', None, "parse_error: NaN"),
-        ("{", None, "parse_error: not one JSON text"),
-        ("\udcff", None, "parse_error: not UTF-8"),
-        ('{"id": 7}', 7, "invalid_request: not a message"),
-        ("[]", None, "invalid_request: not a message"),
-        (ADD % ('{"name": "' + "x" * 1_100_000 + '"}'), 7, "too_large: a line of over 1,048,576 bytes"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
-    tmp_path: Path, sent: str, id: object, why: str
-) -> None:
+NO_MESSAGES = [
+    (ADD % '{"name": "\\ud800"}', 7, "parse_error: a lone surrogate"),
+    (ADD % '{"name": "x", "description": NaN}', 7, "parse_error: NaN is no JSON"),
+    (ADD % '{"name": "x", "name": "y"}', 7, "parse_error: the key 'name' comes twice"),
+    (ADD % ("[" * 70 + "]" * 70), 7, "parse_error: nested deeper than 64"),
+    (ADD % ("[" * 100_000 + "]" * 100_000), 7, "parse_error: nested deeper than 64"),
+    (ADD % '{"name": 1e400}', 7, "parse_error: a number too large"),
+    ('{"params": {"id": 3, "a": "\\"id\\":4"}, "id": "seven", "x": NaN}', "seven", "parse_error: NaN"),
+    ('{"id": "\\ud800", "x": NaN}', None, "parse_error: NaN"),
+    ("{", None, "parse_error: not one JSON text"),
+    ("\udcff", None, "parse_error: not UTF-8"),
+    ('{"id": 7}', 7, "invalid_request: not a message"),
+    ("[]", None, "invalid_request: not a message"),
+    (ADD % ('{"name": "' + "x" * 1_100_000 + '"}'), 7, "too_large: a line of over 1,048,576 bytes"),
+]
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: Path) -> None:
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    lines = [
-        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}),
-        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-        sent,
-        ADD.replace("7", "8", 1) % '{"name": "good"}',
-    ]
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
-    given = "".join(f"{line}\n" for line in lines).encode(errors="surrogateescape")
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+    with Started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stderr is not None
-        server.stdin.write(given)
-        server.stdin.flush()
-        begun, *two = sorted(
-            (json.loads(server.stdout.readline()) for _ in range(3)), key=lambda reply: "error" in reply
+
+        def send(*lines: str) -> None:
+            assert server.stdin is not None
+            server.stdin.write("".join(f"{line}\n" for line in lines).encode(errors="surrogateescape"))
+            server.stdin.flush()
+
+        def replies(count: int) -> list[dict[str, Any]]:
+            assert server.stdout is not None
+            return [json.loads(server.stdout.readline()) for _ in range(count)]
+
+        send(
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}),
+            json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         )
-        good, refused = two
-        assert (begun["id"], good["id"], good["result"]["isError"]) == (1, 8, False)
-        assert refused["id"] == id
-        assert refused["error"]["message"].startswith(why)
+        assert [reply["id"] for reply in replies(1)] == [1]
+        for n, (sent, of, why) in enumerate(NO_MESSAGES):
+            send(sent, ADD.replace("7", f"{100 + n}", 1) % f'{{"name": "good {n}"}}')
+            good, refused = sorted(replies(2), key=lambda reply: "error" in reply)
+            assert (good["id"], good["result"]["isError"]) == (100 + n, False), sent[:80]
+            assert refused["id"] == of, sent[:80]
+            assert refused["error"]["message"].startswith(why), sent[:80]
         server.stdin.close()
         assert server.wait(60) == 0
         assert server.stderr.read() == b""
     listed = [sys.executable, "-m", "tui_tasks", "ls", "--json", "--db", str(tmp_path / "tasks.db")]
     tasks = json.loads(subprocess.run(listed, capture_output=True, check=True, timeout=60).stdout)
-    assert [task["name"] for task in tasks] == ["good"]
+    assert [task["name"] for task in tasks] == [f"good {n}" for n in range(len(NO_MESSAGES))]
 
 
 def test_an_agent_is_there_as_long_as_its_server_runs(tmp_path: Path) -> None:
@@ -213,7 +229,7 @@ def test_an_agent_is_there_as_long_as_its_server_runs(tmp_path: Path) -> None:
 def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tui_tasks", "mcp", "--db", str(tmp_path / "tasks.db")]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+    with Started(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         assert server.stderr is not None

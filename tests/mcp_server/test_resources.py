@@ -18,7 +18,7 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
-from tui_tasks.mcp_server.tools import sizes
+from tui_tasks.mcp_server import tool_results
 
 INBOX = "tui-tasks://inbox"
 
@@ -127,7 +127,7 @@ def test_a_person_may_pick_a_prompt(path: Path, mode: str) -> None:
 
 
 def test_a_long_list_is_cut_between_tasks_and_read_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sizes, "MAX_BYTES", 700)
+    monkeypatch.setattr(tool_results, "MAX_BYTES", 700)
 
     async def script(found: Served) -> None:
         async with mcp.Client(found.server, mode="legacy") as client:
@@ -161,16 +161,33 @@ def test_a_long_list_is_cut_between_tasks_and_read_on(path: Path, monkeypatch: p
 
 def test_a_reply_costs_20000_tokens_at_the_most() -> None:
     items = [{"uid": str(n), "name": "n" * 1_000} for n in range(500)]
-    kept, note = sizes.truncated("tasklist:display", {}, items)
+    kept, note = tool_results.truncated("tasklist:display", {}, items)
     assert len(json.dumps(kept)) / 4 < 20_500
     assert kept
     assert note
-    assert sizes.truncated("tasklist:display", {"limit": 500}, items) == (items, "")
+    assert tool_results.truncated("tasklist:display", {"limit": 500}, items) == (items, "")
 
 
-def test_hello_over_mcp_does_not_tell_of_the_tools_again_unless_asked(path: Path) -> None:
+@pytest.mark.parametrize(("tool", "key"), [("control:find", "tasks"), ("control:history", "entries")])
+def test_a_page_that_is_cut_goes_on_after_its_last_item(tool: str, key: str) -> None:
+    items = [{"uid": str(n), "seq": n, "name": "n" * 1_000} for n in range(100)]
+    cut, note = tool_results.truncated(tool, {"since": 0}, {key: items, "next": "later"})
+    last = cut[key][-1]
+    assert cut["next"] == (last["uid"] if tool == "control:find" else last["seq"])
+    assert len(cut[key]) < 100
+    assert note.startswith("Cut: ")
+
+
+def test_hello_over_mcp_names_the_tools_and_describes_those_that_are_asked_for(path: Path) -> None:
     async def script(found: Served) -> None:
         async with mcp.Client(found.server, mode="legacy") as client:
-            assert "tools" not in held(await client.call_tool("control_hello", {}))
+            listed = [tool.name for tool in (await client.list_tools()).tools]
+            assert set(held(await client.call_tool("control_hello", {}))["tools"]) >= set(listed)
+            (ask,) = (
+                tool
+                for tool in held(await client.call_tool("control_hello", {"tools": ["ask"]}))["tools"]
+                if tool["name"] == "ask"
+            )
+            assert ask["input_schema"]["properties"]
 
     in_process(path, script)

@@ -18,16 +18,17 @@ from tests.conftest import Clock
 from tests.contract.client import environment
 from tests.hooks.playing import Player
 from tests.hooks.processes import claude as payload
+from tests.started import Started
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes.agent_shapes import agents
-from tui_tasks.dialects.requests import selection
+from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.hooks import hooks_folder
@@ -36,10 +37,9 @@ from tui_tasks.hooks.presence import departures, own_session
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.mcp_server.async_sessions import AsyncSession
-from tui_tasks.mcp_server.changes import ResourceSubscriptions
-from tui_tasks.mcp_server.resources import INBOX, read
+from tui_tasks.mcp_server.resources import INBOX, ResourceSubscriptions, read
 from tui_tasks.mcp_server.server import make_server
-from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
+from tui_tasks.mcp_server.tools import NOT_OVER_MCP
 from tui_tasks.runner.process import processes
 
 # Who has started the tests stands for the agent program that has started the server.
@@ -55,7 +55,7 @@ class Server:
         self.store = store
         session = Session(
             store,
-            selection.without(TABLE, NOT_OVER_MCP),
+            confinement.without(TABLE, NOT_OVER_MCP),
             Identity(agent, agent_only=True, **identity),
             clock,
             presence=Presence(store, stays=True),
@@ -116,7 +116,7 @@ def program(store: Store, clock: Clock) -> Player:
 
 @contextlib.contextmanager
 def another_program() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(["sleep", "60"]) as process:
+    with Started(["sleep", "60"]) as process:
         try:
             yield process
         finally:
@@ -458,9 +458,9 @@ def test_an_undo_takes_back_what_the_agent_did_and_nothing_that_its_hooks_told(
     made = server.ok("tasklist:add_task", name="mine")
     program.play(payload("Stop"))
     program.play(payload("UserPromptSubmit", prompt="undo that"))
-    prompts = [task.uid for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id)]
+    prompts = [task.uid for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id)]
     server.ok("control:undo")
-    left = [task.uid for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id)]
+    left = [task.uid for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id)]
     assert set(prompts) - set(left) == {made["uid"]}
     assert server.refused("control:undo") == "conflict"
 

@@ -16,12 +16,12 @@ from tests.contract.client import ROOT
 from tui_tasks import DatabaseRefused, State, ToolError, open_state
 from tui_tasks.core.operations.asks import PauseAgent, SendMessage
 from tui_tasks.core.operations.lists import SetListReview
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.state.objects import CheckObject, Event, TaskObject
 
-PAGE = (ROOT / "tui_tasks" / "docs" / "python.md").read_text()
+PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def names(state: State, *given) -> list[str]:
 def test_the_example_of_the_page_prints_what_the_page_says(db, monkeypatch, capsys) -> None:
     monkeypatch.setenv("TUI_TASKS_DB", db)
     ((code, printed),) = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "python.md", "exec"), {})
+    exec(compile(code, "scripts.md", "exec"), {})
     assert capsys.readouterr().out == printed
 
 
@@ -129,7 +129,7 @@ def test_a_check_has_the_members_that_its_type_names(state, tmp_path) -> None:
 def test_a_paused_agent_a_held_list_and_a_message_are_as_on_the_channel(db) -> None:
     heard: list[str] = []
     with Store(db) as store, open_state(db, agent="robin", on_message=heard.append) as state:
-        home = queries.find_list(store.db, "tasklist")
+        home = task_queries.find_list(store.db, "tasklist")
         assert home is not None
         store.commit(SetListReview(home.uid, review=True), actor=HUMAN, now=START)
         add(state, "mine")
@@ -193,7 +193,7 @@ def test_a_state_that_is_closed_or_of_another_thread_says_so(db) -> None:
         except RuntimeError as error:
             told.append(str(error))
 
-    thread = threading.Thread(target=use)
+    thread = threading.Thread(target=use, daemon=True)
     thread.start()
     thread.join()
     state.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import Started
 from tests.todo_tool.calls import SEED_CREATE, Live, execute, in_file, item, todos_after
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import EditTask
@@ -217,7 +218,7 @@ def test_no_merge_of_several_threads_is_lost(folder: Path):
         for number in range(5):
             todos_after(tool, item(f"{name}{number}"), item(f"{name}-last", str(number)))
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    threads = [threading.Thread(target=work, args=(name,), daemon=True) for name in "abcd"]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -241,7 +242,7 @@ while True:
 
 
 def test_a_kill_leaves_the_file_whole_and_loses_nothing_that_was_told(tool: TodoTool, folder: Path):
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
+    process = Started([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     told = [int(process.stdout.readline()) for _ in range(5)][-1]
     process.kill()

@@ -7,20 +7,29 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.channel import replies, requests
-from tui_tasks.channel.delivery.waits import Waiting
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS, PendingRequest
+from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.storage_errors import is_storage_error
-from tui_tasks.core.errors import Conflict, InvalidRequest, NotFound, NotProven, Paused, Refusal, StorageFailed
+from tui_tasks.core.errors import (
+    Conflict,
+    InputsUnread,
+    InvalidRequest,
+    NotFound,
+    NotProven,
+    Paused,
+    Refusal,
+    StorageFailed,
+)
 from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
 from tui_tasks.dialects.base import Call, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.task_references import with_full_uids
 
 if TYPE_CHECKING:
-    from tui_tasks.channel.delivery.subscription import Subscription
     from tui_tasks.channel.presence import Presence
+    from tui_tasks.channel.subscription import Subscription
     from tui_tasks.dialects.base import Channel
 
 _log = logging.getLogger(__name__)
@@ -52,11 +61,11 @@ class RequestExecutor:
                     result, seq = self._run(pending, now, reading)
             else:
                 result, seq = self._run(pending, now, reading)
-        except (StorageFailed, HalfWritten, PartlyDone):
+        except (StorageFailed, HalfWritten, PartlyDone, InputsUnread):
             raise
         except Refusal as refusal:
             self._follow_refusal(pending, refusal, transaction)
-            return replies.refused(pending, refusal, reading.seq)
+            return replies.refused(pending, self._explained(refusal, reading), reading.seq)
         except Exception as error:
             return replies.refused(pending, refusal_of(error), reading.seq)
         if isinstance(result, Wait):
@@ -82,13 +91,13 @@ class RequestExecutor:
                     result, seq = self._run(pending, now, reading)
                     served.append(replies.served(pending, result, seq))
             return served
-        except (StorageFailed, HalfWritten):
+        except (StorageFailed, HalfWritten, InputsUnread):
             raise
         except PartlyDone as partly:
             partly.at = len(served)
             raise
         except Refusal as refusal:
-            refused = refusal
+            refused = self._explained(refusal, reading)
         except Exception as error:
             refused = refusal_of(error)
         self._subscription.cursor = cursor
@@ -130,7 +139,7 @@ class RequestExecutor:
 
             stored = idempotency.find(reading.db, pending)
         arguments: Any = pending.arguments
-        # In a repeated request, a task number may name another task by now; it gets the stored reply.
+        # In a repeated request, the beginning of a uid may be of several tasks by now; it gets the stored reply.
         if stored is None:
             arguments = with_full_uids(call, tool, arguments)
         if self._identity.list_only:
@@ -139,19 +148,29 @@ class RequestExecutor:
             refuse_elsewhere(call, arguments, was_served=stored is not None)
         if stored is not None:
             if "result" in stored:
-                pending.note = stored.get("note")
+                pending.note = idempotency.note(reading.db, stored)
                 return stored["result"], stored["seq"]
             call.resumes = stored["waits_for"]
         if request.if_version is not None:
             _check_version(request.if_version, tool, arguments, transaction)
+        before = reading.seq
         result = tool.handler(call, arguments)
         pending.note = call.note
         # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
             from tui_tasks.channel import idempotency
 
-            idempotency.put(reading.db, pending, result, reading.seq, call.elapsed_time)
+            change = transaction.current if transaction is not None and reading.seq != before else None
+            idempotency.put(reading.db, pending, result, reading.seq, call.elapsed_time, change)
         return result, reading.seq
+
+    def _explained(self, refusal: Refusal, reading: Reading) -> Refusal:
+        """Add to the refusal of an unknown task what its id is; a channel of one list learns nothing of others."""
+        if isinstance(refusal, NotFound) and refusal.kind == "task" and not self._identity.list_only:
+            from tui_tasks.core.read.tasks.task_names import explain
+
+            refusal.explain(explain(reading.db, refusal.data["id"]))
+        return refusal
 
     def _follow_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:
         """Write what follows from a refusal: journal a forbidden request, or start the checks of an unproven task.
@@ -160,6 +179,18 @@ class RequestExecutor:
         """
         if transaction is None:
             return
+        try:
+            self._write_after_refusal(pending, refusal, transaction)
+        except (StorageFailed, HalfWritten):
+            raise
+        except Refusal:
+            # A refused batch may have made the task, or moved it to where it has checks.
+            if isinstance(refusal, NotProven):
+                refusal.cannot_run()
+        except Exception as error:
+            refusal_of(error)
+
+    def _write_after_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction) -> None:
         request = pending.request
         why = request.why if request is not None else None
         if isinstance(refusal, JOURNALED_REFUSALS):
@@ -169,8 +200,7 @@ class RequestExecutor:
         elif isinstance(refusal, NotProven) and refusal.uid is not None:
             from tui_tasks.core.operations.checks import RequestChecks
 
-            # The task does not exist if the refused batch created it.
-            with contextlib.suppress(NotFound), transaction.change():
+            with transaction.change():
                 transaction.speak(pending.agent, why)
                 transaction.run(RequestChecks(refusal.uid, unproven_alone=True))
 

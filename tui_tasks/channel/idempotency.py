@@ -12,6 +12,7 @@ from tui_tasks.channel.replies import ReplyEncoder, whole
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidRequest
+from tui_tasks.core.rules.undo import taken_back_by
 from tui_tasks.dialects.base import Wait
 
 # The order of a request's arguments does not matter.
@@ -45,14 +46,28 @@ def find(db: Database, pending: PendingRequest) -> dict[str, Any] | None:
     return stored_reply
 
 
-def put(db: Database, pending: PendingRequest, result: Any, seq: int, passed: int) -> None:
+def note(db: Database, stored: dict[str, Any]) -> str | None:
+    """Return the note of a stored reply: its own, or that the write which it reports was taken back since."""
+    change = stored.get("change")
+    undo = None if change is None else taken_back_by(db, change)
+    if undo is None:
+        return stored.get("note")
+    return (
+        f"This is the reply of the first request with this idempotency key. {undo.actor} has taken that write back "
+        f"(entry {undo.seq}). To write it again, use a new key."
+    )
+
+
+def put(db: Database, pending: PendingRequest, result: Any, seq: int, passed: int, change: int | None = None) -> None:
     """Store a reply, or what the request waits for, within the request's own transaction.
 
-    `passed`: the database's instant in microseconds (`elapsed`), from which the key's age counts.
+    Args:
+        passed: the database's instant in microseconds (`elapsed`), from which the key's age counts.
+        change: what the request has written, as an undo names it; None: nothing.
     """
     key, fingerprint = _key_and_fingerprint(pending)
-    told = {} if pending.note is None else {"note": pending.note}
-    held = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq, **told}
+    held: dict[str, Any] = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
+    held |= {name: value for name, value in (("note", pending.note), ("change", change)) if value is not None}
     idempotency_keys.put(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.channel import requests
-from tui_tasks.channel.requests import Request
+from tui_tasks.channel.requests import RefusedValue, Request
 from tui_tasks.core.errors import Forbidden, InvalidRequest, Refusal, ReservedName
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, decode
@@ -18,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 # Refusals that are journaled as `agent.refused` (docs: protocol, section 3).
 JOURNALED_REFUSALS: Final = (Forbidden, ReservedName)
-DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel goes on"
+DEFECT_MESSAGE: Final = "a defect in tui-tasks; the channel continues"
 
 
 class PendingRequest(msgspec.Struct):
@@ -54,18 +55,28 @@ Line = tuple[list[PendingRequest], bool]
 class RequestReader:
     """Parses the lines of a channel: the tool and arguments of each request, and whether it is allowed."""
 
-    def __init__(self, table: Table, identity: Identity) -> None:
+    def __init__(self, table: Table, identity: Identity, clock: Callable[[], int]) -> None:
+        """`clock` returns the time of day, in microseconds since the epoch."""
         self._table = table
         self._identity = identity
+        self._clock = clock
 
     def line(self, value: Any) -> Line:
-        """Return the requests of a line's JSON value. The value may be a `Refusal`, for a line that is no JSON."""
+        """Return the requests of a line's JSON value.
+
+        The value may be a `Refusal`, for a line that is no JSON, or a `RefusedValue`.
+        """
+        unread = None
+        if isinstance(value, RefusedValue):
+            value, unread = value.value, value.refusal
         if not isinstance(value, list):
-            return [self._parse_request(value)], False
+            return [self._parse_request(value, unread)], False
         if not 1 <= len(value) <= requests.MAX_BATCH:
-            refusal = InvalidRequest(f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}")
-            return self._refused_line(refusal)
-        pending_requests = [self._parse_request(item) for item in value]
+            size = f"a batch holds 1 to {requests.MAX_BATCH:,} requests, not {len(value):,}"
+            return self._refused_line(unread or InvalidRequest(size))
+        pending_requests = [self._parse_request(item, unread) for item in value]
+        if unread is not None:
+            return pending_requests, True
         for at, (item, pending) in enumerate(zip(value, pending_requests, strict=True)):
             if isinstance(item, list) or (pending.tool is not None and pending.tool.waits):
                 return self._refused_line(
@@ -76,12 +87,15 @@ class RequestReader:
     def _refused_line(self, refusal: Refusal) -> Line:
         return [PendingRequest(None, self._identity.agent, refusal=refusal)], False
 
-    def _parse_request(self, value: Any) -> PendingRequest:
+    def _parse_request(self, value: Any, unread: Refusal | None = None) -> PendingRequest:
+        """Return the request of a JSON value; `unread`: why it is refused unread."""
         identity = self._identity
         pending = PendingRequest(requests.request_id(value), identity.agent)
         try:
             if isinstance(value, Refusal):
                 raise value
+            if unread is not None:
+                raise unread
             request = pending.request = requests.read(value)
             if request.agent is not None and not identity.agent_only:
                 pending.agent = request.agent
@@ -96,7 +110,7 @@ class RequestReader:
                 requests.refuse_flat(value, tool.name, tool.argument_names)
             if tool.human:
                 raise Forbidden(f"{tool.name} is the human's", tool=tool.name)
-            pending.arguments = decode(tool.arguments, request.arguments)
+            pending.arguments = decode(tool.arguments, request.arguments, self._clock())
             pending.writes = tool.writes(pending.arguments)
             pending.in_steps = tool.in_steps is not None and pending.writes and tool.in_steps(pending.arguments)
             if identity.list_only:

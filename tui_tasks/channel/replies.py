@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -15,7 +16,7 @@ from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.journal import journal
 
 if TYPE_CHECKING:
-    from tui_tasks.dialects.json_shapes.long_values import LongValue
+    from tui_tasks.dialects.json_shapes.long_lists import LongValue
 
 # A random placeholder for a long value while the rest is encoded; it occurs in no text.
 _PLACE: Final = msgspec.json.encode(uuid4().hex)
@@ -23,11 +24,11 @@ _PART: Final = 64 * 1024
 _UID_LENGTH: Final = 36
 # Appended to `not_found`: how the caller finds the right name.
 _NAME_HINTS: Final = {
-    "task": ": a task is named by its uid, by the first 6 or more characters of it, or by #N, its number in the list",
-    "plan": ": a plan is named by its plan_id, which list_plans tells",
+    "task": ": a task is named by its uid, by the first 6 or more characters of it, or by its number, #N",
+    "plan": ": name a plan by its plan_id (see list_plans)",
     "list": ": a list is named as it is called, a plan by its plan_id; leave it out for any",
-    "job": ": a job is named by its uuid, which scheduler:list_tasks tells",
-    "run": ": a run is named by its run_id, which scheduler:get_runs tells",
+    "job": ": name a job by its uuid (see scheduler:list_tasks)",
+    "run": ": name a run by its run_id (see scheduler:get_runs)",
     "claim": ": a claim is named by the id that control:claim returned to you",
 }
 
@@ -43,8 +44,10 @@ def served(pending: PendingRequest, result: Any, seq: int) -> dict[str, Any]:
 def refused(pending: PendingRequest, refusal: Refusal, seq: int) -> dict[str, Any]:
     """Return the reply that refuses a request; `seq` is that of the newest entry."""
     message = refusal.message
-    if isinstance(refusal, NotFound) and len(refusal.data["id"]) != _UID_LENGTH:
+    if isinstance(refusal, NotFound) and not refusal.is_explained and len(refusal.data["id"]) != _UID_LENGTH:
         message += _NAME_HINTS.get(refusal.kind, "")
+        if refusal.kind == "task" and re.fullmatch("#?0+", refusal.data["id"]):
+            message += "; the numbers of tasks start at #1"
     error = {"code": refusal.code, "message": message, "data": refusal.data}
     reply: dict[str, Any] = {"id": pending.id, "ok": False, "error": error}
     if pending.tool is not None and pending.tool.refusal is not None:
@@ -98,7 +101,7 @@ class ReplyEncoder:
         return LongLine(encoded.split(_PLACE), self._values) if self._values else encoded
 
     def _keep_place(self, value: Any) -> msgspec.Raw:
-        from tui_tasks.dialects.json_shapes.long_values import LongValue
+        from tui_tasks.dialects.json_shapes.long_lists import LongValue
 
         if not isinstance(value, LongValue):
             raise NotImplementedError(f"a {type(value).__name__} is no JSON")

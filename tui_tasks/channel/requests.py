@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import InvalidRequest, ParseError, ReservedName
+from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, ReservedName
 from tui_tasks.dialects.requests import strict_json
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ _IDS: Final = frozenset({str, int, type(None)})
 # Keys that most requests do not have.
 _EXTRA_KEYS: Final = frozenset({"agent", "list", "if_version", "idempotency_key", *REASONING_KEYS})
 _ENVELOPE: Final = _EXTRA_KEYS | {"id", *TOOL_KEYS, *ARGUMENT_KEYS}
+_FENCED: Final = r"(?s)\s*(?:```|~~~)\w*\s(.*?)(?:```|~~~)?\s*"
+_MAX_SHOWN: Final = 300
 MAX_BATCH: Final = 1_000
 _EXAMPLE: Final = '{"tool": "tasklist:add_task", "arguments": {"name": "..."}}'
 
@@ -51,6 +55,18 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     if_version: int | None = None
     idempotency_key: str | None = None
     why: dict[str, Any] = {}
+
+
+class RefusedValue(msgspec.Struct, frozen=True):
+    """A JSON value that is refused unread.
+
+    Attributes:
+        value: a request or a batch; each request is refused under its own id.
+        refusal: why.
+    """
+
+    value: Any
+    refusal: Refusal
 
 
 def request_id(value: Any) -> str | int | None:
@@ -89,7 +105,7 @@ def read(value: Any) -> Request:
         raise InvalidRequest(_no_tool_message(value))
     if not _MISNAMED_ARGUMENTS.isdisjoint(value):
         key = next(key for key in value if key in _MISNAMED_ARGUMENTS)
-        raise InvalidRequest(f"{key} is passed over: the arguments of {tool[:100]} go under arguments", key=key)
+        raise InvalidRequest(f"{key} would be ignored: the arguments of {tool[:100]} go under arguments", key=key)
     arguments = _first_value(value, ARGUMENT_KEYS)
     if arguments is None:
         arguments = {}
@@ -98,6 +114,7 @@ def read(value: Any) -> Request:
         with contextlib.suppress(ParseError):
             arguments = strict_json.loads(arguments)
     if not isinstance(arguments, dict):
+        _refuse_fenced(arguments, tool)
         raise InvalidRequest(
             f'the arguments of {tool[:100]} are to be a JSON object of names and values: "arguments": {{"name": ...}}'
         )
@@ -115,11 +132,29 @@ def read(value: Any) -> Request:
     )
 
 
+def _refuse_fenced(arguments: Any, tool: str) -> None:
+    """Refuse arguments that are a string in a Markdown fence, and show them as they are to be sent.
+
+    Raises:
+        InvalidRequest: they are.
+    """
+    found = re.fullmatch(_FENCED, arguments) if isinstance(arguments, str) else None
+    if found is None:
+        return
+    shown = "{...}"
+    with contextlib.suppress(ParseError):
+        inside = json.dumps(strict_json.loads(found[1].strip()), ensure_ascii=False)
+        shown = inside if len(inside) <= _MAX_SHOWN else shown
+    raise InvalidRequest(
+        f'the arguments of {tool[:100]} are a string in a Markdown fence: send the object itself, "arguments": {shown}'
+    )
+
+
 def _no_tool_message(value: dict[str, Any]) -> str:
     """Return the error message for a request that names no tool."""
     odd = next((key for key in TOOL_KEYS if value.get(key) is not None), None)
     if odd is not None:
-        return f"no tool: {odd} is to be a string, the name of a tool: {_EXAMPLE}"
+        return f"no tool: {odd} must be a string, the name of a tool: {_EXAMPLE}"
     keys = f"; it has {', '.join(key[:40] for key in list(value)[:5])} alone" if value else ""
     return f"no tool: name it with {', '.join(TOOL_KEYS[:-1])} or {TOOL_KEYS[-1]}{keys}: {_EXAMPLE}"
 
@@ -170,23 +205,27 @@ def agent_name(given: str | None, tool: str = "") -> str | None:
     """Return an agent's name if it is allowed; `tool` is the requested tool, for the refusal.
 
     Raises:
-        ReservedName: the name is, or looks like, that of the human or of the program.
-        InvalidRequest: the name contains an invisible character, or begins or ends with a blank.
+        ReservedName: the name is, or looks like, that of the human, of the program or of an imported author.
+        InvalidRequest: the name has an invisible character, a blank at an end, or a word of two alphabets.
     """
     if given is None or given in _allowed_names:
         return given
     from tui_tasks.core import names  # most channels have one agent, and commands have none
 
     if whose := names.reserved(given):
-        message = (
-            f"the name {given} is reserved: no agent speaks as the {whose}; leave agent out, or give your own name"
-        )
+        speaker = "an imported author" if whose == names.IMPORT else f"the {whose}"
+        message = f"the name {given} is reserved: no agent speaks as {speaker}; leave agent out, or give your own name"
         raise ReservedName(message, tool=tool[: vocab.MAX_NAME])
     if given != given.strip():
         raise InvalidRequest(f"the agent's name {given!r} begins or ends with a blank")
     hidden = next(filter(names.is_invisible, given), None)
     if hidden is not None:
         raise InvalidRequest(f"the agent's name {given!a} holds U+{ord(hidden):04X}, which cannot be seen")
+    if (mixed := names.mixed_letter(given)) is not None:
+        raise InvalidRequest(
+            f"the agent's name {given!a} mixes two alphabets in a word, and U+{ord(mixed):04X} in it reads as Latin: "
+            "write each word in one alphabet"
+        )
     if len(_allowed_names) < _MAX_ALLOWED_NAMES:
         _allowed_names.add(given)
     return given

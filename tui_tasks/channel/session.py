@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui_tasks.channel.delivery.messages import MessageDelivery
-from tui_tasks.channel.delivery.subscription import Subscription
-from tui_tasks.channel.delivery.waits import Waiting, Waits
 from tui_tasks.channel.executor import RequestExecutor, refusal_of, refused_batch
 from tui_tasks.channel.pending_request import Line, RequestReader
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.replies import ReplyEncoder, ReplyLine, newest_seq, refused, whole
+from tui_tasks.channel.subscription import MessageDelivery, Subscription
+from tui_tasks.channel.waits import Waiting, Waits
 from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.storage_errors import storage_errors
-from tui_tasks.core.errors import Busy, Refusal, StorageFailed
+from tui_tasks.core.errors import Busy, InputsUnread, Refusal, StorageFailed
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.identity import Identity
@@ -82,7 +81,7 @@ class Session:
         )
         self.subscription = Subscription(store, self._is_visible, messages.record)
         self.waits = Waits(store, clock, self, messages, presence)
-        self._reader = RequestReader(table, identity)
+        self._reader = RequestReader(table, identity, clock)
         self._executor = RequestExecutor(self, self.subscription, presence)
         self._encoder = ReplyEncoder()
 
@@ -109,18 +108,19 @@ class Session:
     def _answer_group(self, lines: list[Line]) -> list[ReplyLine]:
         try:
             return self._serve(lines)
-        except StorageFailed as failure:
+        except Exception as error:
+            failure = _failure_of(error)
             return [reply for line in lines for reply in self._serve_alone(line, failure, len(lines))]
 
-    def _serve_alone(self, line: Line, failure: StorageFailed, companions: int) -> list[ReplyLine]:
+    def _serve_alone(self, line: Line, failure: Refusal, companions: int) -> list[ReplyLine]:
         """Serve one line of a group that failed, as another line or the storage may be the cause."""
         waited_out = isinstance(failure, Busy) and any(pending.writes for pending in line[0])
         if waited_out or companions == 1:
             return self._refused_line(line, failure)
         try:
             return self._serve([line])
-        except StorageFailed as own:
-            return self._refused_line(line, own)
+        except Exception as error:
+            return self._refused_line(line, _failure_of(error))
 
     def _refused_line(self, line: Line, failure: Refusal) -> list[ReplyLine]:
         pending_requests, batch = line
@@ -150,8 +150,9 @@ class Session:
     def look_at_checks(self) -> None:
         """Bring the state of checks up to date with the files (docs: protocol, section 11)."""
         if self.checks is not None:
-            # If the database stays locked, skip this rather than delay the requests.
-            with contextlib.suppress(StorageFailed):
+            # If the database stays locked, skip this rather than delay the requests. What else is wrong with it, the
+            # requests themselves find.
+            with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
                 self.checks.look(self.store, self.clock())
 
     def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
@@ -171,26 +172,54 @@ class Session:
             return [self._serve_line(line, now, reading, waiting) for line in lines]
 
     def _write(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any]:
-        """Serve lines in one transaction, with savepoints only after a request failed that had written something."""
-        cursor = self.subscription.cursor
+        """Serve lines in one transaction, with savepoints only after a request failed that had written something.
+
+        Inputs of checks are read between two tries, as reading them may take long.
+        """
+        cursor, savepoints = self.subscription.cursor, False
+        self.store.inputs_read = {}
         try:
-            return self._write_once(lines, now, waiting, in_steps=_is_in_steps(lines[0]))
-        except HalfWritten:
-            self.subscription.cursor = cursor
-            waiting.clear()
-            return self._write_once(lines, now, waiting, savepoints=True)
-        except PartlyDone as partly:
-            # A line that is written in steps is alone in its group.
-            error = partly.__cause__
-            assert isinstance(error, Exception)
-            if isinstance(error, StorageFailed):
-                raise error from None
-            refusal = error if isinstance(error, Refusal) else refusal_of(error)
-            ((pending_requests, batch),) = lines
-            seq = newest_seq(self.store.db)
-            if batch:
-                return [refused_batch(pending_requests, partly.at, refusal, seq)]
-            return [refused(pending_requests[0], refusal, seq)]
+            while True:
+                try:
+                    is_in_steps = not savepoints and _is_in_steps(lines[0])
+                    return self._write_once(lines, now, waiting, savepoints=savepoints, in_steps=is_in_steps)
+                except HalfWritten:
+                    savepoints = True
+                except InputsUnread as unread:
+                    self._read_inputs(unread, now)
+                except PartlyDone as partly:
+                    # Its steps were taken back.
+                    if not isinstance(partly.__cause__, InputsUnread):
+                        return self._replies_to_partly_done(lines, partly)
+                    self._read_inputs(partly.__cause__, now)
+                self.subscription.cursor = cursor
+                waiting.clear()
+        finally:
+            self.store.inputs_read = None
+
+    def _read_inputs(self, unread: InputsUnread, now: int) -> None:
+        """Read the inputs of checks again, for the next try."""
+        read = self.checks.read_inputs(self.store, unread.runs, now) if self.checks is not None else {}
+        known = self.store.inputs_read or {}
+        self.store.inputs_read = {**known, **dict.fromkeys(unread.runs, False), **read}
+
+    def _replies_to_partly_done(self, lines: list[Line], partly: PartlyDone) -> list[Any]:
+        """Return the refusals of a line whose steps were taken back.
+
+        Raises:
+            StorageFailed: that is why it failed.
+        """
+        # A line that is written in steps is alone in its group.
+        error = partly.__cause__
+        assert isinstance(error, Exception)
+        if isinstance(error, StorageFailed):
+            raise error from None
+        refusal = error if isinstance(error, Refusal) else refusal_of(error)
+        ((pending_requests, batch),) = lines
+        seq = newest_seq(self.store.db)
+        if batch:
+            return [refused_batch(pending_requests, partly.at, refusal, seq)]
+        return [refused(pending_requests[0], refusal, seq)]
 
     def _write_once(
         self,
@@ -248,6 +277,10 @@ class Session:
         """
         return self._elapsed.instant(self.store.db, self.clock())
 
+    def cancel(self, agent: str, id: str | int) -> None:
+        """Give up the requests of an agent with that id which wait; `settle` returns their replies."""
+        self.waits.cancel(agent, id)
+
     def due(self) -> int | None:
         """Return when the next lease or wait ends, as `elapsed_time`; None if there is none."""
         lapse = None
@@ -263,12 +296,22 @@ class Session:
             StorageFailed: the database cannot be read or written; a later call may succeed.
         """
         now = self.clock()
-        self.store.look_again()
-        lapse = self.store.next_lapse()
-        if lapse is not None and lapse <= self._elapsed.look(self.store.db, now) and not self.identity.read_only:
-            with self.store.transaction(now) as transaction:
-                _release_lapsed_claims(transaction)
+        try:
+            self.store.look_again()
+            lapse = self.store.next_lapse()
+            if lapse is not None and lapse <= self._elapsed.look(self.store.db, now) and not self.identity.read_only:
+                with self.store.transaction(now) as transaction:
+                    _release_lapsed_claims(transaction)
+        except StorageFailed:
+            # After the end of the input there may be no later call: the waits are answered with the refusal.
+            if not ending:
+                raise
         return [whole(self._encoder.line(reply)) for reply in self.waits.settle(ending=ending)]
+
+
+def _failure_of(error: Exception) -> Refusal:
+    """Return the refusal of lines whose transaction failed. A defect is logged, and does not end the channel."""
+    return error if isinstance(error, StorageFailed) else refusal_of(error)
 
 
 def _is_in_steps(line: Line) -> bool:
@@ -287,7 +330,7 @@ def _release_lapsed_claims(transaction: Transaction) -> None:
     """Release the claims whose lease has ended."""
     lapse = transaction.state_cache.next_lapse()
     if lapse is not None and lapse <= transaction.elapsed_time:
-        from tui_tasks.core.operations.claims import LapseClaims
+        from tui_tasks.core.operations.tasks import LapseClaims
 
         with transaction.change():
             transaction.speak(vocab.SYSTEM)

@@ -6,10 +6,11 @@ import difflib
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, get_args
 
 from tui_tasks.core.errors import UnknownTool
-from tui_tasks.dialects.base import Table
+from tui_tasks.dialects.base import Table, Tool
+from tui_tasks.dialects.requests.arguments import fields
 
 _WORDS: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 # Words that models write for words of tool names.
@@ -19,11 +20,12 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("list", "show", "all", "view", "read"), "get"),
     **dict.fromkeys(("edit", "modify", "change", "set"), "update"),
     **dict.fromkeys(("complete", "completed", "finish", "finished", "close"), "done"),
+    **dict.fromkeys(("revert", "rollback"), "undo"),
     **dict.fromkeys(("start", "begin", "wip"), "progress"),
     **dict.fromkeys(("todos", "todowrite"), "todo"),
 }
 # Names without a word in common with the meant tool.
-_ALIASES: Final = {
+_ALIASES: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("help", "tools", "tools_list", "list_tools", "control_help", "commands"), ("control:hello",)),
     **dict.fromkeys(("create_task", "new_task", "add_task"), ("tasklist:add_task", "task")),
     **dict.fromkeys(("task_create", "task_add", "task_new", "task_update", "task_list"), ("task",)),
@@ -31,9 +33,50 @@ _ALIASES: Final = {
     **dict.fromkeys(("complete_task", "finish_task", "tasklist_complete_task"), ("tasklist:set_task_done", "task")),
     **dict.fromkeys(("tasklist_start_task", "start_task"), ("tasklist:set_task_in_progress", "control:claim")),
     **dict.fromkeys(("tasklist_list", "tasklist_list_tasks", "tasklist_show"), ("tasklist:display",)),
-    **dict.fromkeys(("ask_user", "ask_question", "question"), ("ask",)),
+    **dict.fromkeys(("ask_user", "ask_question", "question", "user_ask", "control_question"), ("ask",)),
     **dict.fromkeys(("note", "log", "tasklist_log", "tasklist_note"), ("tasklist:log_task_progress",)),
+    **dict.fromkeys(("ask_user_question", "control_ask", "tasklist_ask", "ask_human"), ("ask",)),
+    **dict.fromkeys(
+        (
+            *("control_done", "control_complete", "control_complete_task", "control_finish", "control_finish_task"),
+            *("control_set_status", "control_set_done", "control_set_task_done", "tasklist_done", "tasklist_finish"),
+        ),
+        ("tasklist:set_task_done", "control:update_task"),
+    ),
+    **dict.fromkeys(
+        ("control_cancel_task", "tasklist_cancel_task", "cancel_task"),
+        ("tasklist:set_task_skipped", "control:update_task"),
+    ),
+    **dict.fromkeys(("control_withdraw", "control_abort", "withdraw", "cancel_ask", "ask_cancel"), ("control:cancel",)),
+    **dict.fromkeys(("control_delete_task", "control_delete", "delete_task"), ("tasklist:delete_task",)),
+    **dict.fromkeys(("control_add_task", "control_create_task", "control_add"), ("tasklist:add_task", "task")),
+    **dict.fromkeys(("control_memory", "memories", "memory_search"), ("memory",)),
+    **dict.fromkeys(("todo_read", "todo_list", "read_todos"), ("todo",)),
+    **dict.fromkeys(("tasklist_undo", "task_undo", "revert"), ("control:undo",)),
+    **dict.fromkeys(
+        (
+            *("tasklist_reorder", "tasklist_reorder_tasks", "tasklist_move_task", "tasklist_move", "tasklist_sort"),
+            *("move_task", "reorder", "reorder_tasks", "control_move", "control_move_task", "control_reorder"),
+        ),
+        ("control:update_task", "tasklist:swap_tasks"),
+    ),
+    **dict.fromkeys(
+        (
+            *("scheduler_cancel_task", "scheduler_cancel", "scheduler_stop_task", "scheduler_stop", "scheduler_kill"),
+            *("scheduler_pause_task", "scheduler_pause"),
+        ),
+        ("scheduler:disable_task", "scheduler:update_task"),
+    ),
 }
+# For each word of tools that delete, clear, undo or withdraw: the words that ask for it. Such a tool is suggested to
+# nobody else (docs: protocol, 3).
+_ASKED_BY: Final = {
+    "delete": frozenset({"delete", "purge", "wipe", "erase", "destroy"}),
+    "clear": frozenset({"clear", "empty", "reset", "purge", "wipe", "erase", "destroy"}),
+    "undo": frozenset({"undo"}),
+    "cancel": frozenset({"cancel", "abort", "withdraw"}),
+}
+_OBJECTS: Final = frozenset({"task", "plan"})
 _MAX_SUGGESTIONS: Final = 3
 
 
@@ -42,12 +85,27 @@ def unknown_tool(name: str, table: Table) -> UnknownTool:
     near = suggestions(name, (tool for tool, of in table.tools.items() if not of.human))
     # Models often call an action as `task:create`.
     family, separator, action = name.partition(":")
-    hint = f"; did you mean {' or '.join(near)}?" if near else "; control:hello lists the tools"
+    hint = f"; did you mean {' or '.join(near)}?" if near else f"; {_where_listed(table)}"
     if separator and (family_tool := table.find(family)) is not None:
         near = [family, *(other for other in near if other != family)][:_MAX_SUGGESTIONS]
         if "action" in family_tool.argument_names:
-            hint = f'; {family} takes it as an argument: "action": "{action}"'
+            hint = f"; {_as_action(family_tool, family, action)}"
     return UnknownTool(f"no tool {name}{hint}", did_you_mean=near)
+
+
+def _as_action(tool: Tool, family: str, action: str) -> str:
+    """Return how an action of a tool is requested, or what to send in place of one that it does not have."""
+    actions = sorted(get_args(fields(tool.arguments)["action"].type))
+    if action in actions:
+        return f'{family} takes it as an argument: "action": "{action}"'
+    instead = tool.arguments.hint("action", action)
+    return f"{family} has the actions {', '.join(actions)}" + (f"; {instead}" if instead else "")
+
+
+def _where_listed(table: Table) -> str:
+    if "control:hello" in table.tools:
+        return "control:hello lists the tools"
+    return f"the tools are {', '.join(tool for tool, of in table.tools.items() if not of.human)}"
 
 
 def suggestions(name: str, tools: Iterable[str]) -> list[str]:
@@ -60,10 +118,12 @@ def _suggestions(name: str, tools: tuple[str, ...]) -> list[str]:
     """Return what `suggestions` does; kept, as a program that errs once errs again, and comparing takes long."""
     known = {tool: _snake_case(tool) for tool in tools}
     wanted = _snake_case(name)
+    asked = frozenset(_canonical_words(wanted))
+    known = {tool: plain for tool, plain in known.items() if _may_be_suggested(frozenset(plain.split("_")), asked)}
     if same := [tool for tool, plain in known.items() if plain == wanted]:
         return same
-    found: list[str] = []
-    found += [tool for tool in _ALIASES.get(wanted, ()) if tool in known]
+    if found := [tool for tool in _ALIASES.get(wanted, ()) if tool in known]:
+        return found
     found += [tool for tool in known if _snake_case(tool.rpartition(":")[2]) == wanted]
     words = set(_canonical_words(wanted))
     found += sorted(
@@ -77,6 +137,17 @@ def _suggestions(name: str, tools: tuple[str, ...]) -> list[str]:
             for plain in difflib.get_close_matches(wanted, by_plain_name, n=_MAX_SUGGESTIONS, cutoff=0.5)
         ]
     return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]
+
+
+def _may_be_suggested(words: frozenset[str], asked: frozenset[str]) -> bool:
+    """Return whether a tool with these words may be suggested: what destroys, only if it was asked for, and for that
+    kind of object.
+    """
+    destroys = [asking for word, asking in _ASKED_BY.items() if word in words]
+    if not destroys:
+        return True
+    is_of_another_kind = bool(asked & _OBJECTS and words & _OBJECTS) and not asked & words & _OBJECTS
+    return any(asking & asked for asking in destroys) and not is_of_another_kind
 
 
 def _snake_case(name: str) -> str:

@@ -5,7 +5,7 @@ under the same idempotency key; events continue after the last one that was rece
 """
 
 from tui_tasks.client.async_client import AsyncClient
-from tui_tasks.client.errors import ToolError
+from tui_tasks.client.requests import ServerGone, ToolError
 from tui_tasks.client.sync_client import Client
 
-__all__ = ["AsyncClient", "Client", "ToolError"]
+__all__ = ["AsyncClient", "Client", "ServerGone", "ToolError"]

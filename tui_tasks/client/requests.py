@@ -1,23 +1,50 @@
-"""Requests and replies as lines of JSON, shared by both clients."""
+"""Requests and replies as lines of JSON, and the exceptions of both clients."""
 
 from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.client.errors import ToolError
-from tui_tasks.client.tools import WRITES
+from tui_tasks.client.tool_table import WRITES
+
+
+class ToolError(Exception):
+    """A request was refused; nothing of it was done.
+
+    Attributes:
+        code: a stable code for programs (docs: protocol, section 3).
+        message: a text for people and models.
+        data: details, such as what is in the way.
+    """
+
+    def __init__(self, code: str, message: str, data: dict[str, Any]) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @property
+    def is_retryable(self) -> bool:
+        """Whether the same request may succeed a little later: another process held the database for too long."""
+        return bool(self.data.get("retryable"))
+
+
+class ServerGone(ConnectionError):
+    """The server ends again and again before it answers."""
+
 
 # How often a request is sent before the client gives up.
 TRIES: Final = 4
 SUBSCRIBE: Final = "control:subscribe"
+# The most seconds that a server may take to end before it is killed.
+END_SECONDS: Final = 5.0
 
 _encode = msgspec.json.Encoder().encode
-decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder().decode
 
 
 def server_command(
@@ -37,6 +64,38 @@ def request(id: int, tool: str, arguments: dict[str, Any], envelope: dict[str, A
     if tool in WRITES:
         made.setdefault("idempotency_key", str(uuid.uuid4()))
     return made
+
+
+def cancellation(id: int, waiting: dict[str, Any]) -> dict[str, Any]:
+    """Return the request that cancels one which waits."""
+    by = {"agent": waiting["agent"]} if waiting.get("agent") is not None else {}
+    return {"id": id, "tool": "control:cancel", "arguments": {"request": waiting["id"]}, **by}
+
+
+def messages(chunks: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the replies and events of a server from the bytes that it writes.
+
+    A server that is killed may leave half a line, which is dropped.
+    """
+    partial = bytearray()
+    for chunk in chunks:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            message = decode(bytes(partial + end) + b"\n")
+            partial.clear()
+            if message is None:
+                return
+            yield message
+        partial += rest
+
+
+def decode(line: bytes) -> dict[str, Any] | None:
+    """Return the reply or event of a line; None for half a line, and for one that no server writes."""
+    try:
+        message = _decode(line) if line.endswith(b"\n") else None
+    except msgspec.DecodeError:
+        return None
+    return message if isinstance(message, dict) else None
 
 
 def line(made: dict[str, Any]) -> bytes:

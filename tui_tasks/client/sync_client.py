@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, Final
 
 from tui_tasks.client import requests
-from tui_tasks.client.errors import ServerGone
+from tui_tasks.client.requests import ServerGone
 from tui_tasks.client.tools import Tools
+
+_CHUNK: Final = 64 * 1024
 
 
 class Client(Tools):
-    """A connection to a `tui-tasks serve` process, with one request at a time; threads take turns.
+    """A connection to a `tui-tasks serve` process, which threads may share: a call that waits holds up no other.
 
     Each tool is a method: `client.tasklist_add_task(name="Build")`. `with Client(...) as client:` closes it.
     """
@@ -36,29 +41,28 @@ class Client(Tools):
             agent: the name under which changes are made.
             list: the list that all tools work on.
             read_only: whether calls that write are refused.
-            on_message: called with what the human writes to the agent.
+            on_message: called with what the human writes to the agent, in the thread of the call that gets it.
             program: the argv that starts `tui-tasks`; None: this installation.
         """
         self._command = requests.server_command(db, agent, list, read_only=read_only, program=program)
         self._on_message = on_message
-        self._turn = threading.Lock()
-        self._server: subprocess.Popen[bytes] | None = None
-        self._last_id = 0
+        self._connecting = threading.Lock()
+        self._connection: _Connection | None = None
+        self._ids = itertools.count(1)
 
     def call(self, tool: str, arguments: dict[str, Any] | None = None, /, **envelope: Any) -> Any:
         """Call a tool; return its result. `envelope`: `if_version`, `idempotency_key`, `thoughts` and the like.
 
+        A call that is interrupted while it waits is cancelled: its question is withdrawn.
+
         Raises:
             ToolError: the call was refused.
-            ServerGone: the server cannot be kept running.
+            ServerGone: the server cannot be kept running, or the client was closed by another thread.
         """
-        with self._turn:
-            self._last_id += 1
-            request = requests.request(self._last_id, tool, arguments or {}, envelope)
-            for _ in range(requests.TRIES):
-                if (reply := self._ask(request)) is not None:
-                    return requests.result(reply, self._on_message)
-                self._stop()
+        request = requests.request(next(self._ids), tool, arguments or {}, envelope)
+        for _ in range(requests.TRIES):
+            if (reply := self._ask(request)) is not None:
+                return requests.result(reply, self._on_message)
         raise ServerGone(f"{' '.join(self._command)} ends before it answers")
 
     def events(self, since: int | None = None) -> Iterator[dict[str, Any]]:
@@ -72,58 +76,46 @@ class Client(Tools):
         failures = 0
         while failures < requests.TRIES:
             failures += 1
-            with self._started_server() as server, contextlib.suppress(OSError):
-                assert server.stdin is not None
-                assert server.stdout is not None
+            server = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            try:
                 arguments = {"since": since} if since is not None else {}
-                server.stdin.write(requests.line(requests.request(0, requests.SUBSCRIBE, arguments, {})))
-                server.stdin.flush()
-                for line in server.stdout:
-                    message = requests.decode(line)
+                _write(server, requests.request(0, requests.SUBSCRIBE, arguments, {}))
+                for message in _messages(server):
                     if "ok" in message:
                         since = requests.result(message, self._on_message)["seq"] if since is None else since
-                        continue
-                    if message["event"] == "lagged":
-                        since = message["since"]
+                    elif message["event"] == "lagged":
+                        failures, since = 0, message["since"]
                         break
-                    failures, since = 0, message["seq"]
-                    yield message
+                    else:
+                        failures, since = 0, message["seq"]
+                        yield message
+            finally:
+                assert server.stdout is not None
+                server.stdout.close()
+                _end(server)
         raise ServerGone(f"{' '.join(self._command)} ends again and again")
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
-        return self.call(tool, {name: value for name, value in arguments.items() if value is not None})
+        return self.call(tool, arguments)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the reply to a request; None if the server ended."""
-        if self._server is None:
-            self._server = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._server.stdin is not None
-        assert self._server.stdout is not None
-        with contextlib.suppress(OSError):
-            self._server.stdin.write(requests.line(request))
-            self._server.stdin.flush()
-            for line in self._server.stdout:
-                reply: dict[str, Any] = requests.decode(line)
-                if "ok" in reply and reply["id"] == request["id"]:
-                    return reply
-        return None
+        """Return the reply to a request; None if the server ended.
 
-    @contextlib.contextmanager
-    def _started_server(self) -> Iterator[subprocess.Popen[bytes]]:
-        server = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        try:
-            yield server
-        finally:
-            _end(server)
-
-    def _stop(self) -> None:
-        if self._server is not None:
-            _end(self._server)
-            self._server = None
+        Raises:
+            ServerGone: the client was closed meanwhile.
+        """
+        with self._connecting:
+            if self._connection is None or not self._connection.is_open:
+                self._connection = _Connection(self._command, self._ids)
+            connection = self._connection
+        return connection.ask(request)
 
     def close(self) -> None:
-        """End the server. Whatever it replied to is stored."""
-        self._stop()
+        """End the server. Whatever it replied to is stored; calls of other threads that wait are cancelled."""
+        with self._connecting:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def __enter__(self) -> Client:
         return self
@@ -132,15 +124,103 @@ class Client(Tools):
         self.close()
 
 
+class _Connection:
+    """A server, and the thread that hands each of its replies to the call that waits for it.
+
+    Attributes:
+        is_open: whether the server takes requests, as far as is known.
+    """
+
+    def __init__(self, command: Sequence[str], ids: Iterator[int]) -> None:
+        self._ids = ids
+        self._lock = threading.Lock()
+        self._sending = threading.Lock()
+        # The requests without a reply yet; None in place of a reply: the server has ended.
+        self._waiting: dict[int, tuple[dict[str, Any], SimpleQueue[dict[str, Any] | None]]] = {}
+        self.is_open = True
+        self._is_closed = False
+        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._reader = threading.Thread(target=self._read, name="tui-tasks replies", daemon=True)
+        self._reader.start()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the reply to a request; None if the server ended.
+
+        Raises:
+            ServerGone: the connection was closed meanwhile.
+        """
+        replies: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+        with self._lock:
+            if not self.is_open:
+                return None
+            self._waiting[request["id"]] = request, replies
+        try:
+            self._send(request)
+            reply = replies.get()
+        except BaseException:
+            self._send(requests.cancellation(next(self._ids), request))
+            raise
+        finally:
+            with self._lock:
+                self._waiting.pop(request["id"], None)
+        if reply is None and self._is_closed:
+            raise ServerGone("the client was closed while the call waited")
+        return reply
+
+    def _send(self, request: dict[str, Any]) -> None:
+        with self._sending:
+            _write(self._server, request)
+
+    def _read(self) -> None:
+        for message in _messages(self._server):
+            if "ok" in message:
+                with self._lock:
+                    _, replies = self._waiting.get(message.get("id", 0), (None, None))
+                if replies is not None:
+                    replies.put(message)
+        # What it wrote last was no line, or its end: it serves no more.
+        with self._lock:
+            self.is_open = False
+            waiting = list(self._waiting.values())
+        for _, replies in waiting:
+            replies.put(None)
+        assert self._server.stdout is not None
+        self._server.stdout.close()
+        _end(self._server)
+
+    def close(self) -> None:
+        """End the server; calls that wait are cancelled."""
+        self._is_closed = True
+        with self._lock:
+            waiting = [request for request, _ in self._waiting.values()]
+        for request in waiting:
+            self._send(requests.cancellation(next(self._ids), request))
+        with self._sending:
+            _end(self._server)
+        self._reader.join()
+
+
+def _write(server: subprocess.Popen[bytes], request: dict[str, Any]) -> None:
+    """Write a request. If the server has ended, its output says so."""
+    assert server.stdin is not None
+    with contextlib.suppress(OSError, ValueError):
+        server.stdin.write(requests.line(request))
+        server.stdin.flush()
+
+
+def _messages(server: subprocess.Popen[bytes]) -> Iterator[dict[str, Any]]:
+    assert server.stdout is not None
+    handle = server.stdout.fileno()
+    return requests.messages(iter(lambda: os.read(handle, _CHUNK), b""))
+
+
 def _end(server: subprocess.Popen[bytes]) -> None:
     """End a server by closing its input; kill it if it does not end in time."""
     assert server.stdin is not None
-    assert server.stdout is not None
     with contextlib.suppress(OSError):
         server.stdin.close()
-    server.stdout.close()
     try:
-        server.wait(5)
+        server.wait(requests.END_SECONDS)
     except subprocess.TimeoutExpired:
         server.kill()
         server.wait()

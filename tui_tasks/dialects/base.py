@@ -12,10 +12,10 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read import checks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.identity import Identity, own_list
@@ -52,6 +52,9 @@ class Channel(Protocol):
 
     def elapsed_time(self) -> int:
         """Return the database's instant in microseconds (`elapsed`)."""
+
+    def cancel(self, agent: str, id: str | int) -> None:
+        """Give up the requests of an agent with that id which wait."""
 
 
 class Call(msgspec.Struct):
@@ -94,7 +97,9 @@ class Call(msgspec.Struct):
 
     def _find_list(self, handle: str) -> TaskList | None:
         return (
-            self.transaction.state_cache.find_list(handle) if self.transaction else queries.find_list(self.db, handle)
+            self.transaction.state_cache.find_list(handle)
+            if self.transaction
+            else task_queries.find_list(self.db, handle)
         )
 
     def run(self, operation: Operation) -> Any:
@@ -115,7 +120,7 @@ class Call(msgspec.Struct):
 
     @property
     def project(self) -> str | None:
-        """The project of the channel; None outside any project."""
+        """The project of the channel, whose lists it looks through when none is named; None: it looks through all."""
         return self.channel.identity.project
 
     def made_home(self, dialect: str) -> TaskList:
@@ -123,9 +128,8 @@ class Call(msgspec.Struct):
         found = self.home(dialect)
         if found is not None:
             return found
-        if self.bound_list is not None:
-            return cast(TaskList, self.run(EnsureList(self.bound_list, dialect)))
-        return cast(TaskList, self.run(EnsureList(own_list(dialect, self.project), dialect, self.project)))
+        name = self.bound_list or own_list(dialect, self.project)
+        return cast(TaskList, self.run(EnsureList(name, dialect, self.project)))
 
     def handle(self, task: Task) -> str:
         """Return the handle of a task's list, which names it on the channel."""
@@ -134,12 +138,17 @@ class Call(msgspec.Struct):
     def full(self, task: Task) -> dict[str, Any]:
         """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
-        known = checks.definitions(self.db) if self.reading is None else self.reading.state_cache.check_definitions
-        return full_task(task, home.handle, [check.to_json() for check in checks.of_task(self.db, task, home, known)])
+        if self.reading is None:
+            known, works = check_queries.definitions(self.db), work_queries.json_of_task(self.db, task.uid)
+        else:
+            cache = self.reading.state_cache
+            known, works = cache.check_definitions, cache.works_of(task.uid)
+        checks = [check.to_json() for check in check_queries.of_task(self.db, task, home, known)]
+        return full_task(task, home.handle, checks, works)
 
     def _list_of(self, task: Task) -> TaskList:
         if self.reading is None:
-            return queries.list_by_id(self.db, task.list_id)
+            return task_queries.list_by_id(self.db, task.list_id)
         return self.reading.state_cache.list_by_id(task.list_id)
 
 
@@ -153,7 +162,7 @@ class Wait(msgspec.Struct):
         give_up: called at the deadline; returns the result, or raises the refusal.
         deadline: in microseconds, as `Call.elapsed_time`; None: never.
         subject: the uid of what is waited for; a request repeated under its idempotency key gets it as `Call.resumes`.
-        abandon: called in place of `give_up` if the caller is gone.
+        abandon: called in place of `give_up` if the caller is gone or has cancelled the request.
     """
 
     check: Callable[[Call], Any]
@@ -217,6 +226,10 @@ class Table:
     def find(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
         return self.tools.get(name)
+
+    def add(self, other: Table) -> None:
+        """Add the tools of another table, after those that are here."""
+        self._tools |= other.tools
 
     def tool(
         self,

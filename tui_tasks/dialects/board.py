@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Raw
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import matching, queries, records
+from tui_tasks.core.read.tasks import matching, task_queries, task_records
 from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.json_shapes.long_values import ArrayWriter, LongValue, TextWriter
-from tui_tasks.dialects.json_shapes.paging import After, Brief, page_array
+from tui_tasks.dialects.json_shapes.long_lists import After, ArrayWriter, Brief, LongValue, TextWriter, page_array
+from tui_tasks.dialects.requests import arguments
 from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
 
@@ -34,14 +34,14 @@ WORDS = Words(
 
 TaskId = TaskUid
 Title = Name
-Description = Annotated[Text, Meta(description="What is to be done.")]
+Description = Annotated[Text, Meta(description="What to do.")]
 Status = Literal["open", "in_progress", "completed", "cancelled"]
 Priority = Literal["low", "medium", "high", "urgent"]
-Tags = Annotated[list[Name], Meta(description="list: of tasks that have them all.")]
+Tags = Annotated[arguments.Tags, Meta(description="list: tasks with all of them.")]
 Domain = Annotated[Name, Meta(description="The field of knowledge.")]
 Result = Annotated[dict[str, Any], Meta(description="The outcome.")]
 Metadata = dict[str, Any]
-Query = Annotated[Text, Meta(description="A part of the text, in any case.")]
+Query = Annotated[Text, Meta(description="Part of the text, any case.")]
 Limit = Natural
 
 
@@ -75,7 +75,19 @@ def _refused(refusal: Refusal) -> dict[str, Any]:
     return {**_content(refusal.message), "isError": True}
 
 
-TASK = Actions()
+# What models call actions that are another tool's.
+_READ: Final = 'the action list finds tasks by query, tags and status; control:task with {"uid": ...} reads one task'
+_DELETE: Final = (
+    'set its status to cancelled by the action update, or delete it by tasklist:delete_task with {"uid": ...}'
+)
+_FINISH: Final = 'send {"action": "update", "task_id": ..., "status": "completed"}'
+TASK = Actions(
+    {
+        **dict.fromkeys(("get", "show", "read", "view", "get_task"), _READ),
+        **dict.fromkeys(("delete", "remove", "archive", "delete_task"), _DELETE),
+        **dict.fromkeys(("complete", "done", "finish", "close"), _FINISH),
+    }
+)
 
 
 class _Create(Arguments):
@@ -90,7 +102,7 @@ class _Create(Arguments):
 
 @TASK.action("create", _Create, writes=True)
 def create(call: Call, given: _Create) -> dict[str, Any]:
-    """Add a task: open and of medium priority unless said. Returns the task; keep its id."""
+    """Add a task, by default open and medium. Returns the task; keep its id."""
     task = call.run(
         AddTask(
             given.title,
@@ -123,17 +135,14 @@ class _Update(Arguments):
 
 @TASK.action("update", _Update, writes=True, subject="task_id")
 def update(call: Call, given: _Update) -> dict[str, Any]:
-    """Change a task. When it is completed, give a `result`, which is kept as a memory.
-
-    Returns the task, and the `memory_id`.
-    """
+    """Change a task. Complete it with a `result`, which is kept as a memory. Returns the task, and the `memory_id`."""
     named = {name: value for name in _REPLY_FIELDS if (value := getattr(given, name)) is not None}
     one_of("status", dict.fromkeys(_REPLY_FIELDS) | named)
-    before = queries.task(call.db, given.task_id)
+    before = task_queries.task(call.db, given.task_id)
     task = call.run(EditTask(before.uid, _changes(before, named)))
     memory = None
     if (given.status == "completed" or given.result is not None) and task.status == "done":
-        memory = records.memory_of(call.db, task.uid)
+        memory = task_records.memory_of(call.db, task.uid)
     structured: dict[str, Any] = {"task": task_json(task)}
     if memory is not None:
         structured["memory_id"] = memory.uid
@@ -186,7 +195,7 @@ class _List(Arguments):
 
 @TASK.action("list", _List)
 def list_tasks(call: Call, given: _List) -> dict[str, Any]:
-    """Read the board, most urgent first, then oldest. Returns `tasks`, and as `total` how many match."""
+    """Read the board, most urgent first, then oldest. Returns `tasks` and `total`, the number of matches."""
     home = call.home("task")
     if home is None:
         if given.after is not None:
@@ -246,8 +255,8 @@ def _line(number: int, task: Task) -> str:
 TASK.make_tool(
     BOARD,
     "task",
-    "The task board: tasks that have a priority, tags and a domain. Use it for work that is sorted by urgency and "
-    "topic, and whose results are worth keeping. Each action takes what stands in its parentheses.",
+    "The task board: tasks with priority, tags and domain. Use it for work sorted by urgency and topic, with "
+    "results worth keeping. Each action takes the arguments in parentheses.",
     refusal=_refused,
 )
 
@@ -279,10 +288,20 @@ def agent(call: Call, given: _Agent) -> dict[str, Any]:
             f"The agent tool is deprecated, its action {given.action[:100]} does nothing: use the task tool."
         )
     tool = BOARD.tools["task"]
-    return dict(tool.handler(call, decode(tool.arguments, given.rest | {"action": action})))
+    return dict(tool.handler(call, decode(tool.arguments, given.rest | {"action": action}, call.now)))
 
 
-MEMORY = Actions()
+_SAVE: Final = (
+    "a memory is saved when a task is completed with a result: send "
+    '{"tool": "task", "arguments": {"action": "update", "task_id": ..., "status": "completed", "result": "..."}}'
+)
+_CHANGE: Final = "no agent deletes a memory; completing its task again with another result rewrites it"
+MEMORY = Actions(
+    {
+        **dict.fromkeys(("add", "save", "create", "store", "write", "set", "remember", "put", "insert"), _SAVE),
+        **dict.fromkeys(("delete", "remove", "clear", "forget", "update", "edit"), _CHANGE),
+    }
+)
 
 
 def _memory_json(memory: Memory) -> dict[str, Any]:
@@ -333,7 +352,7 @@ class _SearchMemories(Arguments):
 
 @MEMORY.action("search", _SearchMemories)
 def search_memories(call: Call, given: _SearchMemories) -> dict[str, Any]:
-    """Read those with `query` in their title or content."""
+    """Read those with `query` in title or content."""
     return _memories(call, given.query, given.domain, given.limit)
 
 
@@ -355,6 +374,5 @@ def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
 MEMORY.make_tool(
     BOARD,
     "memory",
-    "The memories: results of completed tasks, kept though the task be deleted. Look here before you begin work that "
-    "may have been done before.",
+    "The memories: results of completed tasks, kept even if the task is deleted. Search them before you repeat work.",
 )

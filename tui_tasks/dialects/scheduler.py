@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, cast, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.core.errors import InvalidArgument, TimedOut
+from tui_tasks.core.errors import InvalidArgument, Problem, TimedOut
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import (
     CreateJob,
@@ -18,12 +19,12 @@ from tui_tasks.core.operations.jobs import (
     FinishRun,
     RunJob,
 )
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.schedule.fire_times import system_zone
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.schedule.fire_times import system_zone, timing_errors
 from tui_tasks.core.schedule.job_settings import YEAR, Settings
 from tui_tasks.dialects.base import Call, Table, Wait, one_of
 from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
-from tui_tasks.dialects.json_shapes.paging import page_array
+from tui_tasks.dialects.json_shapes.long_lists import page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text, Uid
 
 SCHEDULER = Table()
@@ -36,7 +37,7 @@ Type = Literal["adhoc", "planned", "scheduled"]
 
 Plan = Annotated[
     list[Text],
-    Meta(min_length=1, description="ISO dates with a time, as 2026-03-01T09:00:00; none past."),
+    Meta(min_length=1, description="ISO dates with time (2026-03-01T09:00:00), none past."),
 ]
 Field = str | int
 
@@ -62,17 +63,17 @@ class _Filter(Arguments):
 
 @SCHEDULER.tool("scheduler:list_tasks", _Filter)
 def list_tasks(call: Call, given: _Filter) -> Any:
-    """List the jobs, oldest first; look here before you create one."""
+    """List the jobs, oldest first; check it before you create one."""
     return page_array(call.db, job_queries.each_job(call.db, states=given.state, types=given.type), None, job_json)
 
 
 class _Named(Arguments):
-    name: Annotated[Name, Meta(description="A part of it, in any case.")]
+    name: Annotated[Name, Meta(description="Part of it, any case.")]
 
 
 @SCHEDULER.tool("scheduler:find_task_by_name", _Named)
 def find_task_by_name(call: Call, given: _Named) -> Any:
-    """Find jobs by a part of their name, oldest first."""
+    """Find jobs by part of their name, oldest first."""
     return page_array(call.db, job_queries.each_job(call.db, name=given.name), None, job_json)
 
 
@@ -82,7 +83,7 @@ class _One(Arguments):
 
 @SCHEDULER.tool("scheduler:show_task", _One)
 def show_task(call: Call, given: _One) -> dict[str, Any]:
-    """Read one job: what it does, when it runs next, how it last ended."""
+    """Read one job: its prompt, next run and last result."""
     job = job_queries.job(call.db, given.uuid)
     if job.state == "error":
         _note_failure(call, job_queries.last_ended(call.db, job.uid))
@@ -97,33 +98,40 @@ class _Run(Arguments):
 
 @SCHEDULER.tool("scheduler:run_task", _Run, writes=True)
 def run_task(call: Call, given: _Run) -> dict[str, Any]:
-    """Start an ad hoc job now, others only with `force`. It goes on in the background: see scheduler:wait_for_task."""
+    """Start an ad hoc job now, others only with `force`. It runs in the background: see scheduler:wait_for_task."""
     run = call.run(RunJob(given.uuid, given.context, given.force))
     return {"uuid": given.uuid, "run_id": run.uid, "state": "running"}
 
 
 @SCHEDULER.tool("scheduler:delete_task", _One, writes=True)
 def delete_task(call: Call, given: _One) -> dict[str, Any]:
-    """Delete a job; what it runs is ended first."""
+    """Delete a job; its run is ended first."""
     return job_json(call.run(DeleteJob(given.uuid)))
+
+
+def _timing_problems(given: dict[str, Any], now: int | None) -> list[Problem]:
+    return [(error.argument, str(error)) for error in timing_errors(given, now)]
 
 
 class _Adhoc(Arguments, kw_only=True):
     name: Name
     system_prompt: Text
     prompt: Text
-    timezone: Text | None = None
+    timezone: Name | None = None
     dedicated_context: bool = False
+
+    @classmethod
+    def further_problems(cls, given: dict[str, Any], now: int) -> Iterable[Problem]:
+        """Yield what is wrong with the times."""
+        return _timing_problems(given, now)
 
 
 class _Scheduled(_Adhoc, kw_only=True):
     # The arguments that all three share are described only here.
-    name: Annotated[Name, Meta(description="No other job's.")]
+    name: Annotated[Name, Meta(description="Unique.")]
     prompt: Annotated[Text, Meta(description="Its objective; never to schedule more jobs.")]
-    timezone: Annotated[Text, Meta(description="IANA; left out: the system's.")] | None = None
-    dedicated_context: Annotated[bool, Meta(description="Run as a process; false: in the current conversation.")] = (
-        False
-    )
+    timezone: Annotated[Name, Meta(description="IANA; default: the system's.")] | None = None
+    dedicated_context: Annotated[bool, Meta(description="Run as a process; false: in this conversation.")] = False
     schedule: Schedule
 
 
@@ -148,13 +156,13 @@ def _create_job(call: Call, given: _Adhoc, kind: str, **when: Any) -> dict[str, 
 
 @SCHEDULER.tool("scheduler:create_scheduled_task", _Scheduled, writes=True)
 def create_scheduled_task(call: Call, given: _Scheduled) -> dict[str, Any]:
-    """Create a job that runs again and again by a cron. Look first whether there is one like it."""
+    """Create a job that repeats by a cron schedule. First check for one like it."""
     return _create_job(call, given, "scheduled", schedule=given.schedule.fields())
 
 
 @SCHEDULER.tool("scheduler:create_planned_task", _Planned, writes=True)
 def create_planned_task(call: Call, given: _Planned) -> dict[str, Any]:
-    """Create a job that runs at given moments. Look first whether there is one like it."""
+    """Create a job that runs at given times. First check for one like it."""
     return _create_job(call, given, "planned", plan=tuple(given.plan))
 
 
@@ -171,7 +179,7 @@ class _WaitForTask(Arguments):
 
 @SCHEDULER.tool("scheduler:wait_for_task", _WaitForTask, waits=True)
 def wait_for_task(call: Call, given: _WaitForTask) -> Any:
-    """Wait until a running job with dedicated_context has ended, retries included; a null outcome: it never ran."""
+    """Wait for the end of a running job with dedicated_context, retries included; outcome null: it never ran."""
     job = job_queries.job(call.db, given.uuid)
     if not job.dedicated_context:
         raise InvalidArgument("uuid", f"job {job.name!r} runs in the conversation: it has no dedicated_context")
@@ -232,9 +240,14 @@ class _Update(Arguments):
     system_prompt: Text | None = None
     prompt: Text | None = None
     schedule: Schedule | None = None
-    plan: Annotated[list[Text], Meta(min_length=1, description="All its moments.")] | None = None
-    timezone: Text | None = None
+    plan: Annotated[list[Text], Meta(min_length=1, description="All its times.")] | None = None
+    timezone: Name | None = None
     dedicated_context: bool | None = None
+
+    @classmethod
+    def further_problems(cls, given: dict[str, Any], now: int) -> Iterable[Problem]:
+        """Yield what is wrong with the times; which times of a plan may be past depends on the job."""
+        return _timing_problems(given, None)
 
 
 _CHANGES = ("name", "system_prompt", "prompt", "plan", "timezone", "dedicated_context")
@@ -245,7 +258,7 @@ _UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_
 
 @SCHEDULER.tool("scheduler:update_task", _UpdateOfSettings, writes=True)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
-    """Change a job, or how it is scheduled and run: at least one field. Defaults stand in brackets, else 0 for none."""
+    """Change a job, its schedule or its settings: at least one field. Defaults in brackets, else 0 for none."""
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
     one_of("name", fields)
     changes = {name: fields[name] for name in _CHANGES if fields[name] is not None}
@@ -263,7 +276,7 @@ def enable_task(call: Call, given: _One) -> dict[str, Any]:
 
 @SCHEDULER.tool("scheduler:disable_task", _One, writes=True)
 def disable_task(call: Call, given: _One) -> dict[str, Any]:
-    """Switch a job off: it starts no more; a run that has begun goes on."""
+    """Switch a job off; a started run continues."""
     return job_json(call.run(DisableJob(given.uuid)))
 
 
@@ -274,7 +287,7 @@ class _Runs(Arguments):
 
 @SCHEDULER.tool("scheduler:get_runs", _Runs)
 def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
-    """Read a job's runs, newest first, and the due times not run, with the reason; null outcome: it runs."""
+    """Read a job's runs, newest first, and missed due times with the reason; outcome null: still running."""
     job = job_queries.job(call.db, given.uuid)
     found = job_queries.each_run(call.db, job.uid, given.limit)
     return {"runs": page_array(call.db, found, None, lambda run: run_json(run, job.timezone))}
@@ -283,12 +296,12 @@ def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
 class _Finish(Arguments):
     run_id: Annotated[Uid, Meta(description="Of run.requested.")]
     outcome: Literal["success", "error", "interrupted"]
-    result: Annotated[Text, Meta(description="What came of it.")] | None = None
+    result: Annotated[Text, Meta(description="The result.")] | None = None
 
 
 @SCHEDULER.tool("scheduler:finish_run", _Finish, writes=True)
 def finish_run(call: Call, given: _Finish) -> dict[str, Any]:
-    """Say how a run ended that the event run.requested asked you to do."""
+    """Report the end of a run that the event run.requested gave you."""
     run = call.run(FinishRun(given.run_id, given.outcome, given.result))
     job = job_queries.any_job(call.db, run.job_uid)
     assert job is not None

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from tui_tasks.core.errors import InvalidArgument, NotFound
-from tui_tasks.core.operations.changes import Redo
+from tui_tasks.core.errors import CannotUndo, Conflict, InvalidArgument
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import Task
 from tui_tasks.dialects.base import Call, Table, Tool
@@ -83,7 +87,7 @@ class _Edit(Arguments):
 @SHELL.tool("shell:edit", _Edit, writes=True, subject="uid")
 def edit(call: Call, given: _Edit) -> dict[str, Any]:
     """Set what is given; tags and dependencies are added to those that there are, less those to be taken away."""
-    before = queries.task(call.db, given.uid)
+    before = task_queries.task(call.db, given.uid)
     emptied = dict(EMPTIED[word] for word in given.clear)
     changes: dict[str, Any] = dict(emptied)
     tags = (*emptied.get("tags", before.tags), *given.tags)
@@ -110,7 +114,7 @@ def set_status(call: Call, given: _Status) -> list[dict[str, Any]]:
         call.run(EditTask(uid, {"status": given.status}))
         if given.reason.strip():
             call.run(LogTask(uid, given.reason.strip()))
-    return [_full(call, queries.task(call.db, uid)) for uid in given.uids]
+    return [_full(call, task_queries.task(call.db, uid)) for uid in given.uids]
 
 
 class _Move(Arguments):
@@ -118,14 +122,23 @@ class _Move(Arguments):
     before: Uid | None = None
     after: Uid | None = None
     list: Name | None = None
+    first: bool = False
+    last: bool = False
 
 
 @SHELL.tool("shell:move", _Move, writes=True, subject="uid")
 def move(call: Call, given: _Move) -> dict[str, Any]:
-    """Put a task before or after another, or at the end of a list."""
-    home = queries.find_list(call.db, given.list) if given.list is not None else None
-    if given.list is not None and home is None:
-        raise NotFound("list", given.list)
+    """Put a task before or after another, at an end of its list, or at the end of another list."""
+    if given.first or given.last:
+        task = task_queries.task(call.db, given.uid)
+        ends = (
+            list_pages.after(call.db, task.list_id, list_pages.FIRST, 1),
+            list_pages.before(call.db, task.list_id, list_pages.LAST, 1),
+        )
+        ((end,), place) = (ends[0], "before") if given.first else (ends[1], "after")
+        return _full(call, call.run(MoveTask(given.uid, **{place: end.uid})))
+    # The command has asked the person whether to make a list that is not there.
+    home = call.run(EnsureList(given.list, "tasklist", call.project)) if given.list is not None else None
     where = MoveTask(given.uid, given.before, given.after, home.uid if home else None)
     return _full(call, call.run(where))
 
@@ -140,10 +153,35 @@ class _Link(Arguments):
 def link(call: Call, given: _Link) -> dict[str, Any]:
     """Link a task to its work, or take links away."""
     try:
-        links = work_links.changed(queries.task(call.db, given.uid).links, given.links, remove=given.remove)
+        links = work_links.changed(task_queries.task(call.db, given.uid).links, given.links, remove=given.remove)
     except ValueError as error:
         raise InvalidArgument("links", str(error)) from None
     return _full(call, call.run(EditTask(given.uid, {"links": links})))
+
+
+class _Undo(Arguments):
+    passed_over: list[Natural] = []
+
+
+@SHELL.tool("shell:undo", _Undo, writes=True, in_steps=True)
+def undo(call: Call, given: _Undo) -> dict[str, int]:
+    """Take back the speaker's newest change that stands, except those passed over."""
+    try:
+        last, _ = call.run(Undo(passed_over=tuple(given.passed_over)))
+    except CannotUndo as refused:
+        over = "".join(f" --pass-over {change}" for change in (*given.passed_over, refused.change))
+        raise Conflict(
+            f"change {refused.change} ({_described(call, refused.change)}) cannot be undone: {refused.message}; "
+            f"`tui-tasks undo{over}` undoes the one before"
+        ) from refused
+    return {"undone": last}
+
+
+def _described(call: Call, change: int) -> str:
+    """Return the first entry of a change in a few words: `task updated #3 "Rotate keys"`."""
+    entry = journal.entry(call.db, change)
+    task = task_queries.any_task(call.db, entry.task) if entry.task is not None else None
+    return entry.kind.replace(".", " ") + (f" {named(task)}" if task is not None else "")
 
 
 @SHELL.tool("shell:redo", Nothing, writes=True, in_steps=True)

@@ -1,4 +1,4 @@
-"""`tasklist:*` (seed 000): one ordered list, at most one task of it in progress."""
+"""`tasklist:*` (seed 000): one ordered list, at most one task of it in progress for each agent."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SwapTasks
-from tui_tasks.core.read.tasks import queries, records, task_summary
+from tui_tasks.core.read.tasks import task_queries, task_records, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.dialects.base import Call, Table, Words, one_of
-from tui_tasks.dialects.json_shapes.paging import Page, page_array
+from tui_tasks.dialects.json_shapes.long_lists import Page, page_array
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Nothing, TaskUid, Text
 
 TASKLIST = Table()
@@ -72,7 +73,7 @@ class _NewBeside(Arguments):
 
 @TASKLIST.tool("tasklist:add_task", _New, writes=True)
 def add_task(call: Call, given: _New) -> dict[str, Any]:
-    """Append a task to the tasklist, to plan work as steps. Returns the task; keep its uid."""
+    """Append a task to the tasklist, to plan work in steps. Returns the task; keep its uid."""
     home = call.made_home("tasklist")
     return task_json(call.run(AddTask(given.name, home.uid, given.description)))
 
@@ -91,7 +92,7 @@ def add_task_after(call: Call, given: _NewBeside) -> dict[str, Any]:
 
 @TASKLIST.tool("tasklist:delete_task", _Named, writes=True, subject="uid")
 def delete_task(call: Call, given: _Named) -> dict[str, Any]:
-    """Remove a task. Returns it as it was. One you will not do is better skipped: it stays for reference."""
+    """Delete a task. Returns it. Skip one that you will not do: it stays for reference."""
     return task_json(call.run(DeleteTask(given.uid)))
 
 
@@ -112,7 +113,7 @@ def update_task(call: Call, given: _Update) -> dict[str, Any]:
 
 def _edited_json(call: Call, uid: str, changes: dict[str, Any]) -> dict[str, Any]:
     if "status" in changes:
-        changes["status"] = WORDS.status_of(changes["status"], queries.task(call.db, uid).status)
+        changes["status"] = WORDS.status_of(changes["status"], task_queries.task(call.db, uid).status)
     return task_json(call.run(EditTask(uid, changes)))
 
 
@@ -123,7 +124,7 @@ class _Swap(Arguments):
 
 @TASKLIST.tool("tasklist:swap_tasks", _Swap, writes=True)
 def swap_tasks(call: Call, given: _Swap) -> list[dict[str, Any]]:
-    """Let two tasks of one list change places. Returns both, in their new order."""
+    """Swap two tasks of one list. Returns both, in their new order."""
     return [task_json(task) for task in call.run(SwapTasks(given.uid1, given.uid2))]
 
 
@@ -135,15 +136,15 @@ def _declare_setter(status: Status, explanation: str) -> None:
     TASKLIST.tool(f"tasklist:set_task_{status}", _Named, writes=True, subject="uid")(set_status)
 
 
-_declare_setter("pending", ": it is to be done, and nobody works on it.")
+_declare_setter("pending", ": to do, and not started.")
 _declare_setter(
     "in_progress",
-    ": you start to work on it. Log every significant action. "
-    "One task of the list at a time: set the other done, failed, skipped or pending first.",
+    ": you start it. Log every significant action. You may have one task of the list in progress: "
+    "first set the other done, failed, skipped or pending.",
 )
-_declare_setter("done", ": it was completed successfully.")
-_declare_setter("failed", ": it could not be completed. Log the error as well.")
-_declare_setter("skipped", ": you will not do it, but keep it for reference. Log the reason as well.")
+_declare_setter("done", ": completed successfully.")
+_declare_setter("failed", ": not completed. Log the error too.")
+_declare_setter("skipped", ": not to be done, kept for reference. Log the reason too.")
 
 
 class _Log(Arguments):
@@ -153,28 +154,32 @@ class _Log(Arguments):
 
 @TASKLIST.tool("tasklist:log_task_progress", _Log, writes=True, subject="uid")
 def log_task_progress(call: Call, given: _Log) -> dict[str, str]:
-    """Add a log entry to a task, for the human and for your later self. Returns the entry."""
+    """Add a log entry to a task, for the human and your later self. Returns the entry."""
     return _log_json(call.run(LogTask(given.uid, given.message)))
 
 
 @TASKLIST.tool("tasklist:get_task_logs", _Named)
 def get_task_logs(call: Call, given: _Named) -> Any:
     """Read a task's log, oldest first."""
-    queries.task(call.db, given.uid)
-    return page_array(call.db, records.each_log(call.db, given.uid), None, _log_json)
+    task_queries.task(call.db, given.uid)
+    return page_array(call.db, task_records.each_log(call.db, given.uid), None, _log_json)
 
 
 @TASKLIST.tool("tasklist:get_task_in_progress", Nothing)
 def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
-    """Read the task that is in progress; null when there is none."""
+    """Read your task in progress, else one without another agent, else null."""
     home = call.home("tasklist")
-    task = queries.in_progress(call.db, home.id) if home else None
-    return task_json(task) if task else None
+    if home is None:
+        return None
+    found = (
+        task_queries.in_progress_for(call.db, home.id, name) for name in (call.agent, *sorted(vocab.RESERVED_AGENTS))
+    )
+    return next((task_json(task) for task in found if task is not None), None)
 
 
 @TASKLIST.tool("tasklist:get_task", _Named)
 def get_task(call: Call, given: _Named) -> dict[str, Any]:
-    """Read one task, whichever list it is in."""
+    """Read one task of any list."""
     return task_json(task_summary.one(call.db, given.uid))
 
 
@@ -184,7 +189,7 @@ class _Filter(Page):
 
 @TASKLIST.tool("tasklist:get_tasks", _Filter)
 def get_tasks(call: Call, given: _Filter) -> Any:
-    """Read the tasks that have one of the given statuses, in order."""
+    """Read the tasks with one of these statuses, in order."""
     home = call.home("tasklist")
     statuses = {status for word in given.status for status in WORDS.statuses(word)}
     return _page(call, given, task_summary.of_statuses(call.db, home.id, statuses, given.after) if home else None)
@@ -192,14 +197,14 @@ def get_tasks(call: Call, given: _Filter) -> Any:
 
 @TASKLIST.tool("tasklist:clear", Nothing, writes=True, in_steps=True)
 def clear(call: Call, given: Nothing) -> dict[str, int]:
-    """Delete every task of the tasklist, whatever its status. Returns how many; the human can bring them back."""
+    """Delete every task of the tasklist. Returns how many; the human can undo it."""
     home = call.home("tasklist")
     return {"deleted": call.run(ClearList(home.uid)) if home else 0}
 
 
 @TASKLIST.tool("tasklist:display", Page)
 def display(call: Call, given: Page) -> Any:
-    """Read the tasklist in order; logs are read apart, with tasklist:get_task_logs."""
+    """Read the tasklist in order; tasklist:get_task_logs reads logs."""
     home = call.home("tasklist")
     return _page(call, given, task_summary.of_list(call.db, home.id, given.after) if home else None)
 

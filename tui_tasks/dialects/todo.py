@@ -5,28 +5,29 @@ Checks and writing need no channel: the class for Python programs (`tui_tasks.to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
-from tui_tasks.core.errors import InvalidArgument, Refusal, as_utf8
+from tui_tasks.core.errors import InvalidArgument, Problem, Refusal, as_utf8
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, OrderTasks
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.base import Call, Table, Words
-from tui_tasks.dialects.json_shapes.long_values import ArrayWriter
-from tui_tasks.dialects.requests.arguments import Arguments, nearest, schema
+from tui_tasks.dialects.json_shapes.long_lists import ArrayWriter
+from tui_tasks.dialects.requests.arguments import Arguments, schema
 
 TODO = Table()
 LEAST = 2
 # How many items are written in one step; with more, and when a list is replaced, others may write in between.
 _FEW = 500
 STATUSES = ("pending", "in_progress", "completed", "cancelled")
+_FIELDS = ("id", "content", "status")
 
 WORDS = Words(
     {
@@ -44,7 +45,7 @@ class _Item(Arguments):
     """The schema of an item for agents; `check` checks items, in the words of the seed."""
 
     id: Annotated[str, Meta(min_length=1, description="Your own, unique in the list.")]
-    content: Annotated[str, Meta(min_length=1, description="What is to be done.")] = ""
+    content: Annotated[str, Meta(min_length=1, description="What to do.")] = ""
     status: Literal["pending", "in_progress", "completed", "cancelled"] = "pending"
 
 
@@ -65,6 +66,16 @@ class TodoArguments(Arguments):
     filter_empty_fields: bool = True
     filter_metadata_fields: bool = False
 
+    @classmethod
+    def further_problems(cls, given: dict[str, Any], now: int) -> Iterable[Problem]:
+        """Yield what is wrong with the items."""
+        items = given.get("todos")
+        if not isinstance(items, list):
+            return
+        if len(items) < LEAST:
+            yield _problem("todos", f"at least {LEAST} items are required")
+        yield from problems(items, "todos", whole=given.get("merge") is False)
+
 
 def item_json(task: KeyedTask) -> dict[str, str]:
     """Return a task as an item; one made by other tools has its uid as id (docs: protocol, section 4)."""
@@ -78,54 +89,72 @@ def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) ->
     field is ignored.
 
     Raises:
-        InvalidArgument: for the first invalid item, in the words of docs: protocol, section 6, `todo`.
+        InvalidArgument: items are invalid; it has all that is wrong, in the words of docs: protocol, section 6, `todo`.
     """
-    checked = [_checked_item(item, f"{at}[{number}]", whole=whole, strict=strict) for number, item in enumerate(items)]
+    if found := list(problems(items, at, whole=whole, strict=strict)):
+        raise InvalidArgument.of(found)
+    return [_fields(item, whole=whole) for item in items]
+
+
+def items_of(given: TodoArguments) -> list[dict[str, str]]:
+    """Return the items of checked arguments."""
+    return [_fields(item, whole=not given.merge) for item in given.todos]
+
+
+def problems(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) -> Iterator[Problem]:
+    """Yield what is wrong with items, as `check` refuses it."""
     seen: set[str] = set()
-    for number, item in enumerate(checked):
-        if item["id"] in seen:
-            raise _invalid(f"{at}[{number}].id", f"the id {item['id'][:100]!r} comes twice")
-        seen.add(item["id"])
-    return checked
+    for number, item in enumerate(items):
+        path = f"{at}[{number}]"
+        yield from _item_problems(item, path, whole=whole, strict=strict)
+        id_ = item.get("id") if isinstance(item, dict) else None
+        if isinstance(id_, str) and id_ in seen:
+            yield _problem(f"{path}.id", f"the id {id_[:100]!r} comes twice")
+        elif isinstance(id_, str):
+            seen.add(id_)
 
 
-def _invalid(path: str, message: str) -> InvalidArgument:
-    return InvalidArgument(path, f"{path}: {message}")
+def _problem(path: str, message: str) -> Problem:
+    return path, f"{path}: {message}"
 
 
-def _checked_item(item: Any, at: str, *, whole: bool, strict: bool) -> dict[str, str]:
+def _fields(item: dict[str, Any], *, whole: bool) -> dict[str, Any]:
+    """Return the fields that an item has: null is absent, and so is a blank status where none is needed."""
+    given = {name: item[name] for name in _FIELDS if item.get(name) is not None}
+    if not whole and given.get("status") in ("", [], {}):
+        del given["status"]
+    return given
+
+
+def _item_problems(item: Any, at: str, *, whole: bool, strict: bool) -> Iterator[Problem]:
     if not isinstance(item, dict):
-        raise _invalid(at, "must be an object with id, content and status")
-    given = {name: value for name, value in item.items() if value is not None}
-    unknown = [name for name in given if name not in ("id", "content", "status")]
-    if unknown and strict:
-        raise InvalidArgument(f"{at}.{unknown[0]}", f"unknown argument {at}.{unknown[0]}; there is id, content, status")
-    for name in ("id", "content", "status") if whole else ("id",):
+        yield _problem(at, "must be an object with id, content and status")
+        return
+    given = _fields(item, whole=whole)
+    for name, value in item.items():
+        if strict and value is not None and name not in _FIELDS:
+            yield f"{at}.{name}", f"unknown argument {at}.{name}; there is id, content, status"
+    for name in _FIELDS if whole else ("id",):
         if name not in given:
-            raise InvalidArgument(f"{at}.{name}", f"{at} is missing required field: {name}")
-    for name in given.keys() & {"id", "content", "status"}:
-        if not isinstance(given[name], str):
-            raise _invalid(f"{at}.{name}", "must be a string")
-    for name in given.keys() & {"id", "content"}:
-        if not given[name].strip():
-            raise _invalid(f"{at}.{name}", "must not be empty")
-        if len(given[name]) > vocab.MAX_NAME:
-            raise _invalid(f"{at}.{name}", f"must be at most {vocab.MAX_NAME:,} characters long")
-    if "status" in given and given["status"] not in STATUSES:
-        meant = nearest(given["status"], list(STATUSES))
-        raise _invalid(f"{at}.status", f"Invalid status {given['status'][:100]!r}: one of {', '.join(STATUSES)}{meant}")
-    return {name: given[name] for name in ("id", "content", "status") if name in given}
+            yield f"{at}.{name}", f"{at} is missing required field: {name}"
+    for name, value in given.items():
+        if message := _wrong_value(name, value):
+            yield _problem(f"{at}.{name}", message)
 
 
-def checked_todos(given: TodoArguments) -> list[dict[str, str]]:
-    """Return the items of a call, as `check` does.
+def _wrong_value(name: str, value: Any) -> str:
+    """Return what is wrong with the value of a field; "" if nothing is."""
+    if not isinstance(value, str):
+        return "must be a string"
+    if name == "status":
+        if value in STATUSES:
+            return ""
+        from tui_tasks.dialects.requests.argument_errors import nearest  # for what is refused alone
 
-    Raises:
-        InvalidArgument: an item is invalid, or there are too few.
-    """
-    if len(given.todos) < LEAST:
-        raise _invalid("todos", f"at least {LEAST} items are required")
-    return check(given.todos, "todos", whole=not given.merge)
+        return f"Invalid status {value[:100]!r}: one of {', '.join(STATUSES)}{nearest(value, list(STATUSES))}"
+    if not value.strip():
+        return "must not be empty"
+    return "" if len(value) <= vocab.MAX_NAME else f"must be at most {vocab.MAX_NAME:,} characters long"
 
 
 def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: str, *, merge: bool) -> None:
@@ -135,7 +164,7 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
     items, keeps those with their ids, and orders all as the items are (docs: protocol, section 6, `todo`).
 
     Raises:
-        InvalidArgument: two ids mean the same task, or a new one lacks its content or status.
+        InvalidArgument: ids mean the same task, or new ones lack their content or status.
         Conflict: the list may not have two tasks in progress, or another agent has claimed one of them.
     """
     ids = {item["id"] for item in items}
@@ -165,20 +194,22 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
 
 
 def _check_found(items: Sequence[dict[str, str]], found: Sequence[KeyedTask | None], at: str) -> None:
+    wrong: list[Problem] = []
     seen: set[str] = set()
     for number, (item, task) in enumerate(zip(items, found, strict=True)):
         if task is None:
             missing = [name for name in ("content", "status") if name not in item]
-            if missing:
-                raise InvalidArgument(
-                    f"{at}[{number}].{missing[0]}",
-                    f"{at}[{number}] is new, and a new item requires both content and status fields; "
-                    f"missing: {', '.join(missing)}",
-                )
+            message = (
+                f"{at}[{number}] is new, and a new item requires both content and status fields; "
+                f"missing: {', '.join(missing)}"
+            )
+            wrong += [(f"{at}[{number}].{missing[0]}", message)] if missing else []
         elif task.uid in seen:
-            raise _invalid(f"{at}[{number}].id", f"{item['id']!r} is an item that has come before")
+            wrong.append(_problem(f"{at}[{number}].id", f"{item['id']!r} is an item that has come before"))
         else:
             seen.add(task.uid)
+    if wrong:
+        raise InvalidArgument.of(wrong)
 
 
 def _edit_operation(item: dict[str, str], task: KeyedTask) -> EditTask | None:
@@ -236,11 +267,12 @@ def _refused(refusal: Refusal) -> dict[str, Any]:
 def todo(call: Call, given: TodoArguments) -> dict[str, Any]:
     """Write your todo list: replace it, or merge items into it by their ids.
 
-    Use it for work of three and more steps, and again whenever one of them begins or ends. Replacing (`merge` false)
-    makes the list exactly what you send. Merging (`merge` true) changes the items whose ids are there, which may leave
-    out content or status, adds the others at the end, and keeps the rest. Returns the whole list as `todos`.
+    Use it for work of three or more steps, and again when a step begins or ends. `merge` false makes the list exactly
+    what you send. `merge` true changes the items with known ids (which may omit content or status), appends the
+    others, and keeps the rest. Returns the whole list as `todos`; to only read it, call control:find with `list`
+    "todo".
     """
-    items = checked_todos(given)
+    items = items_of(given)
     home = call.made_home("todo")
     assert call.transaction is not None
     write(call.transaction, home, items, "todos", merge=given.merge)

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.mcp_server.async_sessions import AsyncSession
-from tui_tasks.mcp_server.tools.results import result_of
+from tui_tasks.mcp_server.tool_results import result_of
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 # Below the shortest limit of known clients, 30 seconds.
@@ -65,7 +65,7 @@ async def _open_question(agent_session: AsyncSession, request: dict[str, Any]) -
     """Open the question; return the reply, and the question, which is None if it was refused."""
     reply = await agent_session.ask({**request, "arguments": {**request["arguments"], "wait": 0}}, is_shown=False)
     uid = (reply.get("result") or {}).get("ask") if reply["ok"] else None
-    return reply, asks.ask(agent_session.session.store.db, uid) if uid is not None else None
+    return reply, ask_queries.ask(agent_session.session.store.db, uid) if uid is not None else None
 
 
 # The Tasks extension
@@ -99,7 +99,7 @@ class TaskParams(types.RequestParams):
 
 def _own_question(agent_session: AsyncSession, uid: str) -> Ask:
     try:
-        asked = asks.ask(agent_session.session.store.db, uid)
+        asked = ask_queries.ask(agent_session.session.store.db, uid)
     except Refusal:
         asked = None
     if asked is None or asked.agent != agent_session.session.identity.agent:

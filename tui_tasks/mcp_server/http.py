@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import signal
-import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import anyio
 import uvicorn
@@ -22,12 +22,13 @@ from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.routing import Route
 
-from tui_tasks.channel.pipe.line_splitter import MAX_LINE
+from tui_tasks.channel.line_splitter import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.http_connections import ConnectionGuard, guarded, listen
 from tui_tasks.mcp_server import server
 from tui_tasks.mcp_server.async_sessions import AsyncSession, AsyncSessions
 from tui_tasks.mcp_server.http_limits import RequestLimits
@@ -143,9 +144,9 @@ def application(
     return Starlette(
         routes=[Route(PATH, endpoint=RequireAuthMiddleware(StreamableHTTPASGIApp(manager), []))],
         middleware=[
-            Middleware(RequestLimits),
             Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(speakers)),
             Middleware(AuthContextMiddleware),
+            Middleware(RequestLimits),
         ],
         lifespan=lifespan,
     )
@@ -171,9 +172,9 @@ def run(app: Starlette, options: HttpOptions, listening: Callable[[str], None]) 
         config.load()
     except OSError as error:
         raise DatabaseRefused(f"cannot use the certificate {options.certificate} with its key: {error}") from error
+    config.http_protocol_class = cast(type[asyncio.Protocol], guarded(ConnectionGuard(), config.http_protocol_class))
     try:
-        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-        bound = socket.create_server((options.host, options.port), family=family)
+        bound = listen(options.host, options.port)
     except (OSError, OverflowError) as error:
         raise DatabaseRefused(f"cannot listen at {options.host}:{options.port}: {error}") from error
     host = f"[{options.host}]" if ":" in options.host else options.host

@@ -1,33 +1,61 @@
-"""The limits of MCP over HTTP: how often an address may ask, how long a body may be, and that it is strict JSON."""
+"""The limits of MCP over HTTP: how often a token may ask, how long a body may be, and that it is strict JSON."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
+import anyio
 import mcp_types as types
+import msgspec
+from mcp.server.auth.middleware.auth_context import get_access_token
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tui_tasks.channel.pipe.line_splitter import MAX_LINE
+from tui_tasks.channel.line_splitter import MAX_LINE
 from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.requests import strict_json
 
-# The rate limit of one address: a burst, and requests per second.
+# The rate limit of one token, or of one address without a token: a burst, and requests per second.
 _BURST_REQUESTS: Final = 200.0
 _REQUESTS_PER_SECOND: Final = 50.0
-_MAX_ADDRESSES: Final = 10_000
+# Seconds that a request may be delayed to keep to the rate; only a longer delay refuses it.
+_MAX_DELAY: Final = 2.0
+_MAX_CLIENTS: Final = 10_000
+# Seconds for the body of a request to arrive.
+_BODY_SECONDS: Final = 30.0
+_BATCH_REVISION: Final = b"2025-03-26"
+_MAX_BATCH: Final = 1_000
+# A server without an event store has nothing to replay, and the SDK answers such a request with a 500.
+_REPLAY_HEADER: Final = b"last-event-id"
 
 
 class RequestLimits:
-    """Middleware that limits the rate of requests and refuses bodies that are no strict JSON."""
+    """Middleware that limits the rate of requests and refuses bodies that are no strict JSON.
 
-    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic) -> None:
+    The rate is that of a token: agents of one machine, or behind one proxy, share an address. A request above the rate
+    is delayed; if it would be delayed by more than `_MAX_DELAY` seconds, it is refused, and may be sent again after
+    `Retry-After`. Its session goes on.
+
+    Args:
+        app: the application.
+        clock: seconds that never go back.
+        sleep: waits for that many seconds.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    ) -> None:
         self._app = app
         self._clock = clock
-        # The remaining requests of each address, and the time of that number.
+        self._sleep = sleep
+        # The remaining requests of each client, and the time of that number.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -35,25 +63,111 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        response: Response | None = None
-        if not self._is_allowed(str((scope.get("client") or ("",))[0])):
-            response = Response("Too many requests", status_code=429, headers={"Retry-After": "1"})
-        elif scope["method"] == "POST":
-            body, receive = await _body(receive)
-            response = _refusal(body)
-        if response is not None:
-            await response(scope, receive, send)
+        token = get_access_token()
+        delay = self._delay(f"address {(scope.get('client') or ('',))[0]}" if token is None else token.token)
+        if delay > _MAX_DELAY:
+            headers = {"Retry-After": str(math.ceil(delay - _MAX_DELAY))}
+            await Response("Too many requests", status_code=429, headers=headers)(scope, receive, send)
             return
+        if delay:
+            await self._sleep(delay)
+        if token is None:
+            # The application refuses it. Whoever has no token keeps no connection.
+            await self._app(scope, receive, _closing(send))
+            return
+        scope = {**scope, "headers": [header for header in scope["headers"] if header[0] != _REPLAY_HEADER]}
+        if scope["method"] == "POST":
+            try:
+                with anyio.fail_after(_BODY_SECONDS):
+                    body, receive = await _body(receive)
+            except TimeoutError:
+                body = None
+            response = _error(408, types.INVALID_REQUEST, "the body did not arrive in time") if body is None else None
+            response = response or _refusal(body or b"")
+            if response is None and body and body.lstrip()[:1] == b"[" and _takes_batches(scope):
+                response = await self._batch(scope, body)
+            if response is not None:
+                await response(scope, receive, send)
+                return
         await self._app(scope, receive, send)
 
-    def _is_allowed(self, address: str) -> bool:
+    async def _batch(self, scope: Scope, body: bytes) -> Response:
+        """Serve the messages of a batch one after another, and return their responses as one array.
+
+        MCP has batches in revision 2025-03-26 alone, and the SDK knows none.
+        """
+        messages = msgspec.json.decode(body)
+        if not 1 <= len(messages) <= _MAX_BATCH or any(_is_initialize(message) for message in messages):
+            why = f"a batch holds 1 to {_MAX_BATCH:,} messages, and no `initialize`"
+            return _error(400, types.INVALID_REQUEST, f"invalid_request: {why}")
+        replies: list[Any] = []
+        for message in messages:
+            reply = _Reply()
+            await self._app(scope, _sent_whole(msgspec.json.encode(message)), reply.send)
+            replies += reply.messages()
+        return JSONResponse(replies) if replies else Response(status_code=202)
+
+    def _delay(self, client: str) -> float:
+        """Count a request; return the seconds to wait before it. One that will be refused is not counted."""
         now = self._clock()
-        left, since = self._left.pop(address, (_BURST_REQUESTS, now))
-        left = min(_BURST_REQUESTS, left + (now - since) * _REQUESTS_PER_SECOND)
-        self._left[address] = max(0.0, left - 1), now
-        if len(self._left) > _MAX_ADDRESSES:
+        left, since = self._left.pop(client, (_BURST_REQUESTS, now))
+        left = min(_BURST_REQUESTS, left + (now - since) * _REQUESTS_PER_SECOND) - 1
+        delay = max(0.0, -left / _REQUESTS_PER_SECOND)
+        self._left[client] = (left + 1 if delay > _MAX_DELAY else left), now
+        if len(self._left) > _MAX_CLIENTS:
             self._left.popitem(last=False)
-        return left >= 1
+        return delay
+
+
+class _Reply:
+    """The response to one message of a batch."""
+
+    def __init__(self) -> None:
+        self._body = b""
+
+    async def send(self, message: Message) -> None:
+        """Take a part of the response."""
+        self._body += message.get("body", b"")
+
+    def messages(self) -> list[Any]:
+        """Return the JSON-RPC messages of the response: its body is one, or a stream of events with one each."""
+        if self._body.lstrip()[:1] == b"{":
+            return [msgspec.json.decode(self._body)]
+        lines = (line[5:].strip() for line in self._body.splitlines() if line.startswith(b"data:"))
+        return [msgspec.json.decode(line) for line in lines if line]
+
+
+def _takes_batches(scope: Scope) -> bool:
+    """Whether a request may be of revision 2025-03-26; later ones name themselves in a header."""
+    return all(value == _BATCH_REVISION for name, value in scope["headers"] if name == b"mcp-protocol-version")
+
+
+def _is_initialize(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("method") == "initialize"
+
+
+def _sent_whole(body: bytes) -> Receive:
+    """Return a `receive` that yields a request with that body, and then waits for ever."""
+    parts = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive() -> Message:
+        for part in parts:
+            return part
+        await anyio.sleep_forever()
+        raise AssertionError("it never wakes")
+
+    return receive
+
+
+def _closing(send: Send) -> Send:
+    """Return a `send` whose response closes the connection."""
+
+    async def closing(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
+        await send(message)
+
+    return closing
 
 
 async def _body(receive: Receive) -> tuple[bytes, Receive]:
@@ -87,5 +201,5 @@ def _refusal(body: bytes) -> Response | None:
 
 
 def _error(status: int, code: int, message: str) -> Response:
-    told = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
-    return JSONResponse(told, status_code=status)
+    payload = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return JSONResponse(payload, status_code=status)

@@ -12,14 +12,12 @@ from mcp.server.lowlevel import Server
 from tui_tasks import __version__
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.confinement import visible_tools
-from tui_tasks.mcp_server import asking, prompts, resources
+from tui_tasks.mcp_server import asking, resources, tool_results
 from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.async_sessions import AsyncSession
-from tui_tasks.mcp_server.changes import ResourceSubscriptions
-from tui_tasks.mcp_server.tools import sizes
-from tui_tasks.mcp_server.tools.descriptions import ENVELOPE_ARGUMENTS, envelope_arguments, mcp_tool
-from tui_tasks.mcp_server.tools.results import as_data, result_of, text_of
-from tui_tasks.mcp_server.tools.wording import instructions, mcp_name
+from tui_tasks.mcp_server.resources import ResourceSubscriptions
+from tui_tasks.mcp_server.tool_results import as_data, result_of, text_of
+from tui_tasks.mcp_server.tools import ENVELOPE_ARGUMENTS, envelope_arguments, instructions, mcp_name, mcp_tools
 
 # Seconds between progress notifications to a client whose call waits.
 _PROGRESS_SECONDS: Final = 5
@@ -47,8 +45,7 @@ class Handlers:
         """Return the tools that the agent may use."""
         session = self._agent_session().session
         visible = visible_tools(session.identity, session.table.tools)
-        names = {tool.name for tool in visible}
-        return types.ListToolsResult(tools=[mcp_tool(tool, names, structured=self._structured) for tool in visible])
+        return types.ListToolsResult(tools=mcp_tools(visible, structured=self._structured))
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> Any:
         """Call a tool; return its result."""
@@ -118,11 +115,11 @@ class Handlers:
 
     async def list_prompts(self, context: Context, params: Any) -> types.ListPromptsResult:
         """Return the prompts that a person may pick."""
-        return types.ListPromptsResult(prompts=prompts.all_prompts())
+        return types.ListPromptsResult(prompts=resources.all_prompts())
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """Return a prompt."""
-        return prompts.get(params.name)
+        return resources.get(params.name)
 
     # The Tasks extension
 
@@ -151,7 +148,7 @@ async def _progress(context: Context) -> None:
 def _client_sessions(params: types.CallToolRequestParams) -> tuple[str, ...]:
     """Return the ids by which a client names its own session, as Codex does with each call."""
     meta: dict[str, Any] = dict(params.meta or {})
-    return tuple(told for key in ("threadId", "sessionId") if isinstance(told := meta.get(key), str))
+    return tuple(value for key in ("threadId", "sessionId") if isinstance(value := meta.get(key), str))
 
 
 def _find(agent_session: AsyncSession, name: str) -> Tool | None:
@@ -164,7 +161,9 @@ def _request(tool: Tool | None, params: types.CallToolRequestParams) -> dict[str
     meta: dict[str, Any] = dict(params.meta or {})
     others = {key: meta[key] for key in ENVELOPE_ARGUMENTS if key in meta}
     if tool is not None:
-        others |= {key: arguments.pop(key) for key in envelope_arguments(tool) if key in arguments}
+        given = {key: arguments.pop(key) for key in envelope_arguments(tool) if key in arguments}
+        # Clients with strict schemas fill every argument.
+        others |= {key: value for key, value in given.items() if value not in (None, "")}
     return {**others, "tool": tool.name if tool else params.name, "arguments": arguments}
 
 
@@ -175,8 +174,8 @@ def _result(tool: Tool | None, request: dict[str, Any], reply: dict[str, Any]) -
     held = reply["result"]
     if tool.name == "control:hello" and not request["arguments"].get("tools"):
         # Their schemas are in `tools/list`.
-        held = {key: value for key, value in held.items() if key != "tools"}
-    held, cut = sizes.truncated(tool.name, request["arguments"], held)
+        held = {**held, "tools": [mcp_name(each["name"]) for each in held["tools"]]}
+    held, cut = tool_results.truncated(tool.name, request["arguments"], held)
     result = result_of({**reply, "result": held})
     if cut:
         result.content.append(text_of(cut))

@@ -14,7 +14,7 @@ from anyio import to_thread
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from tui_tasks.channel.pipe.line_splitter import MAX_LINE
+from tui_tasks.channel.line_splitter import MAX_LINE
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import InvalidRequest, ParseError, Refusal, TooLarge
 from tui_tasks.dialects.requests import strict_json
@@ -103,8 +103,8 @@ class StrictLines:
         raise TooLarge(f"a line of over {MAX_LINE:,} bytes was dropped")
 
     async def _refuse(self, line: bytes, refused: Refusal) -> None:
-        told = types.ErrorData(code=_CODES[type(refused)], message=f"{refused.code}: {refused.message}")
-        error = types.JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=told)
+        data = types.ErrorData(code=_CODES[type(refused)], message=f"{refused.code}: {refused.message}")
+        error = types.JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=data)
         await self.write.send(SessionMessage(error))
 
 

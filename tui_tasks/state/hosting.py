@@ -8,15 +8,15 @@ import os
 import threading
 from collections.abc import Iterator
 
-from tui_tasks.core.read.agents.stuck import Thresholds
+from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
-from tui_tasks.runner.checks.check_keeper import CheckKeeper
+from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
-from tui_tasks.settings.current import CheckSettings
+from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings
 
 _log = logging.getLogger(__name__)
 # Seconds that the scheduler has to finish its turn when it is stopped.
@@ -37,9 +37,8 @@ def thresholds() -> Thresholds:
 
 def start_waiting(store: Store) -> None:
     """Start the waiting runs from a process that ends soon; the runs outlive it."""
-    service = SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings()))
     if not inside_run(os.environ, store.db):
-        service.turn(store)
+        SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings())).turn(store)
 
 
 def _phone(path: str) -> contextlib.AbstractContextManager[None]:
@@ -54,15 +53,16 @@ def _phone(path: str) -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def hosted(path: str, *, wanted: bool, alone: bool = False) -> Iterator[None]:
+def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority = Authority.ADDS) -> Iterator[None]:
     """Host the scheduler of a database while the block runs, if `wanted`; started runs outlive it.
 
-    `alone`: whether the checks of other configuration files are removed, as `CheckKeeper` does for the human's file.
+    `alone` and `authority` are as for `CheckKeeper`: the human's screen removes the checks of other configuration
+    files, and records its own.
     """
     if not wanted:
         yield
         return
-    keeper = CheckKeeper(CheckSettings(), alone=alone)
+    keeper = CheckKeeper(CheckSettings(), review_settings(), answer_rules(), authority=authority, alone=alone)
     service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
 
     def serve() -> None:

@@ -44,6 +44,7 @@ class TaskObject(TypedDict):
 
     Attributes:
         uid: its id.
+        number: its number, `#12`, which never changes.
         key: an id that the caller chose.
         list: the handle of its list.
         priority: 1 is the most urgent.
@@ -57,9 +58,12 @@ class TaskObject(TypedDict):
         due: a date, or an instant.
         estimate: minutes.
         verified: the state of its checks together; None without checks.
+        work: the newest of `works`; None without one.
+        works: the agents that the human started on it, oldest first (docs: protocol, section 12).
     """
 
     uid: str
+    number: int
     key: str | None
     list: str
     name: str
@@ -86,6 +90,8 @@ class TaskObject(TypedDict):
     links: list[LinkObject]
     verified: Verified | None
     checks: list[CheckObject]
+    work: dict[str, Any] | None
+    works: list[dict[str, Any]]
 
 
 class ListObject(TypedDict):

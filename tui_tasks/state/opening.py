@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
+    from tui_tasks.core.engine.database import Database
+    from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 
 @contextlib.contextmanager
@@ -33,8 +36,21 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
         # A failed write raises its own error.
         storage_errors(store.path, reading=True),
     ):
+        store.review, store.is_person = _review, _is_person
         take_in_hooks(store)
         yield store
+
+
+def _review() -> ReviewPolicy:
+    from tui_tasks.settings.current import review_settings
+
+    return review_settings()()
+
+
+def _is_person(db: Database) -> bool:
+    from tui_tasks.state import person
+
+    return person.is_person(db)
 
 
 def has_hooks(path: str) -> bool:
@@ -67,16 +83,21 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
     from tui_tasks.runner.process.run_context import inside_run
-    from tui_tasks.settings.current import ReviewSettings
+    from tui_tasks.settings.current import ask_limit, review_settings
 
-    store.review = ReviewSettings()
+    store.review, store.ask_limit = review_settings(), ask_limit()
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
     session = Session(
         store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)
     )
-    if not identity.read_only and not identity.inside_run:
-        from tui_tasks.runner.checks.check_keeper import CheckKeeper
-        from tui_tasks.settings.current import CheckSettings
-
-        session.checks = CheckKeeper(CheckSettings())
+    if not identity.read_only:
+        session.checks = check_keeper(is_in_run=identity.inside_run)
     return session
+
+
+def check_keeper(*, is_in_run: bool) -> CheckKeeper:
+    """Return what keeps the state of checks up to date from a process that hosts no scheduler."""
+    from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
+    from tui_tasks.settings.current import CheckSettings
+
+    return CheckKeeper(CheckSettings(), authority=Authority.LOOKS if is_in_run else Authority.ADDS)

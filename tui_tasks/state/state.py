@@ -12,14 +12,13 @@ import msgspec
 
 from tui_tasks.channel import requests, single_request
 from tui_tasks.channel.session import Session
-from tui_tasks.client.errors import ToolError
-from tui_tasks.client.requests import result
+from tui_tasks.client.requests import ToolError, result
 from tui_tasks.client.tools import Tools
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.tasks import json_export, queries
+from tui_tasks.core.read.tasks import json_export, task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
@@ -125,7 +124,7 @@ class State:
     def lists(self) -> list[ListObject]:
         """Return all lists and plans, oldest first."""
         with self._checked_use():
-            return [_list_object(home) for home in queries.lists(self._db)]
+            return [_list_object(home) for home in task_queries.lists(self._db)]
 
     def tasks(self, list: str | None = None, statuses: Sequence[Status] = ()) -> list[TaskObject]:
         """Return the tasks of a list or plan in order.
@@ -216,7 +215,7 @@ class _StateTools(Tools):
         self._state = state
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
-        return self._state.call(tool, {name: value for name, value in arguments.items() if value is not None})
+        return self._state.call(tool, arguments)
 
 
 def _list_object(home: TaskList) -> ListObject:

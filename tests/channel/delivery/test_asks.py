@@ -10,9 +10,9 @@ from tests.talking import add, settled
 from tui_tasks.channel import single_request
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.operations.asks import AnswerAsk, SettleAsks
 from tui_tasks.core.operations.tasks import DeleteTask, LogTask
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Wait
 
@@ -20,7 +20,7 @@ from tui_tasks.dialects.base import Wait
 def asked(talk: Talk, **arguments) -> str:
     """A question that waits; its uid."""
     assert talk.session.answer([{"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", **arguments}}]) == []
-    return asks.open_asks(talk.store.db)[-1].uid
+    return ask_queries.open_asks(talk.store.db)[-1].uid
 
 
 def test_a_question_waits_for_the_human_and_holds_up_nobody(talk, store, clock):
@@ -34,6 +34,36 @@ def test_a_question_waits_for_the_human_and_holds_up_nobody(talk, store, clock):
     assert datetime.fromisoformat(reply["result"]["at"]).timestamp() * SECOND == clock()
     assert reply["seq"] == talk.seq()
     assert settled(talk) == []
+
+
+def test_of_one_agent_fifty_questions_wait_and_no_more(talk, other, store, clock):
+    store.ask_limit = other.store.ask_limit = lambda: 3
+    uids = [asked(talk, question=f"Number {number}?") for number in range(3)]
+    error = talk.refused("ask", question="One more?")
+    assert (error["code"], error["data"]["limit"], error["data"]["open"]) == ("conflict", 3, 3)
+    assert other.session.answer([{"id": 1, "tool": "ask", "agent": "bob", "args": {"question": "Mine?"}}]) == []
+    assert len(ask_queries.open_asks(store.db)) == 4
+    store.commit(AnswerAsk(uids[0], "yes"), actor="human", now=clock())
+    asked(talk, question="Now?")
+
+
+def test_without_a_setting_the_fifty_first_question_is_refused(talk):
+    for number in range(50):
+        asked(talk, question=f"Number {number}?")
+    assert talk.refused("ask", question="One more?")["data"]["limit"] == 50
+
+
+def test_all_questions_of_one_agent_are_answered_or_withdrawn_at_once(talk, store, clock):
+    uids = tuple(asked(talk, question=f"Number {number}?", options=["yes", "no"]) for number in range(3))
+    store.commit(AnswerAsk(uids[0], "no"), actor="human", now=clock())
+    settled(talk)
+    (ended,) = store.commit(SettleAsks(uids, "not now"), actor="human", now=clock())
+    assert [(ask.uid, ask.answer) for ask in ended] == [(uid, "not now") for uid in uids[1:]]
+    assert [reply["result"]["answer"] for reply in settled(talk)] == ["not now", "not now"]
+    uid = asked(talk)
+    store.commit(SettleAsks((uid,)), actor="human", now=clock())
+    (reply,) = settled(talk)
+    assert (reply["error"]["code"], "withdrawn" in reply["error"]["message"]) == ("timeout", True)
 
 
 def test_a_question_is_answered_from_another_process_and_told_as_events(talk, other, clock):
@@ -56,7 +86,7 @@ def test_a_question_that_nobody_answers_in_time_is_a_timeout(talk, clock):
     clock.forward(0.1)
     (reply,) = settled(talk)
     assert (reply["id"], reply["ok"], reply["error"]["code"]) == ("q", False, "timeout")
-    assert asks.open_asks(talk.store.db) == []
+    assert ask_queries.open_asks(talk.store.db) == []
 
 
 def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_one_with_goes_on(talk, clock):
@@ -64,7 +94,7 @@ def test_at_the_end_of_input_a_question_without_a_timeout_is_withdrawn_and_one_w
     asked(talk, timeout=10)
     (reply,) = settled(talk, ending=True)
     assert reply["error"]["code"] == "timeout"
-    assert len(asks.open_asks(talk.store.db)) == 1
+    assert len(ask_queries.open_asks(talk.store.db)) == 1
     clock.forward(10)
     assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
 
@@ -76,7 +106,7 @@ def test_an_answer_that_comes_at_the_very_end_is_not_lost(talk, other, clock):
 
     def check(call):
         found = given.check(call)
-        if found is None and asks.open_asks(other.store.db):
+        if found is None and ask_queries.open_asks(other.store.db):
             other.store.commit(AnswerAsk(uid, "just in time"), actor="human", now=clock())
         return found
 
@@ -90,16 +120,16 @@ def test_an_answer_that_comes_at_the_very_end_is_not_lost(talk, other, clock):
 def test_a_keyed_question_that_was_answered_is_not_asked_again(talk, store, clock):
     request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
     assert talk.lines(request) == []
-    store.commit(AnswerAsk(asks.open_asks(store.db)[0].uid, "yes"), actor="human", now=clock())
+    store.commit(AnswerAsk(ask_queries.open_asks(store.db)[0].uid, "yes"), actor="human", now=clock())
     (reply,) = settled(talk)
     assert talk.one(request) == reply
-    assert asks.open_asks(store.db) == []
+    assert ask_queries.open_asks(store.db) == []
 
 
 def test_a_keyed_question_sent_twice_is_asked_once_and_both_are_answered(talk, store, clock):
     request = {"tool": "ask", "arguments": {"question": "Shall I?"}, "idempotency_key": "k"}
     assert talk.lines(request | {"id": 1}, request | {"id": 2}) == []
-    (question,) = asks.open_asks(store.db)
+    (question,) = ask_queries.open_asks(store.db)
     store.commit(AnswerAsk(question.uid, "yes"), actor="human", now=clock())
     replies = settled(talk)
     assert [(reply["id"], reply["ok"]) for reply in replies] == [(1, True), (2, True)]
@@ -113,7 +143,7 @@ def test_a_keyed_question_is_taken_up_again_after_a_restart(path, clock):
     with Store(str(path)) as store:
         talk = Talk(store, clock)
         assert talk.lines(request) == []
-        (question,) = asks.open_asks(store.db)
+        (question,) = ask_queries.open_asks(store.db)
         store.commit(AnswerAsk(question.uid, "yes"), actor="human", now=clock())
         assert [reply["result"]["answer"] for reply in settled(talk)] == ["yes"]
 
@@ -122,7 +152,7 @@ def test_a_storage_that_fails_while_a_question_waits_loses_neither(talk, store, 
     uid = asked(talk)
     store.commit(AnswerAsk(uid, "yes"), actor="human", now=clock())
     with monkeypatch.context() as failing:
-        failing.setattr(asks, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("busy", retryable=True)))
+        failing.setattr(ask_queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("busy", retryable=True)))
         assert settled(talk) == []
     clock.forward(1)
     assert settled(talk)[0]["result"]["answer"] == "yes"
@@ -158,12 +188,29 @@ def test_at_the_end_of_input_a_wait_that_could_not_be_given_up_is_tried_again_la
     waits = talk.session.waits
     assert waits.can_give_up(clock())
     with monkeypatch.context() as failing:
-        failing.setattr(asks, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        failing.setattr(ask_queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
         assert settled(talk, ending=True) == []
     assert not waits.can_give_up(clock())
     clock.forward(1)
     assert waits.can_give_up(clock())
     assert settled(talk, ending=True)[0]["error"]["code"] == "timeout"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"timeout": 0.25}])
+def test_at_the_end_of_input_a_wait_that_the_storage_keeps_from_ending_is_refused_after_a_second(
+    talk, clock, monkeypatch, caplog, arguments
+):
+    asked(talk, **arguments)
+    with monkeypatch.context() as failing:
+        failing.setattr(ask_queries, "ask", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)))
+        assert settled(talk) == settled(talk, ending=True) == []
+        clock.forward(0.5)
+        assert settled(talk, ending=True) == []
+        clock.forward(0.5)
+        (reply,) = settled(talk, ending=True)
+    assert reply["error"] == {"code": "storage_error", "message": "full", "data": {"retryable": True}}
+    assert [record.message for record in caplog.records] == ["full"]
+    assert not talk.session.waits
 
 
 @pytest.mark.parametrize("arguments", [{}, {"timeout": 600}])
@@ -174,7 +221,32 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     monkeypatch.setattr(single_request, "_sleep_until_change", interrupted)
     with pytest.raises(KeyboardInterrupt):
         single_request.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
-    assert asks.open_asks(store.db) == []
+    assert ask_queries.open_asks(store.db) == []
+
+
+@pytest.mark.parametrize("arguments", [{}, {"timeout": 600}, {"wait": 300}])
+def test_a_request_that_waits_is_cancelled_by_its_agent_and_its_question_withdrawn(talk, store, arguments):
+    uid = asked(talk, **arguments)
+    for other in ({"agent": "other"}, {}):
+        assert talk.ok("control:cancel", other, request="q" if other else "none") is None
+        assert settled(talk) == []
+    assert talk.ok("control:cancel", request="q") is None
+    (reply,) = settled(talk)
+    assert (reply["id"], reply["error"]["code"], reply["error"]["data"]) == ("q", "timeout", {"id": uid})
+    assert ask_queries.ask(store.db, uid).state == "withdrawn"
+    assert talk.ok("control:cancel", request="q") is None
+    assert settled(talk) == []
+
+
+def test_a_request_and_what_cancels_it_may_come_together(talk, store):
+    ask = {"id": 7, "tool": "ask", "arguments": {"question": "Shall I?"}}
+    cancel = {"id": 8, "tool": "control:cancel", "arguments": {"request": 7}}
+    assert [reply["id"] for reply in talk.lines(ask, cancel)] == [8]
+    assert [reply["id"] for reply in settled(talk)] == [7]
+    assert ask_queries.open_asks(store.db) == []
+    # The id is free again.
+    assert talk.lines(ask) == []
+    assert settled(talk) == []
 
 
 HIDDEN = ("\U000e0041", "\u200b", "\u3164", "\u2060", "\u00ad", "\u200d\u200d", " \u200d", "\U000e0100")
@@ -182,15 +254,15 @@ HIDDEN = ("\U000e0041", "\u200b", "\u3164", "\u2060", "\u00ad", "\u200d\u200d", 
 
 def test_what_the_human_could_not_see_is_not_asked(talk):
     ten = [str(number) for number in range(10)]
-    assert talk.refused("ask", question="which?", options=ten)["data"] == {"argument": "options"}
-    assert talk.refused("ask", question="which?", options=["a", "b" * 501])["data"] == {"argument": "options[1]"}
+    assert talk.refused("ask", question="which?", options=ten)["data"]["argument"] == "options"
+    assert talk.refused("ask", question="which?", options=["a", "b" * 501])["data"]["argument"] == "options[1]"
     for hidden in HIDDEN:
         options = ["Yes", f"No{hidden}"]
-        assert talk.refused("ask", question="which?", options=options)["data"] == {"argument": "options[1]"}
-        assert talk.refused("ask", question=f"which{hidden}?")["data"] == {"argument": "question"}
+        assert talk.refused("ask", question="which?", options=options)["data"]["argument"] == "options[1]"
+        assert talk.refused("ask", question=f"which{hidden}?")["data"]["argument"] == "question"
 
 
 def test_what_can_be_seen_is_asked(talk):
     question = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647? \u26a0\ufe0f \U0001f468\u200d\U0001f4bb \u200f\x1b[31m\n\n?"
     asked(talk, question=question, options=[str(number) for number in range(8)] + ["b" * 500])
-    assert [found.question for found in asks.open_asks(talk.store.db)] == [question]
+    assert [found.question for found in ask_queries.open_asks(talk.store.db)] == [question]

@@ -12,13 +12,13 @@ import pytest
 
 from tests.conftest import START, Talk
 from tests.talking import ADD, add
-from tui_tasks.channel.pipe.loop import ControlChannel
+from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Busy, InvalidArgument
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, PauseAgent, SendMessage
-from tui_tasks.core.read import asks, messages
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
@@ -42,7 +42,7 @@ def texts(reply: dict) -> list[str]:
 
 
 def state_of(store: Store, agent: str = "agent") -> list[str]:
-    return [sent.state for sent in messages.newest(store.db, agent, 9)]
+    return [sent.state for sent in ask_queries.newest(store.db, agent, 9)]
 
 
 def kinds(store: Store) -> list[str]:
@@ -104,7 +104,7 @@ def test_a_paused_agent_gets_them_with_the_refusal(talk, write, store, clock):
 def test_a_reply_that_waited_brings_what_was_sent_meanwhile(talk, write, store, clock):
     assert talk.session.answer([{"id": 1, "tool": "ask", "args": {"question": "go?"}}]) == []
     write("have a look")
-    (asked,) = asks.open_asks(store.db)
+    (asked,) = ask_queries.open_asks(store.db)
     store.commit(AnswerAsk(asked.uid, "go"), actor="human", now=clock())
     (reply,) = map(msgspec.json.decode, talk.session.settle())
     assert (reply["result"]["answer"], texts(reply)) == ("go", ["have a look"])
@@ -228,7 +228,7 @@ def test_messages_are_replayed_from_the_journal_and_no_undo_takes_them_back(talk
     write("hello")
     write("waits", to="other")
     talk.one(DISPLAY)
-    assert list(replay_check.differences(store.db)) == []
+    assert list(diagnosis.differences(store.db)) == []
     undone = talk.ok("control:undo")["undone"]
     assert journal.entry(store.db, undone).kind == "task.created"
     assert state_of(store) == ["delivered"]
@@ -246,7 +246,7 @@ def test_delivery_up_to_an_entry_leaves_what_was_sent_later(store, write, clock)
     first, second = write("one"), write("two")
     (delivered,) = store.commit(DeliverMessages("agent", until=first.seq), actor="agent", now=clock())
     assert [message.text for message in delivered] == ["one"]
-    assert [message.uid for message in messages.waiting(store.db, "agent")] == [second.uid]
+    assert [message.uid for message in ask_queries.waiting(store.db, "agent")] == [second.uid]
     assert store.commit(DeliverMessages("agent"), actor="agent", now=clock())[0][0].delivered_at == START
     assert store.commit(DeliverMessages("agent"), actor="agent", now=clock()) == [()]
 
@@ -287,7 +287,7 @@ def test_a_message_whose_reply_could_not_be_written_waits_again(store, clock, wr
     assert kinds(store)[-2:] == ["message.returned"] * 2
     assert texts(talk.one(request_)) == ["one", "two"]
     assert state_of(store) == ["delivered", "delivered"]
-    assert list(replay_check.differences(store.db)) == []
+    assert list(diagnosis.differences(store.db)) == []
 
 
 def test_a_message_in_a_batch_or_a_line_that_was_written_in_part_waits_again(store, clock, write, talk):
@@ -326,8 +326,8 @@ def test_a_blank_message_is_refused(store, clock):
 def test_no_request_looks_for_messages_anew_while_nobody_writes(talk, monkeypatch):
     uid = add(talk)
     asked = []
-    real = messages.waiting
-    monkeypatch.setattr(messages, "waiting", lambda *given: (asked.append(1), real(*given))[1])
+    real = ask_queries.waiting
+    monkeypatch.setattr(ask_queries, "waiting", lambda *given: (asked.append(1), real(*given))[1])
     for number in range(5):
         talk.ok("tasklist:log_task_progress", uid=uid, message=str(number))
     assert asked == []

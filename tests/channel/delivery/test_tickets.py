@@ -7,7 +7,7 @@ from typing import Any
 from tests.conftest import SECOND, Talk
 from tests.talking import settled
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 
 
 def ticket(talk: Talk, **arguments: Any) -> str:
@@ -37,7 +37,7 @@ def test_a_question_that_waits_no_longer_stays_and_its_answer_is_read_later(talk
 
 def test_an_answer_that_comes_before_the_ticket_is_the_reply(talk: Talk) -> None:
     assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "wait": 20}}) == []
-    (asked,) = asks.open_asks(talk.store.db)
+    (asked,) = ask_queries.open_asks(talk.store.db)
     answer(talk, asked.uid, "Yes")
     (reply,) = settled(talk)
     assert reply["result"]["answer"] == "Yes"
@@ -73,4 +73,4 @@ def test_nobody_reads_the_answer_to_anothers_question(talk: Talk) -> None:
 def test_a_question_whose_asker_goes_before_the_ticket_is_withdrawn(talk: Talk) -> None:
     assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "wait": 20}}) == []
     talk.session.waits.abandon("q")
-    assert asks.open_asks(talk.store.db) == []
+    assert ask_queries.open_asks(talk.store.db) == []

@@ -7,8 +7,8 @@ from tests.talking import ADD, add, task
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask
-from tui_tasks.core.read.tasks import held, queries
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 
 
 def test_what_an_agent_files_in_a_list_under_review_is_held(talk, human):
@@ -36,15 +36,53 @@ def test_every_dialect_files_held_tasks(talk, human):
     first = add(talk)
     talk.ok("tasklist:add_task_before", uid=first, name="before")
     talk.ok("tasklist:add_task_after", uid=first, name="after")
-    assert len(held.everything(talk.store.db)) == 7
+    assert len(held_tasks.everything(talk.store.db)) == 7
 
 
 def test_elsewhere_and_of_others_nothing_is_held(talk, human):
     assert not task(talk, add(talk, list="elsewhere"))["held"]
-    (home,) = [found for found in queries.lists(talk.store.db) if found.name == "shared"]
+    (home,) = [found for found in task_queries.lists(talk.store.db) if found.name == "shared"]
+    talk.store.is_person = lambda db: True
     for actor in ("human", "shell"):
         (made,) = talk.store.commit(AddTask("x", home.uid), actor=actor, now=talk.clock())
         assert not made.held
+
+
+ALIKE = (
+    "ideas",
+    "IDEAS",
+    "Ideas ",
+    "Ide\u200bas",
+    "\uff29\uff44\uff45\uff41\uff53",
+    "Ide\u0430s",
+    "ldeas",
+    "\u0406deas",
+)
+
+
+@pytest.mark.parametrize("name", ALIKE, ids=ascii)
+@pytest.mark.parametrize("by_settings", [False, True], ids=["screen", "settings"])
+def test_a_list_whose_name_looks_like_that_of_a_list_under_review_is_under_the_same_review(
+    talk, human, name, by_settings
+):
+    before = add(talk, list=name)
+    assert not task(talk, before)["held"]
+    if by_settings:
+        talk.store.review = lambda: ReviewPolicy(("Ideas",))
+    else:
+        human.reviews("Ideas")
+    uid = add(talk, list=name)
+    assert task(talk, uid)["held"]
+    assert is_held(talk.refused("tasklist:set_task_in_progress", uid=uid))
+    assert is_held(talk.refused("control:update_task", uid=add(talk, list="Ideals"), list=name))
+
+
+def test_what_a_shell_files_is_held_where_no_person_is_at_its_terminal(talk, human):
+    (home,) = [found for found in task_queries.lists(talk.store.db) if found.name == "shared"]
+    (made,) = talk.store.commit(AddTask("x", home.uid), actor="shell", now=talk.clock())
+    assert made.held
+    with pytest.raises(Conflict):
+        talk.store.commit(AddTask("x", home.uid, status="done"), actor="shell", now=talk.clock())
 
 
 def test_no_dialect_takes_up_what_is_held(talk, other, human):
@@ -114,7 +152,7 @@ def test_its_maker_deletes_it_and_another_agent_does_not(talk, other, human):
 def test_clear_takes_the_makers_own_and_leaves_those_of_others(talk, other, human):
     mine, theirs = add(talk), add(other)
     accepted = add(other)
-    human.does(AcceptTask(accepted))
+    human.does(AcceptTask(accepted, 1))
     assert talk.ok("tasklist:clear") == {"deleted": 2}
     assert [found["uid"] for found in talk.ok("tasklist:display")] == [theirs]
     assert talk.refused("control:task", uid=mine)["code"] == "not_found"
@@ -146,7 +184,7 @@ def test_an_agent_has_25_held_tasks_at_the_most(talk, other, human):
     # The limit is each agent's own, of all lists, and counts what waits alone.
     add(other)
     assert is_held(talk.refused(ADD, {"list": "shared"}, name="elsewhere"))
-    human.does(AcceptTask(uids[0]))
+    human.does(AcceptTask(uids[0], 1))
     human.does(DeclineTask(uids[1], "no"))
     talk.ok("tasklist:delete_task", uid=uids[2])
     for number in range(3):
@@ -166,7 +204,7 @@ def test_nothing_that_was_deleted_comes_back_over_the_limit(talk, human):
         talk.store.commit(cleared, actor="agent", now=talk.clock())
     assert refused.value.data == {"held": True, "limit": 2}
     human.does(cleared)
-    assert queries.held_count(talk.store.db, "agent") == 4
+    assert task_queries.held_count(talk.store.db, "agent") == 4
 
 
 def test_the_configuration_names_lists_and_the_limit(talk, store):
@@ -195,7 +233,7 @@ def test_tasks_that_depend_on_a_held_one_wait_for_it(talk, human):
     (after,) = plan["tasks"]
     assert after["blocked"]
     assert talk.ok("control:claim") is None
-    human.does(AcceptTask(uid))
+    human.does(AcceptTask(uid, 1))
     assert talk.ok("control:claim")["task"]["uid"] == uid
     talk.ok("tasklist:set_task_done", uid=uid)
     assert talk.ok("control:claim")["task"]["uid"] == after["id"]
@@ -203,11 +241,11 @@ def test_tasks_that_depend_on_a_held_one_wait_for_it(talk, human):
 
 def test_a_held_task_waits_for_the_human_and_for_what_it_depends_on(talk, human):
     first = add(talk, list="elsewhere")
-    plan_list = queries.find_list(talk.store.db, "shared")
+    plan_list = task_queries.find_list(talk.store.db, "shared")
     (held,) = talk.store.commit(AddTask("held", plan_list.uid, depends_on=(first,)), actor="agent", now=talk.clock())
-    assert queries.task(talk.store.db, held.uid).waiting_on == 2
-    human.does(AcceptTask(held.uid))
-    assert queries.task(talk.store.db, held.uid).waiting_on == 1
+    assert task_queries.task(talk.store.db, held.uid).waiting_on == 2
+    human.does(AcceptTask(held.uid, 1))
+    assert task_queries.task(talk.store.db, held.uid).waiting_on == 1
     assert task(talk, held.uid)["blocked"]
     talk.ok("tasklist:set_task_done", uid=first)
     assert talk.ok("control:claim")["task"]["uid"] == held.uid
@@ -218,5 +256,5 @@ def test_its_dependencies_can_be_changed_while_it_waits(talk, human):
     talk.ok("control:subscribe")
     for depends_on, waits in (((first,), 2), ((), 1)):
         talk.store.commit(EditTask(uid, {"depends_on": depends_on}), actor="agent", now=talk.clock())
-        assert queries.task(talk.store.db, uid).waiting_on == waits
+        assert task_queries.task(talk.store.db, uid).waiting_on == waits
     assert [event["task"]["blocked"] for event in talk.events()] == [True, True]

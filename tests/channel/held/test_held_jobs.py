@@ -8,9 +8,9 @@ from tests.conftest import Clock, Talk
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.jobs import DecideDue, EnableJob
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.operations.jobs import DecideDue, EditJob, EnableJob
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
 
 EVERY_MINUTE = dict.fromkeys(("minute", "hour", "day", "month", "weekday"), "*")
@@ -46,7 +46,7 @@ def test_a_job_of_an_agent_starts_only_once_the_human_has_switched_it_on(talk, o
         for tool, more in (("enable_task", {}), ("run_task", {}), ("run_task", {"force": True})):
             error = who.refused(f"scheduler:{tool}", uuid=uid, **more)
             assert error["data"].get("held") or "rule" in error["data"], error
-    human(store, clock, EnableJob(uid))
+    human(store, clock, EnableJob(uid, job(store, uid).version))
     assert (job(store, uid).enabled, job(store, uid).held) == (True, False)
     assert talk.ok("scheduler:run_task", uuid=uid, force=True)["state"] == "running"
 
@@ -58,7 +58,7 @@ def test_only_its_maker_changes_a_held_job_and_an_accepted_one_that_becomes_anot
     assert other.refused("scheduler:update_task", uuid=uid, prompt="rm -rf /")["data"]["held"]
     assert other.refused("scheduler:delete_task", uuid=uid)["data"]["held"]
     talk.ok("scheduler:update_task", uuid=uid, prompt="Back up all")
-    human(store, clock, EnableJob(uid))
+    human(store, clock, EnableJob(uid, job(store, uid).version))
     other.ok("scheduler:update_task", uuid=uid, name="the backup")
     assert job(store, uid).enabled
     other.ok("scheduler:disable_task", uuid=uid)
@@ -69,7 +69,7 @@ def test_only_its_maker_changes_a_held_job_and_an_accepted_one_that_becomes_anot
 
 def test_what_made_it_another_is_taken_back_and_with_it_that_it_is_held(talk, store, clock):
     uid = make_job(talk)
-    human(store, clock, EnableJob(uid))
+    human(store, clock, EnableJob(uid, job(store, uid).version))
     talk.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
     assert job(store, uid).held
     talk.ok("control:undo")
@@ -78,7 +78,7 @@ def test_what_made_it_another_is_taken_back_and_with_it_that_it_is_held(talk, st
 
 def test_the_human_takes_back_that_it_was_accepted(talk, store, clock):
     uid = make_job(talk)
-    human(store, clock, EnableJob(uid))
+    human(store, clock, EnableJob(uid, job(store, uid).version))
     human(store, clock, Undo())
     assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
     with pytest.raises(Conflict):
@@ -100,3 +100,53 @@ def test_an_agent_has_as_many_held_jobs_as_the_human_lets_it_have(talk, other, s
 def test_what_the_human_or_a_shell_makes_and_where_nothing_is_reviewed_is_on_at_once(talk, store):
     store.review = ReviewPolicy
     assert job(store, make_job(talk)).enabled
+
+
+def test_a_job_is_accepted_in_the_version_that_was_seen(talk, store, clock):
+    uid = make_job(talk)
+    seen = job(store, uid).version
+    talk.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
+    for wrong in (seen, None):
+        with pytest.raises(Conflict) as refused:
+            human(store, clock, EnableJob(uid, wrong))
+        assert refused.value.data["held"]
+    assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
+    human(store, clock, EnableJob(uid, job(store, uid).version))
+    assert (job(store, uid).enabled, job(store, uid).held) == (True, False)
+
+
+def test_an_undo_that_brings_back_what_nobody_saw_holds_the_job_again(talk, other, store, clock):
+    uid = make_job(talk, prompt="rm -rf /")
+    talk.ok("scheduler:update_task", uuid=uid, prompt="Back up")
+    human(store, clock, EnableJob(uid, job(store, uid).version))
+    talk.ok("control:undo")
+    assert (job(store, uid).prompt, job(store, uid).enabled, job(store, uid).held) == ("rm -rf /", False, True)
+    assert other.refused("scheduler:run_task", uuid=uid, force=True)["data"]["held"]
+
+
+def test_no_undo_of_having_disabled_it_starts_a_job_that_another_has_changed(talk, other, store, clock):
+    uid = make_job(talk)
+    human(store, clock, EnableJob(uid, job(store, uid).version))
+    talk.ok("scheduler:disable_task", uuid=uid)
+    other.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
+    assert talk.refused("control:undo")["data"]["held"]
+    assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
+
+
+def test_the_humans_redo_accepts_no_job_that_has_changed_since(talk, store, clock):
+    uid = make_job(talk)
+    human(store, clock, EnableJob(uid, job(store, uid).version))
+    human(store, clock, Undo())
+    talk.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
+    with pytest.raises(Conflict):
+        human(store, clock, Redo())
+    assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
+
+
+def test_the_humans_own_change_of_an_accepted_job_needs_no_acceptance(talk, store, clock):
+    uid = make_job(talk)
+    human(store, clock, EnableJob(uid, job(store, uid).version))
+    human(store, clock, EditJob(uid, {"prompt": "Back up all"}))
+    assert (job(store, uid).enabled, job(store, uid).held) == (True, False)
+    talk.ok("scheduler:update_task", uuid=uid, prompt="Back up")
+    assert job(store, uid).held

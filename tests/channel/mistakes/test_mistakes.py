@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock, Talk
-from tui_tasks.channel.pipe.line_splitter import LineSplitter
+from tui_tasks.channel.line_splitter import LineSplitter
 from tui_tasks.core.store import Store
 
 LINES: list[dict[str, Any]] = tomllib.loads((Path(__file__).parent / "lines.toml").read_text())["line"]

@@ -8,20 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.channel.pipe.line_splitter import LineSplitter
-from tui_tasks.channel.pipe.loop import CHUNK
-from tui_tasks.channel.pipe.output_queue import OutputQueue
+from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.loop import CHUNK, OutputQueue
+from tui_tasks.channel.requests import RefusedValue
 from tui_tasks.core.errors import ParseError, TooLarge
 
 MIB = 1024 * 1024
 
 
 def read(chunks) -> list:
-    """What the lines of a stream are, the refusals as their codes."""
+    """What the lines of a stream are, the refusals as their codes; what is refused unread as `{"refused": value}`."""
     splitter = LineSplitter()
     values = [value for chunk in chunks if chunk for value in splitter.feed(chunk)]
     values += splitter.feed(b"")
-    return [value.code if isinstance(value, (ParseError, TooLarge)) else value for value in values]
+    return [
+        {"refused": value.value}
+        if isinstance(value, RefusedValue)
+        else value.code
+        if isinstance(value, (ParseError, TooLarge))
+        else value
+        for value in values
+    ]
 
 
 def cut(stream: bytes, places: list[int]) -> list[bytes]:
@@ -29,30 +36,111 @@ def cut(stream: bytes, places: list[int]) -> list[bytes]:
     return [stream[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
+def continues(line: bytes, depth: int) -> int:
+    """Byte by byte: how many brackets of a value are open behind a line that leaves it to the next one, else 0."""
+    in_string = escaped = False
+    own, last = not depth, b""
+    for at in range(len(line)):
+        byte = line[at : at + 1]
+        if in_string:
+            in_string, escaped = escaped or byte != b'"', byte == b"\\" and not escaped
+        elif byte == b'"':
+            in_string, escaped = True, False
+        elif byte in (b"[", b"{"):
+            depth += 1
+        elif byte in (b"]", b"}") and depth:
+            depth -= 1
+            own = own or depth == 0
+        last = byte if byte.strip() else last
+    ends_open = not in_string and last in (b"[", b"{", b",", b":")
+    return depth if not own or ends_open else 0
+
+
+def lines_of(lines) -> list:
+    """What `read` is to return, from section 2 of docs/protocol."""
+    found, depth = [], 0
+    for line in lines:
+        if not line.strip():
+            depth = 0
+            continue
+        was_within = bool(depth)
+        try:
+            value = json.loads(line) if line != b'{"a":1,"a":2}' else "parse_error"
+        except ValueError:
+            found.append("parse_error")
+            depth = continues(line, depth)
+            continue
+        depth = depth and continues(line, depth)
+        found.append({"refused": value} if was_within and value != "parse_error" else value)
+    return found
+
+
+PIECES = st.lists(
+    st.sampled_from([b"[", b"{", b"]", b"}", b",", b":", b" ", b'"', b'"a"', b'"[\\""', b"1", b"x", b"\\", b"\xff"]),
+    max_size=6,
+).map(b"".join)
 LINES = st.one_of(
     st.sampled_from([b"", b"  ", b"\t", b"{", b"\xff", b'{"a":1,"a":2}', b"[1,2]", '"\u00e9\U0001f600"'.encode()]),
     st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=2).map(lambda d: json.dumps(d).encode()),
+    PIECES,
 )
 
 
 @given(st.lists(st.tuples(LINES, st.sampled_from([b"\n", b"\r\n"])), max_size=8), LINES, st.lists(st.integers(0, 500)))
 def test_however_a_stream_is_cut_the_lines_are_the_same(lines, last, places):
     stream = b"".join(line + end for line, end in lines) + last
-    expected = []
-    for line in [*(line for line, _ in lines), last]:
-        if line.strip():
-            try:
-                expected.append(json.loads(line) if line != b'{"a":1,"a":2}' else "parse_error")
-            except ValueError:
-                expected.append("parse_error")
-    assert read(cut(stream, places)) == expected
+    assert read(cut(stream, places)) == lines_of([*(line for line, _ in lines), last])
 
 
 def test_a_stream_cut_at_every_byte_gives_the_same_lines():
-    stream = '{"a": "\u00e9\U0001f600"}\r\n\r\n  \n[1]\n{\n"end"'.encode()
+    stream = '{"a": "\u00e9\U0001f600"}\r\n\r\n  \n[1]\n{\n[2]\n\n"end"'.encode()
     whole = read([stream])
-    assert whole == [{"a": "\u00e9\U0001f600"}, [1], "parse_error", "end"]
+    assert whole == [{"a": "\u00e9\U0001f600"}, [1], "parse_error", {"refused": [2]}, "end"]
     assert read([stream[at : at + 1] for at in range(len(stream))]) == whole
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *('[""],', '{"id": 1, "tool": "control:hello"},', "],", "}", ",", ":", "x,", "a: b,", "[1] ,", '"[",', "[},"),
+        *('{"id": 1, "tool": "task', '{"id": 1', '["a"', '{"a": "[', '{"a": "b,', '{"a": "\\\\"', '{"a": tru', "[1"),
+        *('{"a": "\\', "[NaN]", '{"a":1,"a":2}', "[" * 65 + "]" * 65, '{"a": "x:'),
+    ],
+)
+def test_a_bad_line_spoils_no_other(bad):
+    assert read([bad.encode() + b"\n[7]\n"]) == ["parse_error", [7]]
+
+
+REQUEST = {"id": 7, "tool": "tasklist:display"}
+ARGUMENTS = {"name": "a [b", "tags": ["x,", "{"], "metadata": {"k": {"l": []}}}
+BATCH = [REQUEST, {"id": 8, "tool": "tasklist:add_task", "arguments": ARGUMENTS}]
+
+
+@pytest.mark.parametrize("value", [REQUEST, BATCH, [BATCH, REQUEST]])
+@pytest.mark.parametrize("indent", [0, 1, 4])
+@pytest.mark.parametrize("end", ["\n", "\r\n", " \n"])
+def test_of_a_value_over_several_lines_none_is_served_and_the_next_value_is(value, indent, end):
+    stream = json.dumps(value, indent=indent).replace("\n", end).encode()
+    *within, after = read([stream + end.encode() + b'{"id": 9}\n'])
+    assert len(within) == stream.count(b"\n") + 1
+    assert all(one == "parse_error" or set(one) == {"refused"} for one in within)
+    assert after == {"id": 9}
+
+
+def test_a_whole_value_within_another_is_refused_by_itself_and_a_blank_line_ends_what_was_never_closed():
+    first, second = b'{"id": 1}', b'[{"id": 2}, {"id": 3}]'
+    lines = [b"[", first + b",", first, second, b"x" * (MIB + 1), first, b"  ", first, b"]", second]
+    assert read([b"\n".join(lines) + b"\n"]) == [
+        *("parse_error", "parse_error", {"refused": {"id": 1}}, {"refused": [{"id": 2}, {"id": 3}]}),
+        *("too_large", {"refused": {"id": 1}}, {"id": 1}, "parse_error", [{"id": 2}, {"id": 3}]),
+    ]
+
+
+def test_a_line_that_closes_one_value_and_begins_another_leaves_it_to_the_next():
+    assert read([b'[\n1\n], {"a":\n[2]\n}\n[3]\n']) == [
+        *("parse_error", {"refused": 1}, "parse_error", {"refused": [2]}, "parse_error", [3])
+    ]
+    assert read([b'[\n], {"a": 1\n[3]\n']) == ["parse_error", "parse_error", [3]]
 
 
 def test_a_line_without_its_end_is_read_at_the_end_of_the_stream():

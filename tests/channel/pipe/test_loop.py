@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from tests.conftest import Clock
-from tui_tasks.channel.pipe.loop import ControlChannel
+from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine import watch
 from tui_tasks.core.engine.database import Database, sqlite3
@@ -32,7 +32,7 @@ def pipes(path):
             ControlChannel(Session(store, TABLE, Identity(), Clock()), to_channel, from_channel).run()
         os.close(from_channel)
 
-    serving = threading.Thread(target=serve)
+    serving = threading.Thread(target=serve, daemon=True)
     serving.start()
     with os.fdopen(requests, "wb") as writing, os.fdopen(replies, "rb") as reading:
         yield writing, reading
@@ -96,7 +96,7 @@ def sockets(path):
             ControlChannel(Session(store, TABLE, Identity(), Clock()), theirs.fileno(), theirs.fileno()).run()
         ended.append(True)
 
-    serving = threading.Thread(target=serve)
+    serving = threading.Thread(target=serve, daemon=True)
     serving.start()
     yield ours
     ours.close()
@@ -136,7 +136,7 @@ def test_while_the_replies_stand_unread_no_more_requests_are_taken(pipes):
         sent += os.write(writing.fileno(), requests[sent : sent + 65_536])
     assert sent < 60 * len(line), "requests are taken though 30 MB of replies would have to be held"
     os.set_blocking(writing.fileno(), True)
-    rest = threading.Thread(target=lambda: (writing.write(requests[sent:]), writing.flush()))
+    rest = threading.Thread(target=lambda: (writing.write(requests[sent:]), writing.flush()), daemon=True)
     rest.start()
     for _ in range(300):
         assert json.loads(reading.readline())["ok"]

@@ -12,7 +12,7 @@ from tests.contract.client import Agent, environment, program
 from tests.contract.rights.attempts import NOW, OWN, assert_recorded, call, kept, over_mcp
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -37,7 +37,7 @@ def test_a_channel_of_one_agent_speaks_as_no_other_and_the_attempt_is_kept(db):
     with Store(str(db), read_only=True) as store:
         entries = journal.since(store.db, start, 100)
         assert [(entry.kind, entry.actor) for entry in entries] == [("agent.refused", "bob")] * 4
-        assert queries.task(store.db, task["uid"]).status == "in_progress"
+        assert task_queries.task(store.db, task["uid"]).status == "in_progress"
 
 
 def test_a_call_and_a_client_of_mcp_speak_as_no_other(db):
@@ -149,7 +149,7 @@ def test_a_channel_of_one_list_writes_nothing_of_another(db, two_lists):
     with Store(str(db), read_only=True) as store:
         changed = [entry for entry in journal.since(store.db, start, 100) if entry.kind != "agent.refused"]
         assert {entry.image["list"] for entry in changed if entry.image} == {"mine"}
-        assert queries.task(store.db, two_lists["task"]).status == "in_progress"
+        assert task_queries.task(store.db, two_lists["task"]).status == "in_progress"
 
 
 def test_a_list_that_is_not_there_yet_lets_nothing_else_be_seen(db, two_lists):

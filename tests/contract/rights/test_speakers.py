@@ -122,7 +122,7 @@ def test_over_mcp_nobody_looks_like_an_agent_that_is_known(db):
         refused = await session.call_tool("tasklist_add_task", {"name": "x"})
         assert refused.structured_content["error"]["code"] == "invalid_request"
 
-    over_mcp(db, script, "--agent", "b\u043eb")
+    over_mcp(db, script, "--agent", "\u24d1ob")
     assert [entry.actor for entry in kept(db)] == ["bob"]
 
 
@@ -139,9 +139,9 @@ def test_of_a_batch_over_several_lines_nothing_is_run(db):
         agent.send(json.dumps(batch, indent=2).encode() + b"\n")
         for _ in json.dumps(batch, indent=2).splitlines():
             assert agent.reply()["ok"] is False
-        # What is sent after it is served as ever, and after a line that is only noise too.
-        for noise in (b"[", b"{", b"[1,", b"nonsense"):
-            agent.send(noise + b"\n")
+        # What is sent after its end is served as ever. A line that begins no value needs no end.
+        for noise, end in ((b"[", b"\n"), (b"{", b"\n"), (b"[1,", b"\n"), (b"nonsense", b"")):
+            agent.send(noise + b"\n" + end)
             assert agent.reply()["error"]["code"] == "parse_error"
             assert [task["name"] for task in agent.ok("tasklist:display")] == ["stays"]
         assert agent.finish() == []

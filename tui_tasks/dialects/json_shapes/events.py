@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import checks, messages
+from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.dialects.json_shapes.job_shapes import event_body
 
@@ -91,7 +91,7 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     if entry.task is not None:
         body["task"] = task = journal.event_task(db, entry)
         if task is not None and task["checks"]:
-            task["checks"] = checks.briefs_to_json(db, task["checks"])
+            task["checks"] = check_queries.briefs_to_json(db, task["checks"])
     if entry.kind == "task.declined" and entry.new is not None:
         body["reason"] = entry.new["decline_reason"]
     if entry.entity == "message":
@@ -116,24 +116,24 @@ def _message_json(db: Database, entry: Entry) -> dict[str, Any]:
     """Return whom a message is for, with its text; for a delivery the seq of its event, so that nobody reads the text
     twice.
     """
-    sent = messages.message(db, entry.uid)
+    sent = ask_queries.message(db, entry.uid)
     return {"to": sent.agent, **({"text": sent.text} if entry.old is None else {"message": sent.seq})}
 
 
 def _check_json(db: Database, entry: Entry) -> dict[str, Any]:
     """Return the check of an entry: in the form of a task's checks, or the fields of its definition."""
     if entry.kind == "check.finished":
-        (body,) = checks.briefs_to_json(db, [entry.new or {}])
+        (body,) = check_queries.briefs_to_json(db, [entry.new or {}])
         return body
     if entry.entity == "check_definition":
-        return {"name": checks.definition(db, entry.uid).name, **_row_json(entry.new or {})}
+        return {"name": check_queries.definition(db, entry.uid).name, **_row_json(entry.new or {})}
     if entry.kind == "check.waived":
         return {name: value for name, value in (entry.new or {}).items() if name != "waives"}
     if entry.kind == "check.pruned":
-        return {"name": checks.definition(db, entry.uid).name}
+        return {"name": check_queries.definition(db, entry.uid).name}
     row = entry.new or {}
-    run = checks.run(db, row.get("run_uid", entry.uid))
-    name = checks.definition(db, run.check_uid).name if run else None
+    run = check_queries.run(db, row.get("run_uid", entry.uid))
+    name = check_queries.definition(db, run.check_uid).name if run else None
     return {"name": name, "state": row.get("state"), "run_id": run.uid if run else None}
 
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.snapshots import Entry
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

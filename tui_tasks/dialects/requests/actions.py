@@ -5,12 +5,12 @@ The arguments and the description of such a tool are composed from those of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal, TypeVar, cast, get_args
 
 import msgspec
 
-from tui_tasks.core.errors import InvalidArgument, Refusal
+from tui_tasks.core.errors import Problem, Refusal
 from tui_tasks.dialects.base import Call, Table, docstring
 from tui_tasks.dialects.requests.arguments import Arguments
 
@@ -30,8 +30,10 @@ class _Action(msgspec.Struct, frozen=True):
 class Actions:
     """The actions of one tool."""
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: dict[str, str] | None = None) -> None:
+        """`elsewhere`: for words that are no action, what to send in place of them."""
         self._actions: dict[str, _Action] = {}
+        self._elsewhere = elsewhere or {}
 
     def action(
         self, name: str, arguments: type[A], *, writes: bool = False, subject: str | None = None
@@ -80,25 +82,37 @@ class Actions:
         return getattr(given, subject) if subject else None
 
     def _action_arguments(self, given: Any) -> Arguments:
-        """Return the arguments of the requested action.
-
-        Raises:
-            InvalidArgument: an argument belongs to another action, or a required one is missing.
-        """
+        """Return the arguments of the requested action, which have been checked."""
         action = self._actions[given.action]
-        names = (name for name in given.__struct_fields__ if name != "action")
-        held = {name: value for name in names if (value := getattr(given, name)) is not None}
-        for name in held:
-            if name not in action.argument_names:
-                argument_names = ", ".join(field for field in action.arguments.__struct_fields__)
-                message = (
-                    f"{name} does not go with the action {given.action}, which takes {argument_names or 'nothing'}"
-                )
-                raise InvalidArgument(name, message)
-        for name in action.required_names:
-            if name not in held:
-                raise InvalidArgument(name, f"missing argument {name} of the action {given.action}{_PLACE_HINT}")
+        held = {name: value for name in action.argument_names if (value := getattr(given, name)) is not None}
         return action.arguments(**held)
+
+    def _further_problems(self, given: dict[str, Any], now: int) -> Iterator[Problem]:
+        """Yield what belongs to another action, and what is missing."""
+        action = self._named_action(given)
+        if action is None:
+            return
+        for name, value in given.items():
+            if name != "action" and name not in action.argument_names and value is not None:
+                taken = ", ".join(action.arguments.__struct_fields__)
+                yield name, f"{name} does not go with the action {given['action']}, which takes {taken or 'nothing'}"
+        for name in action.required_names:
+            if given.get(name) is None:
+                yield name, f"missing argument {name} of the action {given['action']}{_PLACE_HINT}"
+        yield from action.arguments.further_problems(given, now)
+
+    def _named_action(self, given: dict[str, Any]) -> _Action | None:
+        name = given.get("action")
+        return self._actions.get(name) if isinstance(name, str) else None
+
+    def _hint(self, path: str, value: Any) -> str:
+        if path == "action":
+            return self._elsewhere.get(value.strip().lower(), "") if isinstance(value, str) else ""
+        return next((hint for of in self._actions.values() if (hint := of.arguments.hint(path, value))), "")
+
+    def _needed(self, given: dict[str, Any]) -> frozenset[str]:
+        action = self._named_action(given)
+        return frozenset(action.required_names) if action is not None else frozenset()
 
     def _all_arguments(self, name: str) -> type[Arguments]:
         """Return a struct of all actions' arguments; only `action` is required, the rest is checked per action."""
@@ -110,7 +124,12 @@ class Actions:
             ("action", cast(Any, Literal)[tuple(self._actions)]),
             *((field_name, kind | None, None) for field_name, kind in kinds.items()),
         ]
-        made = msgspec.defstruct(f"{name}_arguments", fields, bases=(Arguments,), kw_only=True)
+        checks = {
+            "further_problems": classmethod(lambda cls, given, now: self._further_problems(given, now)),
+            "hint": classmethod(lambda cls, path, value: self._hint(path, value)),
+            "needed": classmethod(lambda cls, given: self._needed(given)),
+        }
+        made = msgspec.defstruct(f"{name}_arguments", fields, bases=(Arguments,), namespace=checks, kw_only=True)
         return cast(type[Arguments], made)
 
 

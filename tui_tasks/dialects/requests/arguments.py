@@ -1,26 +1,46 @@
 """The arguments of tools: converts them to checked, typed values, and makes the schema that agents see.
 
 The types are msgspec structs. What is accepted in addition (docs: protocol, section 2) is converted before the check:
-null for an optional argument, a list or object within a string, one string for a list of one.
+null or a blank for an optional argument, a list or object within a string, one string for a list of one. What is wrong
+is put into words by `argument_errors`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta
 
 from tui_tasks.core import vocab
-from tui_tasks.core.errors import InvalidArgument, ParseError
+from tui_tasks.core.errors import InvalidArgument, ParseError, Problem
 from tui_tasks.dialects.requests import strict_json
 
 
 class Arguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The base of every tool's arguments: unknown names are refused."""
+
+    @classmethod
+    def further_problems(cls, given: dict[str, Any], now: int) -> Iterable[Problem]:
+        """Yield what is wrong with arguments that their types do not say, however wrong these are; `now` is in
+        microseconds.
+        """
+        return ()
+
+    @classmethod
+    def hint(cls, path: str, value: Any) -> str:
+        """Return what to send in place of a value that its type refuses; empty: nothing more is known."""
+        return ""
+
+    @classmethod
+    def needed(cls, given: dict[str, Any]) -> frozenset[str]:
+        """Return the optional arguments that these arguments need all the same: a blank is refused there."""
+        return frozenset()
 
 
 class Nothing(Arguments):
@@ -33,9 +53,19 @@ class Open(Arguments, forbid_unknown_fields=False, kw_only=True):
     rest: dict[str, Any] = {}
 
 
+class Clearing(Arguments, kw_only=True):
+    """Arguments of which null clears a field: `cleared` holds the names of those."""
+
+    cleared: list[str] = []
+
+
 Name = Annotated[str, Meta(min_length=1, max_length=vocab.MAX_NAME, pattern=r"\S")]
 Text = Annotated[str, Meta(max_length=vocab.MAX_TEXT)]
-Uid = Annotated[str, Meta(max_length=vocab.MAX_NAME)]
+Uid = Annotated[str, Meta(max_length=vocab.MAX_NAME, pattern=r"\S")]
+# Words; one string is split at its commas.
+Tags = Annotated[list[Name], Meta(extra={"split": ","})]
+# Answers to choose from; one string that seems to hold several is refused.
+Choices = Annotated[list[Name], Meta(extra={"choices": True})]
 # A task's uid, or a reference to the task (`task_references`).
 TaskUid = Annotated[Uid, Meta(extra={"names": "task"})]
 # Up to the largest integer of SQLite.
@@ -43,30 +73,88 @@ Natural = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 A = TypeVar("A", bound=Arguments)
 
-# The expressions are compiled on first use: every command imports this.
-_AT: Final = r" - at `\$\.?(.*?)`$"
-_BLANK = r"expected string matching regex '\\S'"
-_EMPTY = "expected string of length >= 1"
-_FIELD: Final = r"^Object (?:contains unknown|missing required) field `(.*?)`"
 
-
-def decode(kind: type[A], given: dict[str, Any]) -> A:
-    """Return the arguments, checked against their struct.
+def decode(kind: type[A], given: dict[str, Any], now: int = 0) -> A:
+    """Return the arguments, checked against their struct; `now` is in microseconds.
 
     Raises:
-        InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title.
+        InvalidArgument: an unknown name, a missing one, a wrong type, a word outside its vocabulary, a blank title. It
+            has all that is wrong.
     """
+    problems: list[Problem] = []
+    if issubclass(kind, Clearing):
+        if "cleared" in given:
+            problems.append(("cleared", "unknown argument cleared"))
+        given = given | {"cleared": [name for name, value in given.items() if value is None]}
     if not _is_plain(kind) or None in given.values():
-        given = _converter(kind)(given | {"rest": given} if issubclass(kind, Open) else given, "")
+        given = _converter(kind)(given | {"rest": given} if issubclass(kind, Open) else given)
     try:
         try:
-            return msgspec.convert(given, kind)
-        except msgspec.ValidationError as error:
-            if "got `float`" not in str(error):
-                raise
-        return msgspec.convert(_with_integers(msgspec.inspect.type_info(kind), given), kind)
-    except msgspec.ValidationError as error:
-        raise _refusal(str(error), kind) from None
+            made = msgspec.convert(given, kind)
+        except msgspec.ValidationError:
+            given = _without_blanks(kind, _with_integers(msgspec.inspect.type_info(kind), given), kind.needed(given))
+            made = msgspec.convert(given, kind)
+    except msgspec.ValidationError:
+        from tui_tasks.dialects.requests import argument_errors  # for what is refused alone
+
+        problems += argument_errors.problems(kind, given)
+    for path, message in kind.further_problems(given, now):
+        # What is wrong with a value's type says more than what is wrong with what it means.
+        if not any(path == known or path.startswith((f"{known}.", f"{known}[")) for known, _ in problems):
+            problems.append((path, message))
+    if problems:
+        raise InvalidArgument.of(problems)
+    return made
+
+
+def _without_blanks(kind: Any, value: Any, needed: frozenset[str] = frozenset()) -> Any:
+    """Return arguments without the blanks ("", [] and {}) of optional ones that take none.
+
+    Clients with strict schemas fill every argument.
+    """
+    plain = annotation_for(kind, value)
+    if isinstance(value, list) and get_origin(plain) is list:
+        return [_without_blanks(get_args(plain)[0], item) for item in value]
+    if not isinstance(value, dict) or not is_struct(plain):
+        return value
+    known = fields(plain)
+    return {
+        name: _without_blanks(known[name].type, item) if name in known else item
+        for name, item in value.items()
+        if name not in known or known[name].required or name in needed or not _is_refused_blank(known[name].type, item)
+    }
+
+
+def _is_refused_blank(kind: Any, value: Any) -> bool:
+    if value not in ("", [], {}) and not (isinstance(value, str) and not value.strip()):
+        return False
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return True
+    return False
+
+
+@cache
+def fields(kind: Any) -> dict[str, msgspec.structs.FieldInfo]:
+    """Return the fields of a struct by name."""
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
+
+
+def is_struct(kind: Any) -> bool:
+    """Return whether an annotation is a struct."""
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def annotation_for(kind: Any, value: Any) -> Any:
+    """Return an annotation without its metadata; of a union, the member for a list or an object."""
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if get_origin(kind) in (Union, UnionType):
+        options = [annotation_for(option, value) for option in get_args(kind)]
+        fits = [option for option in options if (get_origin(option) is list) == isinstance(value, list)]
+        return next((option for option in fits if is_struct(option) == isinstance(value, dict)), kind)
+    return kind
 
 
 def _with_integers(kind: Any, value: Any) -> Any:
@@ -86,152 +174,36 @@ def _with_integers(kind: Any, value: Any) -> Any:
     return value
 
 
-def _refusal(text: str, kind: type[Arguments]) -> InvalidArgument:
-    at, field = re.search(_AT, text), re.search(_FIELD, text)
-    path = at[1] if at else ""
-    message = _in_words_of_json(re.sub(_AT, "", text))
-    if field:
-        holder, path = path, f"{path}.{field[1]}" if path else field[1]
-        is_unknown = "unknown" in text
-        message = _unknown_message(kind, holder, field[1]) if is_unknown else _missing_message(kind, holder, field[1])
-    if message in (_BLANK, _EMPTY):
-        message = "must not be blank"
-    if message.startswith("Invalid enum value"):
-        words = _words(_kept_schema(kind), path)
-        message += f", it is one of {', '.join(words)}{nearest(_value_in(message), words)}"
-    elif message.startswith("expected string") and (words := _words(_kept_schema(kind), path)):
-        message += f"; it is one of {', '.join(words)}"
-    elif message.startswith("expected object") and (names := _names(kind, path)):
-        message += f"; it holds {', '.join(names)}"
-    return InvalidArgument(path, message if field else f"{path}: {message}")
-
-
-# JSON Schema's names of the types that msgspec names as Python does.
-_SCHEMA_WORDS: Final = {"int": "integer", "str": "string", "float": "number", "bool": "boolean"}
-_TYPES: Final = r"`([a-z |]+)`"
-
-
-def _in_words_of_json(text: str) -> str:
-    """Return a message with its types named as in the tool's schema, not as in Python."""
-
-    def words(found: re.Match[str]) -> str:
-        return " or ".join(_SCHEMA_WORDS.get(word, word) for word in found[1].split(" | "))
-
-    return re.sub(_TYPES, words, text).replace("Expected ", "expected ", 1)
-
-
-def _unknown_message(kind: type[Arguments], holder: str, name: str) -> str:
-    path = f"{holder}.{name}" if holder else name
-    return f"unknown argument {path}; {_names_text(kind, holder)}{nearest(name, _names(kind, holder))}"
-
-
-def _missing_message(kind: type[Arguments], holder: str, name: str) -> str:
-    if holder:
-        return f"missing argument {holder}.{name}; {_names_text(kind, holder)}"
-    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_names_text(kind, holder)}'
-
-
-# For each status: the words for it in the dialects. Each dialect has one of them.
-_SYNONYMS: Final = {
-    "pending": ("pending", "open"),
-    "in_progress": ("in_progress",),
-    "done": ("done", "completed"),
-    "skipped": ("skipped", "cancelled"),
-    "failed": ("failed", "cancelled"),
-}
-_STATUS_OF_WORD: Final = {
-    **dict.fromkeys(
-        ("todo", "to_do", "open", "pending", "new", "not_started", "queued", "waiting", "blocked", "ready"), "pending"
-    ),
-    **dict.fromkeys(("wip", "in_progress", "inprogress", "doing", "started", "active", "ongoing"), "in_progress"),
-    **dict.fromkeys(("done", "complete", "completed", "finished", "closed", "resolved", "success"), "done"),
-    **dict.fromkeys(("skip", "skipped", "cancel", "canceled", "cancelled", "wontfix", "deferred"), "skipped"),
-    **dict.fromkeys(("fail", "failed", "failure", "error", "errored", "broken"), "failed"),
-}
-
-
-# What models write instead of the names of arguments, actions and priorities.
-_ALSO: Final = {
-    **dict.fromkeys(("title", "task_name", "subject"), ("name", "title")),
-    **dict.fromkeys(("name", "content", "text"), ("title", "name", "message", "question")),
-    **dict.fromkeys(("desc", "details", "body"), ("description",)),
-    **dict.fromkeys(("id", "task_id", "uid", "uuid", "after", "before"), ("uid", "task_id", "uuid", "id")),
-    **dict.fromkeys(("log", "note", "comment"), ("message", "notes")),
-    **dict.fromkeys(("prompt", "message"), ("question", "message", "prompt")),
-    **dict.fromkeys(("lease", "ttl"), ("lease_seconds",)),
-    **dict.fromkeys(("items", "todo_list"), ("todos", "tasks")),
-    "state": ("status",),
-    **dict.fromkeys(("add", "new", "insert"), ("create", "create_plan")),
-    **dict.fromkeys(("list", "get", "search", "show", "read"), ("list", "pending")),
-    **dict.fromkeys(("complete", "done", "finish", "edit", "set", "close", "delete", "remove", "cancel"), ("update",)),
-    **dict.fromkeys(("critical", "highest", "p0", "blocker"), ("urgent",)),
-    **dict.fromkeys(("normal", "default", "p2"), ("medium",)),
-    **dict.fromkeys(("lowest", "minor", "p3"), ("low",)),
-}
-
-
-def nearest(given: str, words: list[str]) -> str:
-    """Return the end of a message that suggests which of the words was probably meant; "" if none is similar."""
-    import difflib
-
-    plain = re.sub(r"[\s-]+", "_", given.strip().lower())
-    synonyms = [word for word in _SYNONYMS.get(_STATUS_OF_WORD.get(plain, ""), ()) if word in words]
-    synonyms += [word for word in _ALSO.get(plain, ()) if word in words and word != given]
-    near = synonyms or difflib.get_close_matches(plain[:100], words, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _value_in(message: str) -> str:
-    """Return the value that a message quotes, or ""."""
-    found = re.search(r"'(.*)'", message, re.DOTALL)
-    return found[1] if found else ""
-
-
-def _names(kind: type[Arguments], path: str) -> list[str]:
-    return [name for option in _options(_kept_schema(kind), path) for name in option.get("properties", ())]
-
-
-def _names_text(kind: type[Arguments], path: str) -> str:
-    """Return a sentence for people with the arguments that the object at a path takes."""
-    names = _names(kind, path)
-    return f"there is {', '.join(names)}" if names else "it takes none"
-
-
-def _words(part: dict[str, Any], path: str) -> list[str]:
-    """Return the words that a schema allows at a path."""
-    return [str(word) for option in _options(part, path) for word in option.get("enum", ())]
-
-
-def _options(part: dict[str, Any], path: str) -> list[dict[str, Any]]:
-    """Return the alternative schemas that a schema has at a path."""
-    for step in re.findall(r"[A-Za-z_]\w*|\[", path):
-        kind = "items" if step == "[" else "properties"
-        holder: dict[str, Any] = next((option for option in part.get("anyOf", [part]) if kind in option), {kind: {}})
-        part = holder["items"] if step == "[" else holder["properties"].get(step, {})
-    options: list[dict[str, Any]] = part.get("anyOf", [part])
-    return options
-
-
 @cache
 def task_arguments(kind: type[Arguments]) -> tuple[str, ...]:
-    """Return the names of the arguments that name a task."""
-    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
-    return tuple(field.name for field in fields if any(map(_names_task, getattr(field.type, "types", [field.type]))))
+    """Return the names of the arguments that name a task, or hold a list of tasks."""
+    known = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
+    return tuple(field.name for field in known if any(map(names_task, getattr(field.type, "types", [field.type]))))
 
 
-def _names_task(kind: Any) -> bool:
-    return isinstance(kind, msgspec.inspect.Metadata) and (kind.extra or {}).get("names") == "task"
+def names_task(kind: Any) -> bool:
+    """Return whether a type is that of a task's uid, or of a list of such."""
+    if isinstance(kind, msgspec.inspect.Metadata) and (kind.extra or {}).get("names") == "task":
+        return True
+    kind = _bare(kind)
+    return isinstance(kind, msgspec.inspect.ListType) and names_task(kind.item_type)
 
 
-# Converts a value; the path is where it is in the arguments.
-_Converter = Callable[[Any, str], Any]
+_Converter = Callable[[Any], Any]
+
+
+class Unparsed:
+    """A string that was to hold a list or an object and does not, in place of the value; no type takes it."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
 
 
 @cache
 def _is_plain(kind: type[Arguments]) -> bool:
     """Return whether nulls are all that may need conversion: the struct has no list or object in it."""
-    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
-    return not issubclass(kind, Open) and not any(_converter_of(field.type) for field in fields)
+    known = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is a struct
+    return not issubclass(kind, Open) and not any(_converter_of(field.type) for field in known)
 
 
 @cache
@@ -247,6 +219,8 @@ def _bare(kind: Any) -> Any:
 def _converter_of(kind: Any) -> _Converter | None:
     """Return the function that converts values of a type; None if it has no list or object in it."""
     info = msgspec.inspect
+    extra = (kind.extra or {}) if isinstance(kind, info.Metadata) else {}
+    splits, are_choices = "split" in extra, "choices" in extra
     kind = _bare(kind)
     if isinstance(kind, info.UnionType):
         return next(filter(None, map(_converter_of, kind.types)), None)
@@ -254,7 +228,7 @@ def _converter_of(kind: Any) -> _Converter | None:
         return _string_converter(kind, _struct_converter(kind))
     if isinstance(kind, info.ListType):
         item = _converter_of(kind.item_type)
-        return _string_converter(kind, _items_converter(item) if item else None)
+        return _string_converter(kind, _items_converter(item) if item else None, splits=splits, are_choices=are_choices)
     return _string_converter(kind, None) if isinstance(kind, info.DictType) else None
 
 
@@ -264,36 +238,40 @@ def _struct_converter(kind: Any) -> _Converter:
     menders = {field.encode_name: mender for field in kind.fields if (mender := _converter_of(field.type))}
     optional = {field.encode_name for field in kind.fields} - required
 
-    def convert(value: Any, path: str) -> Any:
+    def convert(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         mended = {name: item for name, item in value.items() if item is not None or name not in optional}
         for name in menders.keys() & mended.keys():
-            mended[name] = menders[name](mended[name], f"{path}.{name}" if path else name)
+            mended[name] = menders[name](mended[name])
         return mended
 
     return convert
 
 
 def _items_converter(item: _Converter) -> _Converter:
-    def convert(value: Any, path: str) -> Any:
-        if not isinstance(value, list):
-            return value
-        return [item(one, f"{path}[{at}]") for at, one in enumerate(value)]
+    def convert(value: Any) -> Any:
+        return [item(one) for one in value] if isinstance(value, list) else value
 
     return convert
 
 
-def _string_converter(kind: Any, inner: _Converter | None) -> _Converter:
-    def convert(value: Any, path: str) -> Any:
+def _string_converter(
+    kind: Any, inner: _Converter | None, *, splits: bool = False, are_choices: bool = False
+) -> _Converter:
+    def convert(value: Any) -> Any:
         if isinstance(value, str):
-            value = _parsed_string(kind, value, path)
-        return inner(value, path) if inner else value
+            parts = [part.strip() for part in re.split(_BETWEEN_CHOICES, value)] if are_choices else []
+            if len(parts := [part for part in parts if part]) > 1 and not re.match(_BEGINS, value.strip()):
+                sent = json.dumps(parts, ensure_ascii=False)
+                return Unparsed(f"one string is one option: send a list, {sent}")
+            value = _parsed_string(kind, value, splits=splits)
+        return inner(value) if inner else value
 
     return convert
 
 
-def _parsed_string(kind: Any, text: str, path: str) -> Any:
+def _parsed_string(kind: Any, text: str, *, splits: bool) -> Any:
     """Return a list or object that a string contains, or a list of that one string if the type takes it."""
     stripped = text.strip()
     info = msgspec.inspect
@@ -302,12 +280,15 @@ def _parsed_string(kind: Any, text: str, path: str) -> Any:
         try:
             return strict_json.loads_either(stripped)
         except ParseError as error:
-            raise InvalidArgument(path, f"{path}: {error.message}") from None
-    return [text] if may_be_one else text
+            return Unparsed(error.message)
+    if splits:
+        return [part.strip() for part in text.split(",") if part.strip()] or text
+    return [text] if may_be_one and stripped else text
 
 
 _TEXT_TYPES: Final = (msgspec.inspect.StrType, msgspec.inspect.LiteralType, msgspec.inspect.AnyType)
 _BEGINS: Final = r"[\[{]"
+_BETWEEN_CHOICES: Final = r"[,;/|\n]|\bor\b"
 # It does not match `[CI] waiting for the runner`, which is one string.
 _HOLDS: Final = r"""(?s)[\[{](?:.*[\]}]\Z|\s*["'\[{]|[-\d.\s]*(?:,|\Z))"""
 
@@ -343,13 +324,10 @@ def schema(kind: type[Arguments]) -> dict[str, Any]:
     inlined.setdefault("properties", {})
     if not inlined.get("required"):
         inlined.pop("required", None)
-    if issubclass(kind, Open):
-        del inlined["properties"]["rest"]
+    for hidden in ("rest",) if issubclass(kind, Open) else ("cleared",) if issubclass(kind, Clearing) else ():
+        del inlined["properties"][hidden]
     return inlined
 
-
-# A schema takes longer to make than everything else about a refusal. Who changes one makes one of its own.
-_kept_schema = cache(schema)
 
 _WORDS: Final = frozenset({"description", "default", "additionalProperties"})
 

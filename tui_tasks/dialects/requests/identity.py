@@ -28,6 +28,11 @@ class Identity(msgspec.Struct, frozen=True):
     project: str | None = None
     inside_run: bool = False
 
+    @property
+    def scope(self) -> str:
+        """The project whose lists a command of a shell shows when no list is named; empty: the lists of no project."""
+        return self.project or ""
+
 
 def own_list(dialect: str, project: str | None) -> str:
     """Return the name of a dialect's own list, in a project or outside any (docs: protocol, section 5)."""

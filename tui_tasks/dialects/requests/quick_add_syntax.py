@@ -31,7 +31,7 @@ class Draft(msgspec.Struct, frozen=True):
         tags: the tags.
         priority: None: not given.
         agent: the agent; None: not given.
-        after: the numbers, in the list, of the tasks on which it depends.
+        after: the numbers of the tasks on which it depends.
         fields: values of `task_fields.FIELDS`; None clears a field.
         problem: a message for the human about a part without meaning; "" if there is none.
     """

@@ -1,4 +1,4 @@
-"""References to tasks (docs: protocol, section 2): `#N`, the number in a list, and the beginning of the uid."""
+"""References to tasks (docs: protocol, section 2): the number (`#12`, `12`), and the beginning of the uid."""
 
 from __future__ import annotations
 
@@ -8,23 +8,30 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.errors import InvalidArgument, NotFound
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Task, TaskList
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.dialects.base import Call, Tool
 from tui_tasks.dialects.requests.arguments import Open, task_arguments
 
 _UID_LENGTH: Final = 36
 _MIN_PREFIX: Final = 6
+_PART_OF_UID: Final = r"[0-9A-Fa-f-]{1,36}"
 # How many candidates a refusal names if a reference is ambiguous.
 _MAX_CANDIDATES: Final = 5
-_NUMBER: Final = r"#([0-9]{1,18})"
-# The list whose numbers a dialect uses if its channel is bound to none.
-_HOMES: Final = {"tasklist": "tasklist", "task": "task", "agent": "task"}
+# The tool that also takes tasks that were deleted.
+_OF_DELETED: Final = "control:history"
 
 
 def is_full(reference: str) -> bool:
     """Return whether a reference can only be a whole uid."""
     return len(reference) == _UID_LENGTH
+
+
+def may_be_task(reference: str) -> bool:
+    """Return whether a text may name a task: a number, a uid, or the beginning of one."""
+    if number_of(reference) is not None:
+        return True
+    return len(reference) >= _MIN_PREFIX and re.fullmatch(_PART_OF_UID, reference) is not None
 
 
 def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
@@ -36,15 +43,17 @@ def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
     """
     if isinstance(arguments, Open):
         uid = tool.subject(arguments)
-        if uid is None or is_full(uid):
+        if uid is None:
             return arguments
         return msgspec.structs.replace(
             arguments, rest=arguments.rest | {"task_id": full_uid(call, tool, "task_id", uid)}
         )
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for name in task_arguments(tool.arguments):
         given = getattr(arguments, name)
-        if given is not None and not is_full(given):
+        if isinstance(given, list):
+            found[name] = [full_uid(call, tool, f"{name}[{at}]", each) for at, each in enumerate(given)]
+        elif given is not None:
             found[name] = full_uid(call, tool, name, given)
     return msgspec.structs.replace(arguments, **found) if found else arguments
 
@@ -57,49 +66,33 @@ def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
         InvalidArgument: the reference is ambiguous.
     """
     if is_full(reference):
-        return reference
-    if number := re.fullmatch(_NUMBER, reference):
-        return _uid_of_number(call, tool, argument, int(number[1]))
+        return reference.lower()
+    if (number := number_of(reference)) is not None:
+        return _uid_of_number(call, tool, reference, number)
     if not _MIN_PREFIX <= len(reference) < _UID_LENGTH:
         return reference
     only = call.only_list
     if only is None and call.channel.identity.list_only:
         return reference
-    found = queries.tasks_beginning(call.db, reference, _MAX_CANDIDATES, only.id if only is not None else None)
+    prefix = reference.lower()
+    found = task_queries.tasks_beginning(call.db, prefix, _MAX_CANDIDATES, only.id if only is not None else None)
     if not found:
         return reference
-    return _only_match(argument, f"the uids of several tasks begin with {reference}: write more of it", found)
-
-
-def _uid_of_number(call: Call, tool: Tool, argument: str, number: int) -> str:
-    from tui_tasks.core.read.pages import pages  # few references are numbers
-
-    homes = _candidate_lists(call, tool)
-    found: list[Task] = []
-    for home in homes:
-        if (uid := pages.uid_of_number(call.db, home, number)) is not None:
-            found.append(queries.task(call.db, uid))
-            if len(found) == _MAX_CANDIDATES:
-                break
-    if not found:
-        where = f" in {homes[0].handle}, which has {homes[0].total}" if len(homes) == 1 else ""
-        raise NotFound("task", f"#{number}", where)
-    return _only_match(argument, f"several lists have a #{number}: name one with list, or write the uid", found)
-
-
-def _candidate_lists(call: Call, tool: Tool) -> list[TaskList]:
-    """Return the lists whose numbers may be meant: the channel's or dialect's list, else all lists or plans."""
-    handle = call.bound_list or _HOMES.get(tool.name.partition(":")[0])
-    if handle is not None:
-        home = call.home(handle)
-        # Read again: the counts of the list that the transaction keeps do not include its own writes.
-        return [queries.list_by_id(call.db, home.id)] if home is not None else []
-    about_plans = not tool.name.startswith("control:") and tool.name != "ask"
-    return [home for home in queries.lists(call.db, call.project) if home.kind == "plan" or not about_plans]
-
-
-def _only_match(argument: str, message: str, found: list[Task]) -> str:
     if len(found) == 1:
         return found[0].uid
     each = "; ".join(f"{task.uid} {task.name[:40]}" for task in found)
-    raise InvalidArgument(argument, f"{argument}: {message} ({each})", candidates=[task.uid for task in found])
+    raise InvalidArgument(
+        argument,
+        f"{argument}: the uids of several tasks begin with {reference}: write more of it ({each})",
+        candidates=[task.uid for task in found],
+    )
+
+
+def _uid_of_number(call: Call, tool: Tool, reference: str, number: int) -> str:
+    task = task_queries.task_of_number(call.db, number)
+    only = call.only_list
+    if task is None or (call.channel.identity.list_only and (only is None or task.list_id != only.id)):
+        raise NotFound("task", reference)
+    if tool.name != _OF_DELETED and task_queries.status(call.db, task.uid) is None:
+        raise NotFound("task", reference, ": it was deleted")
+    return task.uid

@@ -1,4 +1,4 @@
-"""The loop of a control channel: one thread that reads lines, serves them, and writes replies and events.
+"""The loop of a control channel: one thread reads lines, serves them, and writes replies as they are taken.
 
 It waits with one poll for input, for room in the output, for other processes' commits, and for the next lease or
 timeout.
@@ -13,15 +13,97 @@ import os
 import select
 import signal
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
-from tui_tasks.channel.pipe.line_splitter import LineSplitter
-from tui_tasks.channel.pipe.output_queue import OutputQueue, Unwritable
-from tui_tasks.channel.replies import ReplyLine
+from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.replies import LongLine, ReplyLine, whole
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
+
+
+class Unwritable(Exception):
+    """The output cannot be written, for example to a full disk, although its reader has not closed it."""
+
+
+class OutputQueue:
+    """Buffers lines for a reader that may stop reading; it neither blocks nor drops lines.
+
+    Attributes:
+        size: the number of bytes not yet written.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._lines: deque[ReplyLine] = deque()
+        # The remaining parts of a line that is not in memory.
+        self._parts: Iterator[bytes] = iter(())
+        self._unwritten = memoryview(b"")
+        # The last line that was begun in parts, and how many of its bytes are not written.
+        self._long: LongLine | None = None
+        self._long_left = 0
+        self._writable = select.poll()
+        self._writable.register(fd, select.POLLOUT)
+        self.size = 0
+
+    def put(self, line: ReplyLine) -> None:
+        """Append a line, given without its newline."""
+        self._lines.append(line)
+        self.size += (len(line) if isinstance(line, bytes) else line.size) + 1
+
+    def _next(self) -> bytes:
+        """Return the next bytes to write: all lines in memory, or a part of one that is in a file."""
+        if part := next(self._parts, b""):
+            return part
+        ready: list[bytes] = []
+        while self._lines and not isinstance(line := self._lines[0], LongLine):
+            ready.append(line + b"\n")
+            self._lines.popleft()
+        if not ready:
+            line = self._lines.popleft()
+            assert isinstance(line, LongLine)
+            self._parts = chain(line.parts(), (b"\n",))
+            self._long, self._long_left = line, line.size + 1
+            return next(self._parts)
+        return b"".join(ready)
+
+    def flush(self) -> None:
+        """Write as much as is possible without blocking.
+
+        Raises:
+            ConnectionError: the reader is gone.
+            Unwritable: the output cannot be written for another reason.
+        """
+        while self.size:
+            if not self._unwritten:
+                self._unwritten = memoryview(self._next())
+            if not self._writable.poll(0):
+                return
+            # A writable pipe accepts PIPE_BUF bytes without blocking; more could block.
+            try:
+                written = os.write(self.fd, self._unwritten[: select.PIPE_BUF])
+            except ConnectionError:
+                raise
+            except OSError as error:
+                raise Unwritable(error.strerror) from error
+            self._unwritten = self._unwritten[written:]
+            self.size -= written
+            if self._long_left:
+                self._long_left -= written
+
+    def unwritten_lines(self) -> Iterator[bytes]:
+        """Return the lines that are not written to their end, whole, without their newlines."""
+        if self._long_left and self._long is not None:
+            yield self._long.whole()
+        elif self._unwritten:
+            lines: bytes = self._unwritten.obj  # type: ignore[assignment]
+            begin = lines.rfind(b"\n", 0, len(lines) - len(self._unwritten)) + 1
+            yield from lines[begin:-1].split(b"\n")
+        yield from map(whole, self._lines)
+
 
 _log = logging.getLogger(__name__)
 
@@ -59,7 +141,11 @@ class ControlChannel:
         self._lagging = False
         # Whether events may wait for room in the backlog.
         self._held_back = False
+        # Whether the journal may have entries that were not read for the subscriber.
+        self._may_have_events = True
         self._retry_at = 0.0
+        # The storage error that was logged last; "" after a success.
+        self._failure = ""
         self._awake_until = 0.0
         # Cached for one turn, as it reads the database.
         self._due = session.due()
@@ -120,14 +206,18 @@ class ControlChannel:
             data = self._read()
             self._ended = not data
             if values := self._lines.feed(data):
+                self._may_have_events = True
                 self._put(self._session.answer_lines(values))
                 # Write the replies first: their reader waits for them.
                 self._flush()
                 self._awake_until = time.monotonic() + AWAKE_SECONDS
         changed = self._is_listening() and self._watch.changed(time.monotonic())
-        self._follow_up(changed=changed)
+        self._may_have_events |= changed
+        # The watch wakes several times for one commit; only the first time there is anything to read.
+        if self._may_have_events or self._held_back or self._has_timed_work():
+            self._follow_up(changed=changed)
+            self._due = self._session.due()
         self._flush()
-        self._due = self._session.due()
 
     def _read(self) -> bytes:
         """Return the available input; b"" at its end, which a socket or a terminal may report as an error."""
@@ -168,17 +258,28 @@ class ControlChannel:
         """Return whether commits of other processes can cause output."""
         return bool(self._session.waits) or (self._session.subscription.cursor is not None and not self._held_back)
 
+    def _has_timed_work(self) -> bool:
+        return bool(self._session.waits) or self._is_due() or time.monotonic() < self._retry_at
+
+    def _is_due(self) -> bool:
+        return self._due is not None and self._due <= self._session.elapsed_time()
+
     def _follow_up(self, *, changed: bool) -> None:
         """Write what follows from commits and from time passing: replies of ended waits, lapsed leases, events."""
         session = self._session
-        is_due = self._due is not None and self._due <= session.elapsed_time()
         try:
             # Limited in rate: a failed attempt may write to the write-ahead log, which the watch reports as a change.
-            if (changed or is_due or session.waits) and time.monotonic() >= self._retry_at:
+            if (changed or self._is_due() or session.waits) and time.monotonic() >= self._retry_at:
+                self._may_have_events = True
                 self._put(session.settle(ending=self._ended))
-            self._put_events()
+                self._failure = ""
+            if self._may_have_events or self._held_back:
+                self._put_events()
+                self._may_have_events = self._held_back
         except StorageFailed as failure:
-            _log.warning("%s", failure.message)
+            if failure.message != self._failure:
+                self._failure = failure.message
+                _log.warning("%s", failure.message)
             self._retry_at = time.monotonic() + RETRY_SECONDS
 
     def _put_events(self) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
 from tui_tasks.channel.replies import newest_seq, refused, served
+from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait
@@ -16,8 +17,8 @@ from tui_tasks.dialects.base import Call, Wait
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tui_tasks.channel.delivery.messages import MessageDelivery
     from tui_tasks.channel.presence import Presence
+    from tui_tasks.channel.subscription import MessageDelivery
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Channel
 
@@ -25,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 # Microseconds until a wait whose end the storage refused is tried again.
 RETRY: Final = 500_000
+# Microseconds for which that is done once the input has ended; then the wait is answered with the storage's refusal.
+_RETRIES_AT_END: Final = 1_000_000
 
 
 class Waiting(msgspec.Struct, eq=False):
@@ -34,11 +37,17 @@ class Waiting(msgspec.Struct, eq=False):
         pending: the request.
         wait: what it waits for.
         not_before: after a storage error, the `Channel.elapsed_time` before which it is not tried again.
+        failing_since: the `Channel.elapsed_time` of the first of the storage errors without a success between them.
     """
 
     pending: PendingRequest
     wait: Wait
     not_before: int = 0
+    failing_since: int | None = None
+
+    def is_over(self, passed: int, *, ending: bool) -> bool:
+        """Return whether the wait ends now unless it has a result; `ending`: the input has ended."""
+        return self.wait.deadline <= passed if self.wait.deadline is not None else ending
 
 
 class Waits:
@@ -62,6 +71,8 @@ class Waits:
         self._messages = messages
         self._presence = presence
         self._waiting: list[Waiting] = []
+        # The agent and the id of the requests that were cancelled, some of which may be added with the next.
+        self._cancelled: set[tuple[str, str | int | None]] = set()
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -71,8 +82,22 @@ class Waits:
         return any(one.wait.deadline is None and one.not_before <= passed for one in self._waiting)
 
     def add(self, waiting: list[Waiting]) -> None:
-        """Add waits."""
+        """Add waits, and end those that were cancelled."""
         self._waiting += waiting
+        if self._cancelled:
+            for one in self._waiting:
+                if (one.pending.agent, one.pending.id) in self._cancelled:
+                    self._end_now(one)
+            self._cancelled.clear()
+
+    def cancel(self, agent: str, id: str | int) -> None:
+        """Give up the waits of a request, which may be among those that are added next; `settle` returns the reply."""
+        self._cancelled.add((agent, id))
+
+    def _end_now(self, waiting: Waiting) -> None:
+        passed, wait = self._channel.elapsed_time(), waiting.wait
+        wait.deadline = min(passed, wait.deadline or passed)
+        wait.give_up = wait.abandon or wait.give_up
 
     def due(self) -> int | None:
         """Return the first deadline, as `Channel.elapsed_time` counts, or None."""
@@ -92,20 +117,25 @@ class Waits:
 
     def abandon(self, id: str | int | None) -> None:
         """Give up the waits of a request whose caller is gone, without a reply."""
-        passed = self._channel.elapsed_time()
         for waiting in [waiting for waiting in self._waiting if waiting.pending.id == id]:
             self._waiting.remove(waiting)
-            wait = waiting.wait
-            wait.deadline = min(passed, wait.deadline or passed)
-            wait.give_up = wait.abandon or wait.give_up
+            self._end_now(waiting)
             self._reply(waiting, ending=True)
 
     def _reply(self, waiting: Waiting, *, ending: bool) -> dict[str, Any] | None:
         try:
-            return self._reply_or_refusal(waiting, ending=ending)
+            with storage_errors(self._store.path):
+                reply = self._reply_or_refusal(waiting, ending=ending)
+            waiting.failing_since = None
+            return reply
         except StorageFailed as failure:
-            _log.warning("%s", failure.message)
-            waiting.not_before = self._channel.elapsed_time() + RETRY
+            passed = self._channel.elapsed_time()
+            if waiting.failing_since is None:
+                waiting.failing_since = passed
+                _log.warning("%s", failure.message)
+            if ending and waiting.is_over(passed, ending=True) and passed - waiting.failing_since >= _RETRIES_AT_END:
+                return self._refused_reply(waiting.pending, failure)
+            waiting.not_before = passed + RETRY
             return None
         except Exception:  # the other waits must still be answered
             _log.exception("a wait failed")
@@ -142,8 +172,7 @@ class Waits:
         assert pending.request is not None
         call = Call(db=store.db, now=self._clock(), agent=pending.agent, channel=self._channel)
         result = wait.check(call)
-        is_over = wait.deadline <= call.elapsed_time if wait.deadline is not None else ending
-        if result is None and is_over:
+        if result is None and waiting.is_over(call.elapsed_time, ending=ending):
             result = self._give_up(waiting, call)
         pending.note = call.note
         if result is not None and wait.subject is not None and self._presence is not None:

@@ -1,4 +1,4 @@
-"""JSON values written item by item: a list may have a million tasks, or sixty of a megabyte each.
+"""Long lists as JSON: a page of them, or written item by item.
 
 Short values stay in memory. Long ones go into a temporary file, so that neither the list nor a slow reader takes
 memory, and the read transaction ends before the reader begins.
@@ -7,14 +7,17 @@ memory, and the read transaction ends before the reader begins.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import IO, Any, Final
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import closing
+from itertools import islice
+from typing import IO, Annotated, Any, Final, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.dialects.requests.arguments import Arguments, Natural, TaskUid
 
 # A value with more bytes goes into a file.
 MEMORY_BYTES: Final = 256 * 1024
@@ -133,3 +136,31 @@ def json_array(db: Database, items: Iterable[Any]) -> Raw | LongValue:
     writer = ArrayWriter(db)
     writer.extend(items)
     return writer.value()
+
+
+T = TypeVar("T")
+
+After = Annotated[TaskUid, Meta(description="The last task read.")]
+# Whether only ids, titles and statuses are returned.
+Brief = bool
+
+
+class Page(Arguments, kw_only=True):
+    """The arguments that choose a page of a list of tasks."""
+
+    limit: Natural | None = None
+    after: After | None = None
+    brief: Brief = False
+
+
+def page_array(
+    db: Database,
+    items: Generator[T, None, None],
+    limit: int | None,
+    to_json: Callable[[T], dict[str, Any]],
+    keys: Collection[str] | None = None,
+) -> Raw | LongValue:
+    """Return the first `limit` items as an array, each converted by `to_json`; with `keys`, only those members."""
+    with closing(items):
+        chosen = map(to_json, islice(items, limit))
+        return json_array(db, chosen if keys is None else ({key: item[key] for key in keys} for item in chosen))

@@ -1,1 +1,0 @@
-"""A session on two file descriptors: parses lines into requests, and writes replies and events."""

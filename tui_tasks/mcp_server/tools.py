@@ -1,0 +1,325 @@
+"""The tools as MCP lists them: names, titles, texts, schemas, and what they cost an agent.
+
+In MCP structured content is an object, so a list, or a result that may be null, is its member `result`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import mcp_types as types
+
+from tui_tasks.channel import requests
+from tui_tasks.dialects.base import Table, Tool
+from tui_tasks.dialects.requests import confinement
+from tui_tasks.dialects.requests.arguments import schema, without_words
+from tui_tasks.dialects.table import TABLE
+
+_Shape = dict[str, Any]
+_TEXT: Final[_Shape] = {"type": "string"}
+_INTEGER: Final[_Shape] = {"type": "integer"}
+_ANYTHING: Final[_Shape] = {}
+
+
+def _object(required: str, **others: _Shape) -> _Shape:
+    """Return the schema of an object with some members `required`; others are optional. The schema of a member may be
+    given.
+    """
+    names = required.split()
+    made: _Shape = {"type": "object", "properties": {name: others.get(name, _ANYTHING) for name in [*names, *others]}}
+    return {**made, "required": names} if names else made
+
+
+def _list(item: _Shape) -> _Shape:
+    return {"type": "array", "items": item}
+
+
+def _or_null(shape: _Shape) -> _Shape:
+    return {"anyOf": [shape, {"type": "null"}]}
+
+
+_TASK = _object("uid name status", uid=_TEXT, name=_TEXT, description=_TEXT, status=_TEXT)
+_ENTRY = _object("timestamp message", timestamp=_TEXT, message=_TEXT)
+_FULL = _object("uid list name description status priority version", uid=_TEXT, priority=_INTEGER, version=_INTEGER)
+_FOUND = _object("uid number name status list agent priority updated_at", uid=_TEXT, number=_INTEGER)
+_BOARD = _object("", task=_object("task_id title status"), tasks=_list(_object("task_id title status")), total=_INTEGER)
+_PLANNED = _object("id title status", id=_TEXT, title=_TEXT, status=_TEXT)
+_PENDING = _object("tasks suggested_next", tasks=_list(_PLANNED))
+_STATE = _object("task_id agent_id saved_at")
+_JOB = _object("uuid name type state", uuid=_TEXT, name=_TEXT)
+_RUN = _object("run_id uuid trigger decision outcome", run_id=_TEXT)
+_CLAIM = _object("claim expires_at", claim=_TEXT, expires_at=_TEXT)
+
+_OUTPUTS: Final[dict[str, _Shape]] = {
+    "control:hello": _object("protocol version agent list read_only seq", agent=_TEXT, seq=_INTEGER),
+    "control:history": _object("entries next", entries=_list(_object("event seq at actor"))),
+    "control:task": _FULL,
+    "control:update_task": _FULL,
+    "control:find": _object("tasks next", tasks=_list(_FOUND)),
+    "control:lists": _list(_object("name kind plan_id counts", name=_TEXT, kind=_TEXT)),
+    "control:delete_plan": _object("plan_id deleted", plan_id=_TEXT, deleted=_INTEGER),
+    "control:release": _FULL,
+    "control:undo": _object("undone", undone=_INTEGER),
+    "control:heartbeat": _CLAIM,
+    "control:request_check": _object("uid verified", uid=_TEXT),
+    "control:work_ready": _object("uid state", uid=_TEXT, state=_TEXT),
+    "control:claim": _or_null(_object("")),
+    "control:agents": _list(_object("agent state")),
+    "control:answer_of": _object("ask state answer at", ask=_TEXT, state=_TEXT),
+    "ask": _object("", answer=_TEXT, at=_TEXT, ask=_TEXT, state=_TEXT),
+    **{
+        f"tasklist:{name}": _TASK
+        for name in ("add_task", "add_task_before", "add_task_after", "delete_task", "update_task", "get_task")
+    },
+    **{f"tasklist:set_task_{status}": _TASK for status in ("pending", "in_progress", "done", "failed", "skipped")},
+    "tasklist:swap_tasks": _list(_TASK),
+    "tasklist:get_tasks": _list(_TASK),
+    "tasklist:display": _list(_TASK),
+    "tasklist:get_task_in_progress": _or_null(_TASK),
+    "tasklist:log_task_progress": _ENTRY,
+    "tasklist:get_task_logs": _list(_ENTRY),
+    "tasklist:clear": _object("deleted", deleted=_INTEGER),
+    "task": _BOARD,
+    "memory": _object(""),
+    "todo": _object("", todos=_list(_object("id content status"))),
+    "create_plan": _object("plan_id title tasks", plan_id=_TEXT, tasks=_list(_PLANNED)),
+    "update_task": _PLANNED,
+    "get_plans": _object("plans"),
+    "get_pending_tasks": _PENDING,
+    "get_my_tasks": _PENDING,
+    "save_session_state": _STATE,
+    "get_session_state": _or_null(_STATE),
+    "link_task_nodes": _object("task_id node_ids"),
+    "scheduler:list_tasks": _list(_JOB),
+    "scheduler:find_task_by_name": _list(_JOB),
+    **{
+        f"scheduler:{name}": _JOB
+        for name in (
+            *("show_task", "delete_task", "update_task", "enable_task", "disable_task"),
+            *("create_scheduled_task", "create_planned_task", "create_adhoc_task"),
+        )
+    },
+    "scheduler:run_task": _object("uuid run_id state"),
+    "scheduler:wait_for_task": _object("uuid run_id state outcome result"),
+    "scheduler:get_runs": _object("runs", runs=_list(_RUN)),
+    "scheduler:finish_run": _RUN,
+}
+
+
+def schema_of(tool: Tool) -> dict[str, Any]:
+    """Return the output schema of a tool."""
+    shape = _OUTPUTS.get(tool.name, {"type": "object"})
+    if shape.get("type") == "object":
+        return shape
+    return {"type": "object", "properties": {"result": shape}, "required": ["result"]}
+
+
+def data_of(tool: Tool, result: Any) -> dict[str, Any]:
+    """Return a result in the form of that schema."""
+    is_plain = _OUTPUTS.get(tool.name, {"type": "object"}).get("type") == "object"
+    return result if is_plain and isinstance(result, dict) else {"result": result}
+
+
+# The lines of the instructions, each with the tool that it is about. Under 150 words in all.
+_INSTRUCTIONS: Final = (
+    ("", "Live task lists that you share with a human, who sees every change at once, and with other agents."),
+    (
+        "",
+        "- Plan in steps. Set a task in_progress when you start it, then done, failed or skipped; log why it failed.",
+    ),
+    (
+        "control:claim",
+        "- Several agents at work: take tasks by claiming them, and send a heartbeat before the lease ends.",
+    ),
+    ("ask", "- Decisions that are not yours: `ask` the human. Given a ticket, go on, and read the answer later."),
+    ("", "- A refusal changes nothing and says what is in the way; `paused` means: stop until resumed."),
+    ("", "- A task goes by its uid, the first 6 or more characters of it, or its number, `#3`."),
+    (
+        "",
+        "- Tools that write also take `thoughts` (why you do it; the human reads it), `idempotency_key` (done once "
+        "however often it is sent) and, for one task, `if_version`.",
+    ),
+)
+
+
+def instructions(tools: Container[str]) -> str:
+    """Return the instructions for an agent with those tools."""
+    return "\n".join(line for tool, line in _INSTRUCTIONS if not tool or tool in tools)
+
+
+# Text about the envelope, which MCP does not have.
+_ENVELOPE: Final = re.compile(r'[;:] (?:it goes|arguments go) under "arguments"(?:, beside "action"|, as \{[^}]*\})?')
+
+
+def mcp_name(tool: str) -> str:
+    """Return a tool's name on MCP, which allows no colon."""
+    return tool.replace(":", "_")
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(name for name in TABLE.tools if ":" in name) + r")\b")
+
+
+def for_mcp(text: str) -> str:
+    """Return a text of the program adapted to MCP."""
+    return _ENVELOPE.sub("", _names().sub(lambda found: mcp_name(found[0]), text))
+
+
+def error_for_mcp(error: dict[str, Any]) -> dict[str, Any]:
+    """Return an error of the channel adapted to MCP."""
+    data = dict(error["data"])
+    if "did_you_mean" in data:
+        data["did_you_mean"] = [mcp_name(name) for name in data["did_you_mean"]]
+    return {**error, "message": for_mcp(error["message"]), "data": data}
+
+
+# MCP has notifications of its own: of changed resources, and that a request is cancelled.
+NOT_OVER_MCP: Final = frozenset({"control:subscribe", "control:unsubscribe", "control:cancel"})
+# Keys that are beside the arguments on the channel: over MCP in a client's `_meta`, or among a model's arguments.
+ENVELOPE_ARGUMENTS: Final[tuple[str, ...]] = (
+    "agent",
+    "list",
+    "if_version",
+    "idempotency_key",
+    *requests.REASONING_KEYS,
+)
+_ENVELOPE_SCHEMAS: Final[dict[str, dict[str, Any]]] = {
+    "thoughts": {"type": "string", "description": "Why you do it. Each tool that writes takes it, and the next two."},
+    "idempotency_key": {"type": "string", "description": "Repeating the call with the same key writes nothing more."},
+    "if_version": {"type": "integer", "description": "Write only if the task still has this version."},
+}
+# Tools whose effect the agent cannot undo; the human can undo all of them.
+_DESTRUCTIVE: Final = frozenset(
+    {"tasklist:delete_task", "tasklist:clear", "todo", "scheduler:delete_task", "control:delete_plan"}
+)
+# Tools of which a second equal call changes nothing more.
+_IDEMPOTENT: Final = frozenset(
+    {
+        *("tasklist:update_task", "control:update_task", "control:heartbeat", "update_task", "link_task_nodes", "todo"),
+        *("save_session_state", "scheduler:update_task", "scheduler:enable_task", "scheduler:disable_task"),
+    }
+)
+
+
+def envelope_arguments(tool: Tool) -> frozenset[str]:
+    """Return the keys of the envelope that a tool takes among its arguments."""
+    if not tool.ever_writes:
+        return frozenset()
+    return frozenset(
+        {"idempotency_key", *requests.REASONING_KEYS} | ({"if_version"} if tool.ever_names_task else set())
+    )
+
+
+def mcp_tools(tools: Sequence[Tool], *, structured: bool = False) -> list[types.Tool]:
+    """Return tools as in `tools/list`. `structured`: with the schemas of their results.
+
+    One tool has the keys of the envelope in its schema: the first that takes all of them, else the first that takes
+    any. That is enough for a model whose client does not show it the server's instructions.
+    """
+    names = {tool.name for tool in tools}
+    listed = {tool.name: mcp_tool(tool, names, structured=structured) for tool in tools}
+    takers = [tool for tool in tools if envelope_arguments(tool)]
+    if takers:
+        taker = next((tool for tool in takers if tool.ever_names_task), takers[0])
+        shown, taken = listed[taker.name], envelope_arguments(taker)
+        described = {name: schema for name, schema in _ENVELOPE_SCHEMAS.items() if name in taken}
+        shown.input_schema = {
+            **shown.input_schema,
+            "properties": {**shown.input_schema.get("properties", {}), **described},
+        }
+    return list(listed.values())
+
+
+def input_schema(tool: Tool) -> dict[str, Any]:
+    """Return the input schema of a tool.
+
+    It allows other properties, so that clients send the keys of the envelope, too; unknown arguments are refused by the
+    tool.
+    """
+    adapted: dict[str, Any] = _for_mcp(schema(tool.arguments))
+    return adapted
+
+
+def _for_mcp(part: Any) -> Any:
+    if isinstance(part, dict):
+        return {
+            key: for_mcp(value) if key == "description" and isinstance(value, str) else _for_mcp(value)
+            for key, value in part.items()
+            # Nested objects likewise: the tool refuses unknown keys.
+            if key != "additionalProperties"
+        }
+    return part
+
+
+def mcp_tool(tool: Tool, among: Container[str] = (), *, structured: bool = False) -> types.Tool:
+    """Return a tool as in `tools/list`. What the description of another listed tool (`among`) says is not repeated.
+
+    `structured`: with the schema of its result.
+    """
+    summary, taken = for_mcp(tool.description), input_schema(tool)
+    if tool.same_as is not None and tool.same_as[0] in among:
+        first = " ".join(summary.split()).partition(". ")[0].rstrip(".")
+        summary, taken = "{}, as `{}` {} does.".format(first, *tool.same_as), without_words(taken)
+    return types.Tool(
+        name=mcp_name(tool.name),
+        title=_title(tool.name),
+        description=summary,
+        input_schema=taken,
+        output_schema=schema_of(tool) if structured else None,
+        annotations=_annotations(tool),
+    )
+
+
+def _title(name: str) -> str:
+    return name.rpartition(":")[2].replace("_", " ").capitalize()
+
+
+def _annotations(tool: Tool) -> types.ToolAnnotations:
+    """Return the hints that differ from MCP's defaults: that a tool writes, destroys, and is not idempotent."""
+    if not tool.ever_writes:
+        return types.ToolAnnotations(read_only_hint=True)
+    is_idempotent = tool.name in _IDEMPOTENT or tool.name.startswith("tasklist:set_task_")
+    return types.ToolAnnotations(
+        destructive_hint=tool.name in _DESTRUCTIVE, idempotent_hint=True if is_idempotent else None
+    )
+
+
+# What is counted with each dialect: together enough for one agent's work.
+_BEYOND: Final = "ask,claim"
+_DIALECTS: Final = ("tasklist", "task", "todo", "tasks", "scheduler")
+
+
+def tokens(table: Table) -> dict[str, int]:
+    """Return the cost of each tool of a table in tokens, by name."""
+    tools = [tool for tool in table.tools.values() if not tool.human and tool.name not in NOT_OVER_MCP]
+    return {
+        tool.name: round(len(listed.model_dump_json(by_alias=True, exclude_none=True)) / 4)
+        for tool, listed in zip(tools, mcp_tools(tools), strict=True)
+    }
+
+
+def costs() -> Iterator[tuple[str, int, int]]:
+    """Yield the values of `--tools`, each with its number of tools and their cost in tokens."""
+    yield "(all)", *_sum(TABLE)
+    for dialect in _DIALECTS:
+        words = f"{dialect},{_BEYOND}"
+        yield words, *_sum(confinement.select(confinement.words_of(words)))
+
+
+def _sum(table: Table) -> tuple[int, int]:
+    found = tokens(table)
+    return len(found), sum(found.values())
+
+
+def text(words: str | None) -> str:
+    """Return the costs as a table: of the named tools one by one, or of each dialect."""
+    if words is None:
+        rows = [f"| `{chosen}` | {tools} | {cost:,} |" for chosen, tools, cost in costs()]
+        return "\n".join(["| `--tools` | tools | tokens |", "| --- | --- | --- |", *rows])
+    found = tokens(confinement.select(confinement.words_of(words)))
+    rows = [f"| `{name}` | {cost:,} |" for name, cost in found.items()]
+    return "\n".join(["| tool | tokens |", "| --- | --- |", *rows, f"| together | {sum(found.values()):,} |"])
