@@ -15,7 +15,7 @@ from tests.runner.hosting import Host
 from tui_tasks import clock
 from tui_tasks.agent_runs.conversation import AgentConversation
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
@@ -23,7 +23,7 @@ from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.process import run_context
 from tui_tasks.runner.process.output import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.profiles import AgentSettings
-from tui_tasks.runner.records import CommandSpec, RunEnding
+from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.settings.config import SessionSettings
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -128,16 +128,18 @@ class Play:
 
     @property
     def asks(self) -> list[Ask]:
-        return sessions.open_asks_of(self.store.db, self.agent)
+        return session_queries.open_asks_of(self.store.db, self.agent)
 
     @property
-    def seen(self) -> sessions.Seen:
-        found = sessions.seen(self.store.db, self.agent)
+    def seen(self) -> session_queries.Seen:
+        found = session_queries.seen(self.store.db, self.agent)
         assert found is not None
         return found
 
     def answer(self, ask: Ask, answer: str) -> None:
-        self.store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
+        """The human answers; a screen has shown the request whole."""
+        shown = str((ask.request or {})["hash"])
+        self.store.commit(AnswerAsk(ask.uid, answer, shown=shown), actor="human", now=clock.now())
 
     def write(self, text: str, *, ends_turn: bool = False) -> None:
         self.store.commit(SendMessage(self.agent, text, ends_turn), actor="human", now=clock.now())

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 from tests.agent_runs.playing import Play
 from tui_tasks import clock
 from tui_tasks.agent_runs.claude import ClaudeDriver
-from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.asks import CloseAsk, PauseAgent, ResumeAgent
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.asks import ask as read_ask
-from tui_tasks.hooks.replies.answers import why_unanswerable
+from tui_tasks.core.errors import Conflict, StorageFailed
+from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, PauseAgent, ResumeAgent
+from tui_tasks.core.read import ask_queries as messages
+from tui_tasks.core.read.ask_queries import ask as read_ask
+from tui_tasks.core.rules.agents.request_text import request_text
+from tui_tasks.hooks.replies.outbox import whole_request, why_unanswerable
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.settings.config import SessionSettings
 
@@ -128,10 +130,10 @@ def test_what_nobody_answers_in_time_is_denied_and_its_question_closed(store, tm
     asks(play)
     play.look()
     (reply,) = replies(play)
-    assert reply["response"] == {"behavior": "deny", "message": "Nobody has answered within 0 s, so this is denied."}
+    assert reply["response"] == {"behavior": "deny", "message": "No answer within 0 s. Denied."}
     assert play.asks == []
     ask = read_ask(store.db, store.db.sql("SELECT uid FROM ask").fetchone()[0])
-    assert (ask.state, ask.reason) == ("timeout", "nobody has answered within 0 s: denied")
+    assert (ask.state, ask.reason) == ("timeout", "no answer within 0 s: denied")
 
 
 @pytest.mark.parametrize("answer", ["Deny", "no", "allow", "Allow ", "yes"])
@@ -254,6 +256,24 @@ def test_keys_are_kept_out_of_the_output_and_inputs_as_the_settings_say(store, t
     assert play.output() == "The key is [redacted].\n> Bash\n"
     assert play.over().result == "The key is [redacted]."
     assert play.seen.session.last_message is None
+
+
+def test_a_request_that_is_not_kept_whole_is_shown_whole_from_the_memory_of_the_run(store, tmp_path):
+    play = Play(store, tmp_path, settings=SessionSettings(keep="none"))
+    asks(play, input={"command": "cat secret \ud83d"})
+    (ask,) = play.asks
+    assert "secret" not in ask.question
+    with pytest.raises(Conflict, match="left out"):
+        store.commit(AnswerAsk(ask.uid, "Allow"), actor="human", now=clock.now())
+    with ThreadPoolExecutor(1) as other:
+        whole = other.submit(whole_request, store.path, ask)
+        while not whole.done():
+            play.look()
+        assert request_text(whole.result()) == "Allow Bash?\ncommand: cat secret <U+D83D>"
+    assert play.talk.seconds_to_wait() <= 0.25
+    play.answer(ask, "Allow")
+    play.look()
+    assert replies(play)[0]["response"]["behavior"] == "allow"
 
 
 def test_lines_that_are_no_messages_are_output_and_a_run_without_a_result_has_failed(play):

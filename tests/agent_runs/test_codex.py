@@ -10,7 +10,7 @@ from tests.agent_runs.playing import Play
 from tui_tasks import clock
 from tui_tasks.agent_runs.codex import CodexDriver
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.runner.profiles import AgentSettings
 
 WHOLE, PLAIN = "codex-0.169.0-whole", "codex-0.169.0-plain"
@@ -154,7 +154,8 @@ def test_a_change_of_files_is_asked_for_with_the_whole_of_it(begun):
     changes = [{"path": "/a.py", "kind": {"type": "update"}, "diff": "@@ -1 +1 @@\n-one\n+two\n"}]
     notifies(begun, "item/started", item={"type": "fileChange", "id": "i-1", "changes": changes})
     asks(begun, "item/fileChange/requestApproval", reason="to mend it")
-    question = "Allow apply_patch?\nreason: to mend it\nupdate /a.py: @@ -1 +1 @@\n-one\n+two\n"
+    diff = '"update /a.py":\n│ @@ -1 +1 @@⏎\n│ -one⏎\n│ +two⏎\n│ '
+    question = f"Allow apply_patch?\nreason: to mend it\n{diff}"
     assert begun.asks[0].question == question
 
 

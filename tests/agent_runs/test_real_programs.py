@@ -14,7 +14,7 @@ from tests.hooks.test_real_programs import QUIET, scripted, touch
 from tests.runner.hosting import Host, hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 
 
@@ -29,11 +29,11 @@ def programs(request: pytest.FixtureRequest) -> Path:
 def allow_then_deny(store: Store, agent: str, first: str, second: str) -> None:
     """Allow what an agent asks for first and deny the second, each after a message."""
     for part, answer in ((first, "Allow"), (second, "Deny: not that one")):
-        (ask,) = until(lambda: asks.open_asks(store.db), f"the question about {part}")
+        (ask,) = until(lambda: ask_queries.open_asks(store.db), f"the question about {part}")
         assert part in ask.question
         store.commit(SendMessage(agent, f"after {part}"), actor="human", now=clock.now())
         store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
-        until(lambda: not asks.open_asks(store.db), "its end")
+        until(lambda: not ask_queries.open_asks(store.db), "its end")
 
 
 def test_claude_code_is_started_asked_and_written_to(programs, store, path, tmp_path):

@@ -13,13 +13,12 @@ from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.presence import departures
-from tui_tasks.hooks.replies.answers import why_unanswerable
+from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.runner.process import processes
 
 WHOLE = "claude-2.1.330-whole"
@@ -43,7 +42,7 @@ def alive(pid):
 
 def asked(store):
     """The question that is open."""
-    return until(lambda: asks.open_asks(store.db), "a question")[0]
+    return until(lambda: ask_queries.open_asks(store.db), "a question")[0]
 
 
 class Human:
@@ -67,7 +66,7 @@ class Human:
                 if part == "Which db":
                     self._write(store, "STEER please")
                 store.commit(AnswerAsk(ask.uid, answer), actor="human", now=clock.now())
-                until(lambda uid=ask.uid: uid not in {one.uid for one in asks.open_asks(store.db)}, "its end")
+                until(lambda uid=ask.uid: uid not in {one.uid for one in ask_queries.open_asks(store.db)}, "its end")
             last = asked(store)
             store.commit(AnswerAsk(last.uid, "Allow"), actor="human", now=clock.now())
             self._write(store, "enough", ends_turn=True)
@@ -85,7 +84,7 @@ def test_an_agent_is_started_asked_answered_steered_and_stopped(host, path, tmp_
     assert lines[:2] == ["> AskUserQuestion", "[waits for an answer: a question]"]
     assert set(lines[2:4]) == {"[the human wrote: STEER please]", "[answered]"}
     assert lines[4].startswith("> Write: /")
-    assert sessions.find(host.jobs.store.db, "claude-1").ended_by == "told"
+    assert session_queries.find(host.jobs.store.db, "claude-1").ended_by == "told"
     assert replayed(host.jobs.store) == tables(host.jobs.store.db)
 
 
@@ -104,8 +103,8 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
     assert (ended.agent, ended.tokens, ended.cost_usd) == ("claude-1", 1050, None)
     assert why_unanswerable(str(path), ask) is not None
     departures.end_departed(store, clock.now())
-    assert sessions.find(store.db, "claude-1").state == "gone"
-    assert asks.open_asks(store.db) == []
+    assert session_queries.find(store.db, "claude-1").state == "gone"
+    assert ask_queries.open_asks(store.db) == []
 
 
 def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp_path):
@@ -116,8 +115,8 @@ def test_a_run_that_is_stopped_ends_with_what_its_agent_has_used(host, path, tmp
         host.jobs.commit(StopRun(run.uid), "human")
         ended = host.ended(run)
     assert (ended.outcome, ended.reason, ended.tokens) == ("interrupted", "stopped by human", 1050)
-    assert sessions.find(store.db, "claude-1").state == "gone"
-    assert asks.open_asks(store.db) == []
+    assert session_queries.find(store.db, "claude-1").state == "gone"
+    assert ask_queries.open_asks(store.db) == []
 
 
 def test_codex_is_started_and_ends_with_its_turn(host, path, tmp_path):
@@ -131,5 +130,5 @@ def test_an_agent_program_that_is_not_there_is_the_reason(host, path):
     with hosted(str(path), runners(kind="claude", command=["/nowhere/claude"])):
         run = host.run_to_end("agent")
     assert (run.outcome, run.reason) == ("error", "cannot start /nowhere/claude: No such file or directory")
-    assert sessions.live(host.jobs.store.db) == []
+    assert session_queries.live(host.jobs.store.db) == []
     assert job_queries.run(host.jobs.store.db, run.uid).agent is None

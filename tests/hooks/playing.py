@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Clock
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.spool import Spool
@@ -37,9 +37,9 @@ class Player:
         self.leave(payload, **head)
         intake.process_payloads(self.store, self.clock.now, self.settings)
 
-    def seen(self, number: int = 1) -> sessions.Seen:
+    def seen(self, number: int = 1) -> session_queries.Seen:
         """The session of that number, as it is now."""
-        found = sessions.seen(self.store.db, f"{self.head['program']}-{number}")
+        found = session_queries.seen(self.store.db, f"{self.head['program']}-{number}")
         assert found is not None
         return found
 

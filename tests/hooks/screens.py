@@ -10,10 +10,11 @@ from typing import Any
 
 from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND
+from tests.started import Started
 from tui_tasks import clock
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
@@ -22,6 +23,8 @@ from tui_tasks.hooks.replies.outbox import Outbox
 
 ALL = {"claude": 20.0, "codex": 20.0, "gemini": 20.0, "opencode": 20.0}
 
+NOBODY_WAITS: dict[str, float] = {}
+
 
 def until(holds: Callable[[], object]) -> None:
     """Wait until something holds."""
@@ -29,6 +32,30 @@ def until(holds: Callable[[], object]) -> None:
     while not holds():
         assert time.monotonic() < end, "it never came"
         threading.Event().wait(0.005)
+
+
+@contextlib.contextmanager
+def answering(database: Path, answer: str, question: str = "") -> Iterator[list[Ask]]:
+    """Answer on the screen what a command at a terminal asks it while the block runs; yield what was asked."""
+    asked: list[Ask] = []
+
+    def answer_it() -> None:
+        with Store(str(database)) as store:
+
+            def come() -> bool:
+                asked.extend(ask for ask in ask_queries.open_asks(store.db) if ask.agent == "shell")
+                return bool(asked)
+
+            until(come)
+            store.commit(AnswerAsk(asked[0].uid, answer), actor="human", now=clock.now())
+
+    thread = threading.Thread(target=answer_it)
+    thread.start()
+    try:
+        yield asked
+    finally:
+        thread.join(DEADLINE)
+    assert question in asked[0].question
 
 
 class Screen:
@@ -51,10 +78,10 @@ class Screen:
 
         def come() -> bool:
             self.look()
-            return len(asks.open_asks(self.store.db)) >= count
+            return len(ask_queries.open_asks(self.store.db)) >= count
 
         until(come)
-        return list(asks.open_asks(self.store.db))
+        return list(ask_queries.open_asks(self.store.db))
 
     def ask(self) -> Ask:
         """The one open question, once it has come."""
@@ -75,7 +102,7 @@ def screen(db: Path, waits: Mapping[str, float] = ALL) -> Iterator[Screen]:
 @contextlib.contextmanager
 def asking(program: str, payload: bytes, db: Path, **environ: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A hook that was started, and its payload given; it is killed where it has not ended."""
-    with subprocess.Popen(
+    with Started(
         [*COMMAND, program, "--db", str(db)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.contract.client import environment
 from tests.hooks.processes import COMMAND, claude, hook, is_silent, spooled
+from tests.started import Started
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import main, payload_file
 from tui_tasks.runner.process import processes
@@ -49,6 +50,10 @@ def test_a_payload_is_kept_with_who_told_it_where(tmp_path: Path, program: str) 
     assert is_silent(hook(program, {"a": 1}, f"--db={db}", "--project", "Ünder the sea", home=tmp_path))
     [kept] = spooled(db)
     assert before <= kept.head.pop("at") <= time.time_ns() // 1000
+    assert [int(one.split(":")[0]) for one in kept.head.pop("ancestors").split()] == [
+        os.getpid(),
+        *processes.ancestors(os.getpid()),
+    ]
     assert kept.head == {
         "program": program,
         **processes.identity()._asdict(),
@@ -73,7 +78,7 @@ def test_a_shell_between_the_agent_and_its_hook_is_not_taken_for_the_agent(tmp_p
 @pytest.mark.linux
 def test_claude_code_tells_its_process_for_its_own_sessions_alone(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as agent:
+    with Started([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as agent:
         named = {"CLAUDE_PID": str(agent.pid), "CLAUDE_CODE_SESSION_ID": "s-1"}
         hook("claude", claude("Stop", "s-1"), "--db", str(db), home=tmp_path, **named)
         hook("claude", claude("Stop", "another"), "--db", str(db), home=tmp_path, **named)
@@ -194,7 +199,13 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
     ours = [
         f"tui_tasks.hooks.{name}" for name in ("folder", "main", "payload_file", "presence", "presence.agent_process")
     ]
-    assert set(done.stdout.decode().split()) <= {"errno", "tui_tasks", "tui_tasks.hooks", *ours}
+    assert set(done.stdout.decode().split()) <= {
+        "errno",
+        "tui_tasks",
+        "tui_tasks.hooks",
+        "tui_tasks.regular_files",
+        *ours,
+    }
 
 
 def test_the_script_routes_a_hook_past_the_command_line(tmp_path: Path) -> None:

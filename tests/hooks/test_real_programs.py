@@ -19,14 +19,15 @@ from tests.contract.client import DEADLINE, ROOT, environment
 from tests.contract.client import program as command
 from tests.hooks.processes import COMMAND
 from tests.hooks.screens import Screen, screen
+from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.cli.setup.programs import PROGRAMS
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.json_shapes.agent_shapes import agents
-from tui_tasks.hooks import entries
+from tui_tasks.hooks import hook_settings
 
 QUIET = (
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
@@ -124,7 +125,7 @@ def running(program: Path, home: Path, model: Model, db: Path) -> Iterator["subp
     (home / ".claude").mkdir(parents=True)
     project = home / "project"
     project.mkdir()
-    hooks = entries.hook_settings("claude", [*COMMAND, "claude", "--db", str(db)], 30)
+    hooks = hook_settings.hook_settings("claude", [*COMMAND, "claude", "--db", str(db)])
     settings = {**hooks, "enableAllProjectMcpServers": True, "permissions": {"allow": ["mcp__tui-tasks"]}}
     (home / ".claude" / "settings.json").write_text(json.dumps(settings))
     server = PROGRAMS["claude"].entry(command("mcp", "--agent-only", "claude", "--db", str(db)))
@@ -132,7 +133,7 @@ def running(program: Path, home: Path, model: Model, db: Path) -> Iterator["subp
     kept = {name: value for name, value in environment(home).items() if name in ("PATH", "HOME", "LANG")}
     environ = kept | dict.fromkeys(QUIET, "1") | {"PYTHONPATH": str(ROOT), "ANTHROPIC_API_KEY": "sk-ant-dummy"}
     environ |= {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_address[1]}", "TMPDIR": str(home)}
-    with subprocess.Popen(
+    with Started(
         [program, "-p", "go", "--permission-mode", "default"],
         cwd=project,
         env=environ,
@@ -148,7 +149,7 @@ def running(program: Path, home: Path, model: Model, db: Path) -> Iterator["subp
 
 def state(human: Screen) -> str:
     human.look()
-    seen = sessions.seen(human.store.db, "claude-1")
+    seen = session_queries.seen(human.store.db, "claude-1")
     assert seen is not None
     return seen.state
 
@@ -167,7 +168,7 @@ def test_claude_code_is_seen_answered_and_written_to(claude_code: Path, tmp_path
         output, _ = process.communicate(timeout=DEADLINE)
         assert output.strip() == b"Done."
         assert state(human) == "gone"
-        assert messages.waiting(human.store.db, "claude-1") == ()
+        assert ask_queries.waiting(human.store.db, "claude-1") == ()
     assert {path.name for path in (tmp_path / "home" / "project").iterdir()} == {".mcp.json", "one"}
     assert "The word is xyzzy." in model.heard[1]
     assert "one is enough" in model.heard[2]
@@ -182,5 +183,5 @@ def test_what_claude_code_does_over_mcp_is_done_by_its_session(claude_code: Path
         human.look()
         found = agents(human.store.db, clock.now(), everyone=True)
         assert [(one["agent"], one["state"]) for one in found] == [("claude-1", "gone")]
-        lists = queries.lists(human.store.db)
-        assert "x" in {task.name for home in lists for task in queries.tasks(human.store.db, home.id)}
+        lists = task_queries.lists(human.store.db)
+        assert "x" in {task.name for home in lists for task in task_queries.tasks(human.store.db, home.id)}

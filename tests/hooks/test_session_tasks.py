@@ -10,12 +10,12 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.hooks.playing import Player
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import SessionSettings
 
@@ -32,8 +32,8 @@ def of(event: str, **fields: object) -> dict[str, object]:
 
 
 def tasks(store: Store, name: str = "sessions") -> list[tuple[str, str]]:
-    home = queries.find_list(store.db, name)
-    return [] if home is None else [(task.name, task.status) for task in queries.tasks(store.db, home.id)]
+    home = task_queries.find_list(store.db, name)
+    return [] if home is None else [(task.name, task.status) for task in task_queries.tasks(store.db, home.id)]
 
 
 def test_a_prompt_is_a_task_and_done_when_the_turn_is_truly_over(claude: Player, store: Store) -> None:
@@ -47,10 +47,60 @@ def test_a_prompt_is_a_task_and_done_when_the_turn_is_truly_over(claude: Player,
     assert tasks(store) == [("Fix the login", "done")]
     uid = claude.seen().session.task
     assert uid is not None
-    task = queries.task(store.db, uid)
+    task = task_queries.task(store.db, uid)
     assert (task.agent, task.created_by, task.description) == ("claude-1", "claude-1", "\nFix the login\nand test it")
-    assert [entry.message for entry in records.logs(store.db, uid)] == ["All done."]
-    assert list(replay_check.differences(store.db)) == []
+    assert [entry.message for entry in task_records.logs(store.db, uid)] == ["All done."]
+    assert list(diagnosis.differences(store.db)) == []
+
+
+OPENCODE = {
+    "input": {"sessionID": "s"},
+    "output": {"message": {"id": "m"}, "parts": [{"text": "go", "messageID": "m"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "payload"),
+    [
+        ("claude", of("UserPromptSubmit", prompt="go", prompt_id="p")),
+        ("codex", of("UserPromptSubmit", prompt="go", turn_id="t")),
+        ("gemini", of("BeforeAgent", prompt="go", timestamp="2026-01-02T03:04:05.678Z")),
+        ("opencode", OPENCODE),
+    ],
+)
+def test_a_prompt_that_the_hooks_of_user_and_project_both_tell_is_one_task(
+    program: str, payload: dict[str, object], store: Store, clock: Clock
+) -> None:
+    player = Player(store, clock, program)
+    player.settings = SessionSettings()
+    player.play(payload)
+    player.play(payload)
+    assert tasks(store) == [("go", "in_progress")]
+
+
+def test_a_prompt_without_an_id_that_comes_again_is_another(claude: Player, store: Store) -> None:
+    for _ in range(2):
+        claude.play(of("UserPromptSubmit", prompt="go"))
+    assert tasks(store) == [("go", "cancelled"), ("go", "in_progress")]
+
+
+def test_what_gemini_says_to_itself_is_no_task(store: Store, clock: Clock) -> None:
+    gemini = Player(store, clock, "gemini")
+    gemini.settings = SessionSettings()
+    gemini.play(of("BeforeAgent", prompt="go", timestamp="1"))
+    for nudge in (
+        "[System: You successfully executed a tool but returned an empty response. Please analyze the tool output "
+        "and explain your progress or final answer.]",
+        "[System: You previously returned an empty response with no text or thoughts. Please ensure you provide your "
+        "final answer or call a tool now.]",
+        "[System: You previously generated thoughts but failed to provide a final user-facing response. Please ensure "
+        "you provide your final answer or call a tool now.]",
+        "System: Potential loop detected. Details: Repetitive patterns identified. Please take a step back and confirm "
+        "you're making forward progress.",
+    ):
+        gemini.play(of("BeforeAgent", prompt=nudge, timestamp="2"))
+    assert tasks(store) == [("go", "in_progress")]
+    assert gemini.seen().session.last_prompt == "go"
 
 
 @pytest.mark.parametrize(
@@ -110,9 +160,9 @@ def test_what_the_human_changes_of_a_mirrored_task_goes_to_its_agent(
 ) -> None:
     claude.play(of("UserPromptSubmit", prompt="go"))
     claude.play(of("TaskCreated", task_id="1", task_subject="first"))
-    home = queries.find_list(store.db, "sessions")
+    home = task_queries.find_list(store.db, "sessions")
     assert home is not None
-    first = queries.tasks(store.db, home.id)[1]
+    first = task_queries.tasks(store.db, home.id)[1]
     store.commit(EditTask(first.uid, {"name": "first of all", "priority": 1}), actor="human", now=clock.now)
     store.commit(EditTask(first.uid, {"priority": 2}), actor="human", now=clock.now)
     store.commit(DeleteTask(first.uid), actor="human", now=clock.now)
@@ -123,7 +173,7 @@ def test_what_the_human_changes_of_a_mirrored_task_goes_to_its_agent(
     ]
     # Nobody is there any more who could read it.
     claude.play(of("SessionEnd"))
-    go = queries.tasks(store.db, home.id)[0]
+    go = task_queries.tasks(store.db, home.id)[0]
     store.commit(EditTask(go.uid, {"name": "gone"}), actor="human", now=clock.now)
     assert store.db.scalar("SELECT count(*) FROM human_message") == 2
 
@@ -131,12 +181,12 @@ def test_what_the_human_changes_of_a_mirrored_task_goes_to_its_agent(
 def test_a_list_that_takes_no_more_in_progress_spoils_nothing(claude: Player, store: Store, clock: Clock) -> None:
     talk = Talk(store, clock)
     claude.play(of("UserPromptSubmit", prompt="before"))
-    home = queries.find_list(store.db, "sessions")
+    home = task_queries.find_list(store.db, "sessions")
     assert home is not None
     claude.play(of("Stop"))
     store.commit(SetListRule(home.uid, True), actor="human", now=clock.now)
     uid = talk.ok("tasklist:add_task", {"list": "sessions"}, name="mine")["uid"]
-    talk.ok("tasklist:set_task_in_progress", uid=uid)
+    talk.ok("tasklist:set_task_in_progress", {"agent": "claude-1"}, uid=uid)
     claude.play(of("UserPromptSubmit", prompt="go"))
     assert claude.state()[0] == "working"
     assert claude.seen().session.task is None
@@ -212,7 +262,7 @@ def test_a_programs_own_list_stands_behind_the_task_in_its_order(program: str, s
     found = [task for task in tasks(store) if task[0] != "go" and task[1] != "cancelled"]
     assert found == [("first", "done"), ("second", "in_progress")]
     assert tasks(store)[0][0] == "go"
-    assert list(replay_check.differences(store.db)) == []
+    assert list(diagnosis.differences(store.db)) == []
 
 
 def test_a_programs_own_list_follows_the_task_of_the_prompt_to_where_the_human_has_put_it(
@@ -223,13 +273,13 @@ def test_a_programs_own_list_follows_the_task_of_the_prompt_to_where_the_human_h
     prompt = claude.seen().session.task
     assert prompt is not None
     talk.ok("tasklist:add_task", {"list": "mine"}, name="after")
-    mine = queries.find_list(store.db, "mine")
+    mine = task_queries.find_list(store.db, "mine")
     assert mine is not None
-    move = MoveTask(prompt, list_uid=mine.uid, before=queries.tasks(store.db, mine.id)[0].uid)
+    move = MoveTask(prompt, list_uid=mine.uid, before=task_queries.tasks(store.db, mine.id)[0].uid)
     store.commit(move, actor="human", now=clock.now)
     claude.play(of("TaskCreated", task_id="1", task_subject="first"))
     assert tasks(store, "mine") == [("go", "in_progress"), ("first", "pending"), ("after", "pending")]
-    assert queries.tasks(store.db, mine.id)[1].metadata["part_of"] == prompt
+    assert task_queries.tasks(store.db, mine.id)[1].metadata["part_of"] == prompt
 
 
 def test_a_programs_own_list_goes_on_where_the_human_has_deleted_the_task_of_the_prompt(
@@ -241,16 +291,16 @@ def test_a_programs_own_list_goes_on_where_the_human_has_deleted_the_task_of_the
     store.commit(DeleteTask(prompt), actor="human", now=clock.now)
     claude.play(of("TaskCreated", task_id="1", task_subject="first"))
     assert tasks(store) == [("first", "pending")]
-    home = queries.find_list(store.db, "sessions")
+    home = task_queries.find_list(store.db, "sessions")
     assert home is not None
-    assert "part_of" not in queries.tasks(store.db, home.id)[0].metadata
+    assert "part_of" not in task_queries.tasks(store.db, home.id)[0].metadata
 
 
 def test_tasks_are_off_where_the_human_wants_none(claude: Player, store: Store) -> None:
     claude.settings = SessionSettings(tasks=False)
     claude.play(of("UserPromptSubmit", prompt="go"))
     claude.play(of("TaskCreated", task_id="1", task_subject="first"))
-    assert queries.find_list(store.db, "sessions") is None
+    assert task_queries.find_list(store.db, "sessions") is None
 
 
 SECRETS = (
@@ -289,6 +339,6 @@ def test_words_are_kept_as_the_human_wants(keep: Any, prompt: str, claude: Playe
     claude.play(of("UserPromptSubmit", prompt="one\n" + "x" * 200))
     claude.play(of("PermissionRequest", tool_name="Bash", tool_input={"command": "ls\nrm"}))
     assert claude.seen().session.last_prompt == prompt
-    (ask,) = asks.open_asks(store.db)
+    (ask,) = ask_queries.open_asks(store.db)
     assert ("rm" in ask.question, "ls" in ask.question) == (keep == "all", keep != "none")
     assert claude.state() == ("waiting", "permission: Bash", None)

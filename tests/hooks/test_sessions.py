@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
-from tui_tasks.core.commit.replay import replay
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.past.replay import replay
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.presence import departures
@@ -61,10 +61,10 @@ def test_recorded_payloads_give_the_right_states_at_every_step(file: Path, store
                 + ([f"({seen.waiting_for})"] if seen.waiting_for else [])
                 + ([f"[{seen.activity.tool}]"] if seen.activity.tool else [])
             )
-            for seen in sessions.everyone(store.db)
+            for seen in session_queries.everyone(store.db)
         ]
         assert found == step["then"], f"line {number}"
-    assert list(replay_check.differences(store.db)) == []
+    assert list(diagnosis.differences(store.db)) == []
 
 
 def test_names_count_from_one_for_each_program_and_are_given_once(store: Store, clock: Clock) -> None:
@@ -73,7 +73,7 @@ def test_names_count_from_one_for_each_program_and_are_given_once(store: Store, 
         player.play(of("SessionStart", session, source="startup"))
         player.play(of("SessionEnd", session))
     claude.play(of("SessionStart", "c"))
-    assert [session.session.uid for session in sessions.everyone(store.db)] == [
+    assert [session.session.uid for session in session_queries.everyone(store.db)] == [
         "claude-1",
         "codex-1",
         "claude-2",
@@ -84,7 +84,7 @@ def test_names_count_from_one_for_each_program_and_are_given_once(store: Store, 
 def test_a_name_that_an_agent_of_the_channel_has_is_passed_over(claude: Player, store: Store, clock: Clock) -> None:
     Talk(store, clock, agent="claude-1").ok("tasklist:add_task", name="Mine")
     claude.play(of("SessionStart"))
-    assert [session.session.uid for session in sessions.everyone(store.db)] == ["claude-2"]
+    assert [session.session.uid for session in session_queries.everyone(store.db)] == ["claude-2"]
 
 
 def test_a_resumed_session_goes_on_as_the_same_agent(claude: Player, store: Store) -> None:
@@ -94,7 +94,7 @@ def test_a_resumed_session_goes_on_as_the_same_agent(claude: Player, store: Stor
     claude.play(of("SessionStart", source="resume"))
     assert claude.state() == ("idle", None, None)
     assert claude.seen().session.ended_at is None
-    assert len(sessions.everyone(store.db)) == 1
+    assert len(session_queries.everyone(store.db)) == 1
 
 
 def test_a_cleared_session_goes_on_under_its_new_id(store: Store, clock: Clock) -> None:
@@ -107,7 +107,7 @@ def test_a_cleared_session_goes_on_under_its_new_id(store: Store, clock: Clock) 
     claude.play(of("SessionEnd", "old", reason="clear"))
     assert claude.state() == ("working", None, None)
     assert claude.seen().session.session == "new"
-    assert len(sessions.everyone(store.db)) == 1
+    assert len(session_queries.everyone(store.db)) == 1
 
 
 def test_another_session_of_a_process_ends_the_former(store: Store, clock: Clock) -> None:
@@ -118,7 +118,7 @@ def test_another_session_of_a_process_ends_the_former(store: Store, clock: Clock
     one.play(of("PermissionRequest", "a", tool_name="Bash", tool_input={"command": "ls"}))
     one.play(of("SessionStart", "c"))
     assert [one.state(number)[0] for number in (1, 2, 3)] == ["gone", "idle", "idle"]
-    assert asks.open_asks(store.db) == []
+    assert ask_queries.open_asks(store.db) == []
     # A word of it that comes late neither brings it back nor ends the other.
     one.play(of("Stop", "a"))
     assert [one.state(number)[0] for number in (1, 2, 3)] == ["gone", "idle", "idle"]
@@ -138,17 +138,18 @@ def test_a_permission_is_a_question_with_the_tool_and_its_whole_input(claude: Pl
         "PermissionRequest", tool_name="Bash", tool_input={"command": command}, permission_suggestions=rules, cwd="/w"
     )
     claude.play(asked)
-    (ask,) = asks.open_asks(store.db)
+    (ask,) = ask_queries.open_asks(store.db)
     assert ask.agent == "claude-1"
     assert "Allow Bash?" in ask.question
-    assert command.replace("\u200b", "<U+200B>") in ask.question
+    shown = command.replace("\u200b", "<U+200B>").replace("\n", "⏎\n│ ")
+    assert shown in ask.question
     assert ask.options == ("Allow", "Allow always: Bash(ls) (session)", "Deny")
     assert ask.request is not None
     assert ask.request["input"] == {"command": command}
     assert ask.request["suggestions"] == rules
     # The same again is the same request.
     claude.play(asked)
-    assert asks.open_asks(store.db) == [ask]
+    assert ask_queries.open_asks(store.db) == [ask]
     store.commit(AnswerAsk(ask.uid, "Allow"), actor="human", now=claude.clock.now)
     assert claude.state() == ("working", None, None)
 
@@ -158,19 +159,21 @@ def test_a_suggestion_of_no_known_form_spoils_no_question(claude: Player, store:
     claude.play(
         of("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"}, permission_suggestions=suggestions)
     )
-    (ask,) = asks.open_asks(store.db)
-    assert ask.options == ("Allow", "Allow always: Bash(ls)", "Allow always: y", 'Allow always: {"type":"z"}', "Deny")
+    (ask,) = ask_queries.open_asks(store.db)
+    # What is not understood is shown as it is: it would be allowed, too.
+    rules = '{"type":"addRules","rules":["x",{"toolName":"Bash","ruleContent":"ls"}]}'
+    assert ask.options == ("Allow", f"Allow always: {rules}", "Allow always: y", 'Allow always: {"type":"z"}', "Deny")
 
 
 def test_a_question_has_its_options_and_says_that_it_was_answered_elsewhere(claude: Player, store: Store) -> None:
     questions = [{"question": "Which?", "options": [{"label": "sqlite", "description": "file"}, {"label": "pg"}]}]
     claude.play(of("PermissionRequest", tool_name="AskUserQuestion", tool_input={"questions": questions}))
-    (ask,) = asks.open_asks(store.db)
+    (ask,) = ask_queries.open_asks(store.db)
     assert ask.options == ("sqlite", "pg")
     assert "sqlite: file" in ask.question
     assert claude.state()[:2] == ("waiting", "question")
     claude.play(of("PostToolUse", tool_name="AskUserQuestion"))
-    ended = asks.ask(store.db, ask.uid)
+    ended = ask_queries.ask(store.db, ask.uid)
     assert ended.state == "withdrawn"
     assert "own window" in (ended.reason or "")
 
@@ -180,11 +183,11 @@ def test_what_one_subagent_does_says_nothing_of_what_another_waits_for(claude: P
     for subagent in ("x", "y"):
         claude.play(of("PermissionRequest", agent_id=subagent, tool_name="Bash", tool_input={"command": subagent}))
     claude.play(of("PostToolUse", agent_id="x", tool_name="Bash"))
-    (ask,) = asks.open_asks(store.db)
+    (ask,) = ask_queries.open_asks(store.db)
     assert ask.request is not None
     assert ask.request["input"] == {"command": "y"}
     claude.play(of("UserPromptSubmit", prompt="never mind"))
-    assert asks.open_asks(store.db) == []
+    assert ask_queries.open_asks(store.db) == []
 
 
 def test_tools_that_go_well_leave_no_entry_and_those_that_fail_do(claude: Player, store: Store) -> None:
@@ -250,8 +253,20 @@ def test_a_session_whose_process_is_no_more_is_gone_and_asks_nothing(store: Stor
     dead.play(of("PermissionRequest", "b", tool_name="Bash", tool_input={"command": "ls"}))
     assert departures.end_departed(store, clock.now + SECOND) == 1
     assert (alive.state()[0], dead.state()[0]) == ("idle", "gone")
-    assert asks.open_asks(store.db) == []
+    assert ask_queries.open_asks(store.db) == []
     assert departures.end_departed(store, clock.now + SECOND) == 0
+
+
+def test_a_hook_that_outlives_its_agent_takes_no_process_from_the_session(store: Store, clock: Clock) -> None:
+    mine = processes.identity()._asdict()
+    player = Player(store, clock, "opencode", **{**mine, "born": "1"})
+    player.play({"type": "session.created", "properties": {"info": {"id": "s"}}})
+    late = {"type": "session.idle", "properties": {"sessionID": "s"}}
+    player.play(late, pid=0, born="")
+    assert player.seen().session.born == "1"
+    assert departures.end_departed(store, clock.now) == 1
+    player.play(late, pid=0, born="")
+    assert player.state()[0] == "gone"
 
 
 def test_a_session_from_before_the_machine_was_started_anew_is_gone(store: Store, clock: Clock) -> None:
@@ -260,7 +275,7 @@ def test_a_session_from_before_the_machine_was_started_anew_is_gone(store: Store
     Player(store, clock, "claude", **before).play(of("SessionStart", "a"))
     Player(store, clock, "codex", **elsewhere).play(of("SessionStart", "b"))
     assert departures.end_departed(store, clock.now) == 1
-    assert [(seen.session.uid, seen.state) for seen in sessions.everyone(store.db)] == [
+    assert [(seen.session.uid, seen.state) for seen in session_queries.everyone(store.db)] == [
         ("claude-1", "gone"),
         ("codex-1", "idle"),
     ]
@@ -345,7 +360,7 @@ def test_a_payload_of_any_bytes_holds_up_no_other(body: bytes, claude: Player, s
     claude.play(body)
     claude.play(of("UserPromptSubmit", prompt="after"))
     assert claude.seen().session.last_prompt == "after"
-    assert list(replay_check.differences(store.db)) == []
+    assert list(diagnosis.differences(store.db)) == []
 
 
 EVENTS = _words("""
@@ -410,6 +425,6 @@ def test_any_payloads_in_any_order_are_taken_in_and_replay_to_the_same(played) -
             for table in ("session", "ask", "task", "list"):
                 rows = f"SELECT * FROM {table}"
                 assert other.db.sql(rows).fetchall() == store.db.sql(rows).fetchall()
-        for seen in sessions.everyone(store.db):
+        for seen in session_queries.everyone(store.db):
             assert seen.state in ("working", "waiting", "idle", "interrupted", "failed", "gone")
-            assert (seen.state == "waiting") == bool(sessions.open_asks_of(store.db, seen.session.uid))
+            assert (seen.state == "waiting") == bool(session_queries.open_asks_of(store.db, seen.session.uid))

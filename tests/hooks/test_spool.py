@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.started import Started
 from tui_tasks.hooks import folder, hooks_folder, payload_file
 from tui_tasks.hooks.spool import Spool
 
@@ -95,7 +96,7 @@ def test_a_process_that_has_stopped_with_the_lock_holds_up_for_a_moment_only(
         lock = tmp_path / "tasks.db-hooks" / "last-name"
         take = f"os.lockf(os.open({str(lock)!r}, os.O_RDWR), os.F_LOCK, 0)"
         hold = f"import os, sys; {take}; print(1, flush=True); sys.stdin.read()"
-        with subprocess.Popen([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        with Started([sys.executable, "-c", hold], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
             assert holder.stdout is not None
             holder.stdout.readline()
             spooled.put(HEAD, b"{}")
@@ -134,7 +135,7 @@ def _put_many(database: str, who: int) -> None:
 def test_many_processes_at_once_lose_nothing_and_keep_each_ones_order(tmp_path: Path) -> None:
     database = str(tmp_path / "tasks.db")
     context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_put_many, args=(database, who)) for who in range(6)]
+    workers = [context.Process(target=_put_many, args=(database, who), daemon=True) for who in range(6)]
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from tui_tasks.core.read.alerts import Alert
+from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.phone import messages
 
-PERMISSION = {"kind": "permission", "tool": "Bash", "input": {"command": "rm -rf build"}}
+PERMISSION = {"kind": "permission", "tool": "Bash", "input": {"command": "rm -rf build"}, "is_whole": True}
+REDACTED = {**PERMISSION, "is_whole": False}
 CHOICES = ("Allow", "Allow always: Bash", "Deny")
 
 
@@ -25,6 +26,8 @@ def ask(question: str = "Which?", options: tuple[str, ...] = (), request: dict |
         (ask(options=("a", "b", "c", "d")), ("a", "b", "c")),
         (ask(), ("approve", "deny")),
         (ask("Allow Bash?", CHOICES, PERMISSION), ("Allow", "Deny")),
+        (ask("Allow Bash? [redacted] ls", CHOICES, REDACTED), ("Deny",)),
+        (ask("Which [redacted]?", ("a", "b"), {"kind": "question", "is_whole": False}), ()),
         (ask("x" * 3_001), ()),
         (ask("é" * 1_501), ()),
         (ask("Allow Bash? " + "x" * 3_000, CHOICES, PERMISSION), ("Deny",)),

@@ -18,7 +18,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read import asks
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.phone import service
 from tui_tasks.phone.service import PhoneService
@@ -65,7 +65,7 @@ def test_a_question_is_sent_once_and_answered_by_touching_an_action(store, serve
     assert [action["label"] for action in message["actions"]] == ["jose", "pyjwt"]
     nonce = server.touch(message, "pyjwt")
     assert sender.accept_answer(store, nonce)
-    ask = asks.ask(store.db, uid)
+    ask = ask_queries.ask(store.db, uid)
     assert (ask.state, ask.answer) == ("answered", "pyjwt")
     newest = journal.since(store.db, 0, 1_000)[-1]
     assert (newest.kind, newest.actor, newest.why) == ("ask.answered", "human", {"topic": "answered by ntfy"})
@@ -86,8 +86,8 @@ def test_what_was_never_offered_is_refused_and_kept_and_cannot_fill_the_journal(
     sender.send_pending(store)
     for number in range(100):
         assert not sender.accept_answer(store, f"forged-{number}")
-    assert asks.ask(store.db, uid).state == "open"
-    assert refusals(store) == ["an answer that nobody was asked for"] * service.MAX_REFUSALS
+    assert ask_queries.ask(store.db, uid).state == "open"
+    assert refusals(store) == ["an answer without a question"] * service.MAX_REFUSALS
     clock.forward(3_601)
     assert not sender.accept_answer(store, "forged")
     assert len(refusals(store)) == service.MAX_REFUSALS + 1
@@ -101,7 +101,7 @@ def test_an_answer_that_comes_too_late_is_refused_and_whoever_gave_it_is_told_on
     clock.forward(60)
     assert not sender.accept_answer(store, nonce)
     assert not sender.accept_answer(store, nonce)
-    assert asks.ask(store.db, uid).state == "open"
+    assert ask_queries.ask(store.db, uid).state == "open"
     assert refusals(store) == ["an answer that came too late", "an answer that was given before"]
     assert [message["title"] for message in server.messages["mine"][1:]] == ["Too late"]
 
@@ -112,7 +112,7 @@ def test_an_answer_to_what_was_answered_on_the_screen_changes_nothing(store, ser
     nonce = server.touch(server.messages["mine"][0], "jose")
     store.commit(AnswerAsk(uid, "pyjwt"), actor="human", now=clock())
     assert not sender.accept_answer(store, nonce)
-    assert asks.ask(store.db, uid).answer == "pyjwt"
+    assert ask_queries.ask(store.db, uid).answer == "pyjwt"
     assert "answered already" in refusals(store)[0]
 
 
@@ -137,7 +137,7 @@ def test_a_question_that_was_answered_in_time_is_not_sent(store, server, clock, 
     clock.forward(5)
     sender.send_pending(store)
     assert [message["message"] for message in server.messages["mine"]] == ["Another?"]
-    assert asks.ask(store.db, later).state == "open"
+    assert ask_queries.ask(store.db, later).state == "open"
 
 
 def test_what_fails_is_told_together_and_once(store, server, clock, phone):
@@ -220,14 +220,14 @@ def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, m
     (message,) = server.wait_for("mine")
     server.touch(message, "jose")
     for _ in range(500):
-        if asks.ask(store.db, uid).state == "answered":
+        if ask_queries.ask(store.db, uid).state == "answered":
             break
         threads[0].join(0.02)
     for each in services:
         each.stop()
     for thread in threads:
         thread.join(10)
-    assert asks.ask(store.db, uid).answer == "jose"
+    assert ask_queries.ask(store.db, uid).answer == "jose"
     assert refusals(store) == []
     assert len(server.messages["mine"]) == 1
 

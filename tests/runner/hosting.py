@@ -13,7 +13,7 @@ from tests.core.job_steps import Jobs
 from tui_tasks import clock
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import profiles
 from tui_tasks.runner.launch import Launcher

@@ -19,7 +19,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
@@ -305,11 +305,39 @@ def test_what_was_begun_is_not_taken_back_nor_begun_again(stores, machine):
     jobs.claim(begun.uid)
     jobs.begin(begun.uid)
     clock.wrong = 0
-    assert jobs.commit(TakeBackDue(job.uid)) is True
+    assert jobs.commit(TakeBackDue(job.uid, jobs.job(job.uid).decided_until)) is True
     assert [run.uid for run in jobs.runs(job.uid)] == [begun.uid]
     assert jobs.job(job.uid).active == 1
-    assert jobs.commit(TakeBackDue(job.uid)) is False
+    assert jobs.commit(TakeBackDue(job.uid, jobs.job(job.uid).decided_until)) is False
     assert replayed(stores[0]) == tables(stores[0].db)
+
+
+def test_a_clock_from_before_a_job_was_made_takes_its_decisions_back_once(stores, machine):
+    clock = machine.clock()
+    jobs = Jobs(stores[0], clock)
+    job = make(stores[0], clock)
+    machine.pass_by(HOUR)
+    jobs.decide(job.uid)
+    clock.wrong = -5 * HOUR
+    ahead = job_queries.decided_ahead(stores[0].db, clock())
+    assert list(ahead) == [job.uid]
+    jobs.commit(TakeBackDue(job.uid, ahead[job.uid]))
+    before = journal.newest(stores[0].db)
+    assert jobs.commit(TakeBackDue(job.uid, jobs.job(job.uid).decided_until)) is False
+    assert journal.newest(stores[0].db) == before
+
+
+def test_a_process_that_was_suspended_takes_back_nothing_that_was_decided_meanwhile(stores, machine):
+    clock = machine.clock()
+    jobs = Jobs(stores[0], clock)
+    job = make(stores[0], clock)
+    stale = jobs.job(job.uid).decided_until
+    machine.pass_by(HOUR)
+    jobs.decide(job.uid)
+    before = jobs.job(job.uid)
+    clock.wrong = -HOUR  # what it read before it was suspended
+    assert jobs.commit(TakeBackDue(job.uid, stale)) is False
+    assert jobs.job(job.uid) == before
 
 
 def test_by_hand_a_job_is_started_whatever_the_clock_says(stores, machine):

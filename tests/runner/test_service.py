@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, heartbeat
 from tests.runner.hosting import hosted, runners, until
+from tests.started import Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.schedule import heartbeats
@@ -220,13 +221,13 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
         heartbeats.put(store.db, dead)
     reason_to_abandon = Leases.reason_to_abandon
 
-    def comes_back_meanwhile(leases, *given):
+    def comes_back_meanwhile(leases, *given, **more):
         with store.db.transaction(write=True):
             heartbeats.put(store.db, alive)
-        return reason_to_abandon(leases, *given)
+        return reason_to_abandon(leases, *given, **more)
 
     monkeypatch.setattr(Leases, "reason_to_abandon", comes_back_meanwhile)
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, env={run_context.RUN_ID: run.uid}) as process:
+    with Started(["cat"], stdin=subprocess.PIPE, env={run_context.RUN_ID: run.uid}) as process:
         service.turn(store)
         assert jobs.runs(run.job_uid)[0].state == "running"
         assert process.stdin is not None
@@ -235,7 +236,7 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
 
 
 def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():
-    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    child = Started(["cat"], stdin=subprocess.PIPE)
     known = processes.identity(child.pid)
     assert processes.is_alive(known) is True
     child.stdin.close()

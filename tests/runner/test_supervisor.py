@@ -17,7 +17,7 @@ from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.runner import launch
 from tui_tasks.runner.process import processes
-from tui_tasks.runner.records import private_folder
+from tui_tasks.runner.run_records import private_folder
 
 STUBBORN = """
 trap '' TERM
@@ -52,7 +52,7 @@ def shell(text: str, **more: object) -> dict:
 
 
 def pids(file: Path) -> list[int]:
-    return [int(line) for line in file.read_text().split()] if file.exists() else []
+    return [int(word) for word in file.read_text().split()] if file.exists() else []
 
 
 def alive(pid: int) -> bool:
@@ -233,7 +233,7 @@ def test_a_supervisor_that_is_told_to_end_ends_its_run(host, store, path, tmp_pa
         (pid,) = until(lambda: pids(file), "its pid")
         os.kill(heartbeats.find(store.db, run.uid).pid, signal.SIGTERM)
         ended = host.ended(run)
-    assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was told to end")
+    assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor got a signal to end")
     assert not alive(pid)
 
 
@@ -297,6 +297,51 @@ def test_what_a_run_started_before_it_killed_all_that_watched_it_makes_no_jobs_a
     with hosted(str(path), escape.table):
         assert host.ended(escape.run).reason == "its supervisor died"
         until(lambda: not alive(escape.pid), "its end")
+
+
+KEEPER = "$(ps -o ppid= $PPID | tr -d ' ')"
+
+
+def stopping(*which: str, file: Path, forever: bool = False) -> dict:
+    """A command that suspends what supervises it, once or for ever, and goes on."""
+    once = f"kill -STOP {' '.join(which)}"
+    text = f"keeper={KEEPER}; echo $$ $PPID $keeper > {file}; " + (f"while :; do {once}; done" if forever else once)
+    return shell(f"{text}; sleep 1000")
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("which", [["$PPID"], ["$keeper"], ["$PPID", "$keeper"]])
+def test_a_run_that_stops_its_supervisor_or_keeper_ends_at_its_timeout_and_frees_its_place(host, path, tmp_path, which):
+    file = tmp_path / "pids"
+    table = runners(**stopping(*which, file=file), after=shell("echo mine"), max_parallel=1)
+    with hosted(str(path), table, lease=1.0):
+        ended = host.run_to_end("stops", timeout=1)
+        assert host.run_to_end("after", runner="after").result == "mine\n"
+        until(lambda: [pid for pid in pids(file) if alive(pid)] == [], "the end of all three processes")
+    assert (ended.outcome, ended.reason) == ("error", "timed out after 1 s")
+
+
+@pytest.mark.linux
+def test_the_human_stops_a_run_that_has_stopped_its_supervisor(host, path, tmp_path):
+    file = tmp_path / "pids"
+    with hosted(str(path), runners(**stopping("$PPID", file=file)), lease=1.0):
+        run = host.start("stops")
+        until(lambda: pids(file), "its pids")
+        host.jobs.commit(StopRun(run.uid), "human")
+        ended = host.ended(run)
+    assert (ended.outcome, ended.reason) == ("interrupted", "stopped by human")
+
+
+@pytest.mark.linux
+def test_a_run_that_stops_its_supervisor_again_and_again_is_ended_whole(host, store, path, tmp_path):
+    file = tmp_path / "pids"
+    table = runners(**stopping("$PPID", "$keeper", file=file, forever=True), after=shell("echo mine"), max_parallel=1)
+    with hosted(str(path), table, lease=1.0):
+        ended = host.run_to_end("stops")
+        assert host.run_to_end("after", runner="after").result == "mine\n"
+        until(lambda: [pid for pid in pids(file) if alive(pid)] == [], "the end of all three processes")
+    assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor was stopped again and again")
+    assert heartbeats.everyone(store.db) == []
 
 
 @pytest.mark.linux

@@ -14,9 +14,10 @@ import pytest
 from tests import payloads
 from tests.conftest import START
 from tests.contract.client import program
+from tests.started import Started
 from tests.web.browser import PROGRAM, Page, browser
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
@@ -31,7 +32,7 @@ def _asked_for(request: pytest.FixtureRequest) -> None:
 async def looking(db: Path, folder: Path, *options: str) -> AsyncIterator[Page]:
     """A browser that looks at the screen."""
     command = program("web", "--db", str(db), "--port", "0", *options)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+    with Started(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         try:
             async with browser(folder / "browser") as page:
@@ -74,7 +75,7 @@ HTML = ("<img src=x onerror=alert(1)>", "</div><script>alert(1)</script>", "java
 
 def test_sixty_payloads_and_some_of_the_webs_own_do_nothing_to_the_page(db, tmp_path) -> None:
     with Store(str(db)) as store:
-        home = queries.find_list(store.db, "tasklist")
+        home = task_queries.find_list(store.db, "tasklist")
         assert home is not None
         texts = [payloads.text(number, "name", 2_000) for number in range(len(payloads.PAYLOADS))]
         for text in (*texts, *HTML):
@@ -117,4 +118,4 @@ def test_the_whole_screen_changes_tasks(db, tmp_path) -> None:
 
     asyncio.run(story())
     with Store(str(db)) as store:
-        assert queries.tasks_beginning(store.db, "", 1)[0].status == "done"
+        assert task_queries.tasks_beginning(store.db, "", 1)[0].status == "done"

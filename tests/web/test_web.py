@@ -19,6 +19,7 @@ from aiohttp import ClientSession, WSServerHandshakeError
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.contract.client import program
+from tests.started import Started
 from tui_tasks.cli.main import main
 from tui_tasks.cli.parser import parser as made_parser
 from tui_tasks.cli.screen import web_command
@@ -190,7 +191,7 @@ def test_a_tab_is_the_read_only_screen_unless_the_whole_one_is_asked_for(db: Pat
 
 
 def test_the_command_prints_its_address_and_ends_by_a_signal(db: Path, tmp_path: Path) -> None:
-    with subprocess.Popen(
+    with Started(
         program("web", "--db", str(db), "--port", "0"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout is not None
@@ -215,12 +216,12 @@ def test_what_cannot_be_served_is_told_in_a_line(db: Path, tmp_path: Path, capsy
     monkeypatch.setitem(sys.modules, "tui_tasks.web", None)
     assert main(["web", "--db", str(db)]) == 1
     told = capsys.readouterr().err.splitlines()
-    assert [any(word in line for word in ("no database", "listen", "tui-tasks[web]")) for line in told] == [True] * 4
+    assert [any(word in line for word in ("no database", "listen", "[web]")) for line in told] == [True] * 4
 
 
 def test_the_screen_ends_when_the_server_is_killed(db: Path) -> None:
     env = {**os.environ, "TEXTUAL_DRIVER": "textual.drivers.web_driver:WebDriver"}
-    with subprocess.Popen(
+    with Started(
         screen(db), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
     ) as drawing:
         assert drawing.stdin is not None

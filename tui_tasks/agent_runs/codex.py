@@ -41,7 +41,7 @@ from tui_tasks.core.operations.sessions import (
     Working,
 )
 from tui_tasks.hooks.programs.fields import number, table, tables, text
-from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
+from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
 from tui_tasks.runner.profiles import AgentSettings
 
 # Frequent notifications that are not needed.

@@ -1,7 +1,7 @@
 """The conversation of one run with its agent program: connects a driver, the database and the run's output.
 
-The program's messages become the same operations as reports of its hooks (`core.rules.agents.sessions`), so that fleet,
-inbox and journal make no difference. What the human decides is read from the database and given to the driver.
+The program's messages become the same operations as reports of its hooks (`core.rules.agents.session_rules`), so that
+fleet, inbox and journal make no difference. What the human decides is read from the database and given to the driver.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tui_tasks.agent_runs.driver import (
     DriverEvent,
     HumanRequest,
     Message,
+    MessageReader,
     OutputLine,
     RequestWithdrawn,
     Send,
@@ -31,16 +32,15 @@ from tui_tasks.agent_runs.driver import (
     TurnFinished,
     limit_reached,
 )
-from tui_tasks.agent_runs.framing import MessageReader
-from tui_tasks.agent_runs.requests import OpenRequests
+from tui_tasks.agent_runs.human_requests import OpenRequests
 from tui_tasks.agent_runs.session_writer import SessionWriter
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import Process, SessionEnded, SessionEvent, SessionReport, TurnEnded
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import HumanMessage
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import discretion
+from tui_tasks.hooks import storable
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner.assignment import Assignment
@@ -48,7 +48,7 @@ from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import RunProcess
 from tui_tasks.runner.process.output import MAX_LINE, RESULT
 from tui_tasks.runner.profiles import AgentSettings
-from tui_tasks.runner.records import CommandSpec, RunEnding
+from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ _DRIVERS: Final[dict[str, Callable[[AgentSettings, Send], AgentDriver]]] = {
 
 
 class AgentConversation:
-    """The conversation with an agent program; its public methods are those of `runner.conversation.Conversation`."""
+    """The conversation with an agent program; its public methods are those of `runner.supervisor.Conversation`."""
 
     def __init__(self, store: Store, assignment: Assignment, settings: SessionSettings) -> None:
         assert assignment.agent is not None
@@ -71,7 +71,7 @@ class AgentConversation:
         self._assignment = assignment
         self._limits = assignment.agent
         self._keeps_all = settings.keep == "all"
-        self._redact = discretion.redactor(settings.redact)
+        self._redact = storable.redactor(settings.redact)
         self._driver: AgentDriver = _DRIVERS[assignment.agent.kind](assignment.agent, self._send)
         self._requests = OpenRequests(store, assignment.agent.wait, self._send_answer)
         self._writer = SessionWriter(store, assignment.run_uid, settings)
@@ -95,7 +95,7 @@ class AgentConversation:
         self._interrupt_until = math.inf
 
     def prepare(self, spec: CommandSpec) -> CommandSpec:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         self._prompt, self._cwd = spec.text, str(spec.cwd)
         file = spec.environment[run_context.SYSTEM_PROMPT_FILE]
         self._system_prompt = Path(file).read_text(encoding="utf-8")
@@ -104,21 +104,22 @@ class AgentConversation:
         return msgspec.structs.replace(spec, argv=(*spec.argv, *words), environment=environment, text="")
 
     def begin(self, command: RunProcess) -> None:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         self._command = command
         self._writer.begin(Process(*processes.identity(command.pid)), self._cwd)
         self._handle_events(self._driver.begin(self._prompt, self._system_prompt, self._cwd))
 
     def read_output(self, data: bytes) -> bytes:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         text = ""
         for message in self._reader.feed(data):
             text += f"{message}\n" if isinstance(message, str) else self._handle_events(self._driver.handle(message))
         return self._redacted(text).encode()
 
     def update(self, *, changed: bool) -> None:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         now = time.monotonic()
+        self._requests.pass_on()
         has_denied = self._requests.deny_late()
         self._has_news |= changed or has_denied
         if now >= self._interrupt_until and self._command is not None:
@@ -132,11 +133,13 @@ class AgentConversation:
                 self._send_decisions()
                 self._has_news = False
         except Refusal as refusal:
-            _log.warning("what the agent of run %s told is kept later: %s", self._assignment.run_uid, refusal.message)
+            _log.warning(
+                "events of the agent of run %s will be stored later: %s", self._assignment.run_uid, refusal.message
+            )
             self._retry_at = now + RETRY_SECONDS
 
     def seconds_to_wait(self) -> float:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         now = time.monotonic()
         times = [self._interrupt_until - now, self._requests.seconds_to_wait()]
         if self._writer.is_pending or self._has_news:
@@ -144,7 +147,7 @@ class AgentConversation:
         return min(times)
 
     def end(self) -> None:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         if rest := self._reader.rest():
             self._print(rest)
         if self._last_turn is None and self._command is not None and (words := self._command.last_words.text()):
@@ -168,7 +171,7 @@ class AgentConversation:
                 time.sleep(RETRY_SECONDS)
 
     def ending_of(self, plain: RunEnding) -> RunEnding:
-        """See `runner.conversation.Conversation`."""
+        """See `runner.supervisor.Conversation`."""
         turn, usage = self._last_turn, self._driver.usage
         result = turn.result if turn is not None else None
         ended = msgspec.structs.replace(
@@ -225,8 +228,8 @@ class AgentConversation:
         try:
             self._writer.add(self._requests.add(request).report)
         except OSError as error:
-            self._driver.answer(request.id, None, "Nobody can be asked, so this is denied.")
-            return f"[nobody can be asked: {error.strerror or error}; it was denied]\n"
+            self._driver.answer(request.id, None, "No human can be asked. Denied.")
+            return f"[no human can be asked: {error.strerror or error}; it was denied]\n"
         self._has_news = True
         what = f"a permission for {request.asked.tool}" if request.asked.kind == "permission" else "a question"
         return f"[waits for an answer: {what}]\n"
@@ -266,18 +269,18 @@ class AgentConversation:
             self._command.close_input()
 
     def _hold_or_release(self, agent: str) -> None:
-        found = messages.agent(self._store.db, agent)
+        found = ask_queries.agent(self._store.db, agent)
         is_paused = found is not None and found.paused
         if is_paused != self._is_paused:
             self._is_paused = is_paused
-            self._print(f"[paused: {self._driver.pause_holds}]" if is_paused else "[goes on]")
+            self._print(f"[paused: {self._driver.pause_holds}]" if is_paused else "[resumed]")
         if not is_paused:
             for tool in self._held_tools:
                 self._driver.release(tool)
             self._held_tools = []
 
     def _send_messages(self, agent: str) -> None:
-        for message in messages.waiting(self._store.db, agent):
+        for message in ask_queries.waiting(self._store.db, agent):
             if message.seq > self._sent_until:
                 if self._stop_result is not None:
                     return  # no turn follows that would read it

@@ -1,4 +1,4 @@
-"""Drivers: each speaks the protocol of one agent program, and knows neither the database nor pipes.
+"""Drivers: each speaks the protocol of one agent program, whose messages are framed as one JSON object a line.
 
 A driver is given the program's messages, one JSON object each, and returns the events that they mean. It sends messages
 to the program through the function given to its constructor.
@@ -6,8 +6,9 @@ to the program through the function given to its constructor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -111,7 +112,7 @@ class AgentDriver(Protocol):
         """Handle a message of the program, which may have any content; return the events that it means."""
 
     def answer(self, request_id: str, decision: dict[str, Any] | None, words: str) -> None:
-        """Answer a request with the human's decision (`hooks.replies.answers.decision`); None: deny it with this
+        """Answer a request with the human's decision (`hooks.replies.outbox.decision_for`); None: deny it with this
         text.
         """
 
@@ -123,3 +124,51 @@ class AgentDriver(Protocol):
 
     def interrupt(self) -> None:
         """End the current turn."""
+
+
+# The most bytes of a line; longer ones are dropped.
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+
+_decode = msgspec.json.Decoder().decode
+
+
+class MessageReader:
+    """Collects bytes and yields whole lines: a JSON object as a dict, any other line as text."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._is_too_long = False
+
+    def feed(self, data: bytes) -> Iterator[dict[str, Any] | str]:
+        """Yield the lines that end in these bytes."""
+        *whole, rest = data.split(b"\n")
+        for part in whole:
+            self._append(part)
+            if self._is_too_long:
+                yield "[a line of the program was too long, and was left out]"
+            elif self._line.strip():
+                yield _parsed(bytes(self._line))
+            self._line, self._is_too_long = bytearray(), False
+        self._append(rest)
+
+    def _append(self, part: bytes) -> None:
+        self._line += part
+        if len(self._line) > MAX_LINE_BYTES:
+            self._line, self._is_too_long = bytearray(), True
+
+    def rest(self) -> str:
+        """Return the text after the last whole line."""
+        return self._line.decode(errors="replace").strip()
+
+
+def _parsed(line: bytes) -> dict[str, Any] | str:
+    text = line.decode(errors="replace")
+    try:
+        found = _decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        # A lone surrogate, from text that the program cut, is refused by msgspec but accepted by `json`.
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            found = None
+    return found if isinstance(found, dict) else text

@@ -10,10 +10,10 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.core.operations.jobs import NoteRunAgent
 from tui_tasks.core.operations.sessions import Process, SessionReport
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.hooks import discretion, intake, storable
+from tui_tasks.hooks import intake, storable
 from tui_tasks.settings import project
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused
@@ -55,7 +55,7 @@ class SessionWriter:
         whole = msgspec.structs.replace(
             report, events=events, at=clock.now(), process=self._process, project=self._project
         )
-        self._waiting.append(discretion.discreet(whole, self._settings))
+        self._waiting.append(storable.discreet(whole, self._settings))
 
     def write(self) -> None:
         """Write the queue, in one transaction.
@@ -68,7 +68,7 @@ class SessionWriter:
         with self._store.transaction(clock.now()) as transaction:
             for report in self._waiting:
                 intake.record_report(transaction, "", report, tasks=self._settings.tasks)
-            named = sessions.by_session(transaction.db, report.program, report.session)
+            named = session_queries.by_session(transaction.db, report.program, report.session)
             if self.agent is None and named is not None:
                 with transaction.change():
                     transaction.speak(SYSTEM)

@@ -7,12 +7,16 @@ import errno
 import os
 import stat
 
+from tui_tasks import regular_files
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A payload with its head has at most a little over 10 MiB.
+_MAX_BYTES = 16 * 1024 * 1024
 _OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -69,6 +73,13 @@ class Folder:
         """Return the sorted names in the folder, without files that are being written."""
         return sorted(name for name in os.listdir(self.fd) if not name.startswith("."))
 
+    def file_names(self) -> list[str]:
+        """Return the sorted names without those of folders, which `remove` cannot remove."""
+        with os.scandir(self.fd) as entries:
+            return sorted(
+                entry.name for entry in entries if entry.name[:1] != "." and not entry.is_dir(follow_symlinks=False)
+            )
+
     def open(self, name: str, flags: int) -> int:
         """Open a file of the folder, never through a link.
 
@@ -81,11 +92,13 @@ class Folder:
         """Return the content of a file.
 
         Raises:
-            OSError: it is not there, or cannot be read.
+            OSError: it is not there, cannot be read, is no regular file, or is longer than any that is written here.
         """
-        handle = self.open(name, os.O_RDONLY | os.O_NONBLOCK)
-        with os.fdopen(handle, "rb") as file:
-            return file.read()
+        return regular_files.read_regular(name, _MAX_BYTES, dir_fd=self.fd, follow_links=False)
+
+    def open_regular(self, name: str) -> int:
+        """Open a file of the folder to read it, as `regular_files.open_regular`; return the descriptor."""
+        return regular_files.open_regular(name, _MAX_BYTES, dir_fd=self.fd, follow_links=False)
 
     def write_aside(self, *parts: bytes) -> str:
         """Write a new file under a hidden name, from which `rename` publishes it; return that name.

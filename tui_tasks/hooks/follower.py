@@ -9,14 +9,16 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, intake
 from tui_tasks.hooks.presence import departures
-from tui_tasks.hooks.records.watching import RecordWatch
+from tui_tasks.hooks.record_watching import RecordWatch
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
 
@@ -24,6 +26,8 @@ _log = logging.getLogger(__name__)
 
 LOOK: Final = 0.15
 """Seconds between looks at the folder."""
+_BETWEEN_COMMITS: Final = 0.01
+"""Seconds at least between two looks for an answer, while others commit without a pause."""
 LOOKS_A_CHECK: Final = 6
 """Looks between checks of processes: an agent whose process has ended is gone within two seconds."""
 _PATIENCE: Final = 5.0
@@ -40,24 +44,33 @@ class Follower:
         self._clock = clock
         self._stopped = threading.Event()
         self._looks = 0
+        # The refusal that was logged last; "" after a success.
+        self._refusal = ""
         self._store: Store | None = None
         self._outbox: Outbox | None = None
+        self._watch: Watch | None = None
         self._records: RecordWatch | None = None
         self._codex: CodexQueue | None = None
 
     def run(self) -> None:
         """Follow the database's hooks until `stop`."""
         try:
-            while not self._stopped.wait(LOOK):
+            while not self._stopped.is_set():
                 try:
                     self._look()
+                    self._refusal = ""
+                    self._pause()
                 except (Refusal, DatabaseRefused) as refusal:
-                    _log.warning("what hooks told is taken in later: %s", refusal)
+                    if str(refusal) != self._refusal:
+                        self._refusal = str(refusal)
+                        _log.warning("hook payloads will be read later: %s", refusal)
                     self._stopped.wait(_PATIENCE)
                 except Exception:  # the front end continues
-                    _log.exception("what hooks told could not be taken in")
+                    _log.exception("hook payloads could not be read")
                     self._stopped.wait(_PATIENCE)
         finally:
+            if self._watch is not None:
+                self._watch.close()
             if self._store is not None:
                 self._store.close()
 
@@ -71,6 +84,7 @@ class Follower:
             self._process_payloads()
         if self._looks % LOOKS_A_CHECK == 0:
             departures.end_departed(self._opened(), self._clock())
+            departures.note_stopped(self._opened(), self._clock())
             self._records = self._records or RecordWatch(self._opened(), self._process_payloads, intake.human_settings)
             self._records.look(self._clock())
             self._codex = self._codex or CodexQueue(self._opened())
@@ -79,11 +93,25 @@ class Follower:
             self._outbox = self._outbox or Outbox(self._opened())
             self._outbox.look(self._clock())
 
+    def _pause(self) -> None:
+        """Wait until the next look. While a hook waits for an answer, send what a commit brings at once."""
+        outbox = self._outbox
+        if outbox is None or not outbox.is_waited_for:
+            self._stopped.wait(LOOK)
+            return
+        self._watch = self._watch or Watch(self._opened().db)
+        until = time.monotonic() + LOOK
+        while (left := until - time.monotonic()) > 0 and not self._stopped.is_set():
+            self._watch.sleep(left)
+            if self._watch.changed(time.monotonic()):
+                outbox.look(self._clock())
+                self._stopped.wait(_BETWEEN_COMMITS)
+
     def _process_payloads(self) -> None:
         intake.process_payloads(self._opened(), self._clock())
 
     def _opened(self) -> Store:
-        self._store = self._store or Store(self._path)
+        self._store = self._store or Store(self._path, makes=False)
         return self._store
 
 

@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -24,14 +24,16 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnInterrupted
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.rules.agents.sessions import agent_of, goes_on
-from tui_tasks.core.schema.tables.sessions import ProcessedPayloadRow
+from tui_tasks.core.operations.sessions import Process, RecordReport, RefuseReport, SessionReport, TurnInterrupted
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
+from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import discretion, programs, storable
-from tui_tasks.hooks.records import reading
-from tui_tasks.hooks.records.record import Record
+from tui_tasks.hooks import programs, session_records, storable
+from tui_tasks.hooks.presence import own_session
+from tui_tasks.hooks.replies import answer_file
+from tui_tasks.hooks.session_records import Record
 from tui_tasks.hooks.spool import Payload, Spool
 from tui_tasks.settings import config, paths, project
 from tui_tasks.settings.config import SessionSettings
@@ -47,6 +49,8 @@ _NAME_RETENTION: Final = 24 * 3600 * 1_000_000
 
 _FORGET = Statement(ProcessedPayloadRow.delete().where(ProcessedPayloadRow.at < slot("before")))
 _decode = msgspec.json.Decoder().decode
+# Fields by which a program tells one of its events from another.
+_IDS: Final = re.compile(rb'"(?:prompt_id|turn_id|tool_use_id|timestamp|messageID|callID)"\s*:')
 
 
 def process_payloads(store: Store, now: int, settings: SessionSettings | None = None) -> int:
@@ -88,18 +92,76 @@ def _intake_lock(spool: Spool) -> Iterator[None]:
             os.close(lock)
 
 
+class _Read(NamedTuple):
+    """A payload that was read: its report (None: it has none), and the other agent from under whose process it came."""
+
+    name: str
+    report: SessionReport | None
+    other: str | None
+
+
 def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSettings) -> int:
     count = 0
     records = _Records(store.db)
     while names := spool.pending()[:AT_ONCE]:
-        found = [(name, report) for name in names if (report := _report(spool, name, records, settings)) is not None]
+        found = _read_some(store.db, spool, names, records, settings)
+        reports = [(name, report, other) for name, report, other in found if report is not None]
         with store.transaction(now) as transaction:
             transaction.db.run(_FORGET, {"before": now - _NAME_RETENTION})
-            for name, report in found:
-                count += record_report(transaction, name, report, tasks=settings.tasks)
-        for name in names:
+            for name, report, other in reports:
+                if other is not None:
+                    _refuse_report(transaction, name, report, other)
+                else:
+                    count += record_report(transaction, name, report, tasks=settings.tasks)
+        for _, report, _ in reports:
+            # A hook whose request was refused, or had been reported by another hook, waits for nothing.
+            if report.answer is not None and ask_queries.waiting_as(store.db, report.answer) is None:
+                answer_file.send(spool.folder, report.answer, report.hash, b"")
+        for name, _, _ in found:
             spool.drop(name)
     return count
+
+
+def _read_some(
+    db: Database, spool: Spool, names: list[str], records: _Records, settings: SessionSettings
+) -> list[_Read]:
+    """Read payloads in order, up to one whose session or ancestors an earlier one of these may change."""
+    found: list[_Read] = []
+    owners: dict[Process, tuple[str, str]] = {}
+    for name in names:
+        payload = _payload(spool, name)
+        report = _report(payload) if payload is not None else None
+        if payload is None or report is None:
+            found.append(_Read(name, None, None))
+            continue
+        whose, above = (report.program, report.session), _above(payload.head)
+        nearest = next((owners[process] for process in above if process in owners), whose)
+        if above and (nearest != whose or any(owners[process] == whose for process in owners.keys() - set(above))):
+            break
+        if report.process.born:
+            owners[report.process] = whose
+        if session_queries.by_session(db, *whose) is None:
+            report = msgspec.structs.replace(
+                report, agent=session_queries.without_id(db, report.program, (report.process, *above))
+            )
+        other = own_session.other_above(db, *whose, above)
+        found.append(_Read(name, report if other is not None else _with_record(report, records, settings), other))
+    return found
+
+
+def _with_record(report: SessionReport, records: _Records, settings: SessionSettings) -> SessionReport | None:
+    try:
+        return storable.discreet(records.add_to(report), settings)
+    except (OSError, ValueError) as error:
+        _log.warning("a payload of %s was left out: %s", report.program, error)
+        return None
+
+
+def _above(head: dict[str, Any]) -> list[Process]:
+    """Return the processes above the hook of a payload, nearest first."""
+    born_by_pid = [one.partition(":") for one in _text_field(head, "ancestors").split()]
+    boot, namespace = _text_field(head, "boot"), _text_field(head, "namespace")
+    return [Process(boot, namespace, int(pid), born) for pid, _, born in born_by_pid if pid.isdecimal() and boot]
 
 
 class _Records:
@@ -114,25 +176,41 @@ class _Records:
         whose = report.program, report.session
         if whose not in self._found:
             agent = self._agent_of(report)
-            self._found[whose] = reading.of(sessions.activity(self._db, agent) if agent is not None else None)
-        return reading.with_record(report, self._found[whose])
+            self._found[whose] = session_records.of(
+                session_queries.activity(self._db, agent) if agent is not None else None
+            )
+        return session_records.with_record(report, self._found[whose])
 
     def _agent_of(self, report: SessionReport) -> str | None:
-        if (known := sessions.by_session(self._db, report.program, report.session)) is not None:
+        if (known := session_queries.by_session(self._db, report.program, report.session)) is not None:
             return known[0]
         former = goes_on(self._db, report)
         return former.uid if former is not None else None
 
 
-def _report(spool: Spool, name: str, records: _Records, settings: SessionSettings) -> SessionReport | None:
+def _payload(spool: Spool, name: str) -> Payload | None:
     try:
-        report = read(spool.read(name))
-        return discretion.discreet(records.add_to(report), settings) if report is not None else None
+        return spool.read(name)
     except FileNotFoundError:
         return None  # another process has processed it
     except (OSError, ValueError) as error:
         _log.warning("payload %s of a hook was left out: %s", name, error)
         return None
+
+
+def _report(payload: Payload) -> SessionReport | None:
+    try:
+        return read(payload)
+    except (OSError, ValueError) as error:
+        _log.warning("payload %s of a hook was left out: %s", payload.name, error)
+        return None
+
+
+def _refuse_report(transaction: Transaction, name: str, report: SessionReport, other: str) -> None:
+    """Drop a report that came from under the process of another agent, which the journal has once."""
+    with transaction.change():
+        transaction.speak(other)
+        transaction.run(RefuseReport(report.program, agent_of(transaction, report), name))
 
 
 def record_report(transaction: Transaction, name: str, report: SessionReport, *, tasks: bool) -> bool:
@@ -153,7 +231,7 @@ def record_report(transaction: Transaction, name: str, report: SessionReport, *,
     except Exception as error:
         if is_storage_error(error):
             raise
-        _log.exception("a payload of %s could not be taken in", report.program)
+        _log.exception("a payload of %s could not be read", report.program)
         return False
     return True
 
@@ -162,9 +240,12 @@ def read(payload: Payload) -> SessionReport | None:
     """Return the report of a payload; None if it is about no session."""
     head = payload.head
     program = str(head.get("program"))
-    report = programs.read(program, _content(payload), is_waited_for=bool(_text_field(head, "answer")))
+    content, is_exact = _content(payload)
+    report = programs.read(program, content, is_waited_for=bool(_text_field(head, "answer")))
     if report is None:
         return None
+    if not is_exact:
+        report = msgspec.structs.replace(report, events=tuple(map(storable.inexact, report.events)))
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
     return msgspec.structs.replace(
         report,
@@ -175,6 +256,7 @@ def read(payload: Payload) -> SessionReport | None:
         cwd=report.cwd or _text_field(head, "cwd") or None,
         project=_project(_text_field(head, "project"), report.cwd or _text_field(head, "cwd")),
         hash=hashlib.sha256(payload.body).hexdigest(),
+        is_unique=_IDS.search(payload.body) is not None,
         answer=_text_field(head, "answer") or None,
         is_shared=head.get("is_shared") is True,
     )
@@ -195,18 +277,22 @@ def _text_field(head: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _content(payload: Payload) -> dict[str, Any]:
-    """Return a payload's JSON object with storable texts; for an invalid one, the fields that can be read."""
+def _content(payload: Payload) -> tuple[dict[str, Any], bool]:
+    """Return a payload's JSON object with storable texts, and whether it is what the program wrote; for an invalid one,
+    the fields that can be read.
+    """
+    is_exact = payload.head.get("is_cut") is not True
     try:
         found = _decode(payload.body)
     except (msgspec.DecodeError, RecursionError):
+        is_exact = False
         # A character that the program cut in half is invalid for a strict JSON reader.
         try:
             found = json.loads(payload.body.decode(errors="replace"))
         except (ValueError, RecursionError):
             found = _beginning(payload.body)
     kept = storable.json_value(found)
-    return kept if isinstance(kept, dict) else {}
+    return (kept, is_exact and kept == found) if isinstance(kept, dict) else ({}, False)
 
 
 _NAMED: Final = re.compile(

@@ -27,7 +27,11 @@ SUPERVISED = "TUI_TASKS_SUPERVISED"
 OUTBOX = "outbox"
 # A folder in which each writable screen has a file; see `presence`.
 SCREENS = "screens"
+# With this our plugin in opencode asks for the folder of messages, which no file of a project can name.
+_WHERE_IS_OUTBOX = b'{"hook_event_name":"outbox"}'
 _CHUNK = 1 << 16
+# A FIFO without a reader does not block, and a link is not followed.
+_LOG_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def main(arguments: "Sequence[str]") -> bool:
@@ -61,8 +65,14 @@ def run(program: str, database: str, project: str) -> None:
         body, size = _read()
         if _is_supervised(program, body):
             return
+        path = hooks_folder(_path(database))
+        if program == "opencode" and body == _WHERE_IS_OUTBOX:
+            from tui_tasks.hooks.replies import hook_output
+
+            hook_output.printed({OUTBOX: os.path.join(os.path.abspath(path), OUTBOX)})
+            return
         head = payload_file.head(program, agent_process.of_hook(program, body), project, size, len(body))
-        with Folder(hooks_folder(_path(database)), make=True) as folder:
+        with Folder(path, make=True) as folder:
             _carry_out(folder, program, head, body)
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)
@@ -78,13 +88,13 @@ def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: by
     try:
         there = folder.names()
         if SCREENS in there and _may_ask(body):
-            from tui_tasks.hooks.replies import asking
+            from tui_tasks.hooks.replies import delivery
 
-            is_kept = asking.answer(folder, head, body)
+            is_kept = delivery.answer(folder, head, body)
         if OUTBOX in there and not is_kept and _is_anything_in(folder, OUTBOX):
-            from tui_tasks.hooks.replies import delivering
+            from tui_tasks.hooks.replies import delivery
 
-            head["ends_turn"] = delivering.deliver(folder, program, body)
+            head["ends_turn"] = delivery.deliver(folder, head, body)
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)
     if not is_kept:
@@ -157,7 +167,7 @@ def _log(program: str, error: BaseException) -> None:
 
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = f"{at} hook {program}: {type(error).__name__}: {' '.join(str(error).split())}\n"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        handle = os.open(path, _LOG_FLAGS, 0o600)
         os.write(handle, line.encode(errors="replace"))
         os.close(handle)
     except OSError:

@@ -77,7 +77,7 @@ class Spool:
 
     def pending(self) -> list[str]:
         """Return the names of the unprocessed payloads, in order."""
-        return self._payloads.names()
+        return self._payloads.file_names()
 
     def read(self, name: str) -> Payload:
         """Return a payload of the spool.

@@ -1,19 +1,176 @@
-"""Makes reports of programs fit for storing and sending, whatever they contain."""
+"""What is stored of the reports of programs: reduced as the human configured, never a secret, and fit for sending.
+
+tokens.
+"""
 
 from __future__ import annotations
 
+import logging
+import re
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import msgspec
 
-from tui_tasks.core.operations.sessions import InputRequested, SessionEvent
+from tui_tasks.core.operations.sessions import (
+    InputRequested,
+    MessageWritten,
+    PromptSubmitted,
+    SessionEvent,
+    SessionReport,
+    TaskListItem,
+    TaskListReported,
+    ToolEnded,
+)
+from tui_tasks.settings.config import SessionSettings
+
+_log = logging.getLogger(__name__)
+
+REDACTED: Final = "[redacted]"
+MAX_TITLE: Final = 80
+# What a secret's own characters are: none that a shell takes for more than a letter, so that no code is redacted.
+_SECRET: Final = r"""[^\s"'`$;|&<>()\\,]"""
+# Keys and tokens by their prefix, values assigned to names of secrets, and passwords in addresses. Of a pattern with a
+# group, the group is the secret.
+PATTERNS: Final = (
+    r"\bsk-[A-Za-z0-9_-]{16,}",
+    r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|AIza|ya29\.)[A-Za-z0-9_.-]{16,}",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    r"(?i)(?<=bearer )[A-Za-z0-9_.~+/-]{16,}=*",
+    rf"(?i)(?<=://)[^/\s:@]{{1,200}}:((?:(?![/:@]){_SECRET}){{1,200}})(?=@)",
+    r"(?i)\b[a-z0-9_]{0,40}(?:api_?key|secret|token|passw(?:or)?d)[a-z0-9_]{0,20}"
+    rf"(?:\s{{0,3}}[=:]\s{{0,3}}|\"\s{{0,3}}:\s{{0,3}})[\"']?({_SECRET}{{8,}})",
+)
+# A private key, with line ends as they are or as JSON has them. Lines that are shorter than a key's are none of it,
+# unless the key has an end.
+_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----((?:(?:\r?\n|\\r|\\n|[A-Za-z0-9+/=]){0,10000}))"
+    r"(-----END [A-Z0-9 ]{0,30}PRIVATE KEY-----)?"
+)
+_KEY_LINE: Final = re.compile(r"(?:(?<=\\n)|(?<=\\r)|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/=]+")
+_MIN_KEY_LINE: Final = 24
+_SECRETS: Final = re.compile(f"{_SECRET}+")
+
+
+def discreet(report: SessionReport, settings: SessionSettings) -> SessionReport:
+    """Return a report in the form in which it is kept. A request of which something is left out says so."""
+    if not report.events:
+        return report
+    redact = redactor(settings.redact)
+    events = [_mapped(event, redact) for event in report.events]
+    if settings.keep != "all":
+        events = [_shortened(event, titles=settings.keep == "titles") for event in events]
+    kept = (_marked(now, was) for now, was in zip(events, report.events, strict=True))
+    return msgspec.structs.replace(report, events=tuple(kept))
+
+
+def _marked(event: SessionEvent, was: SessionEvent) -> SessionEvent:
+    if isinstance(event, InputRequested) and event != was:
+        return msgspec.structs.replace(event, is_whole=False)
+    return event
+
+
+@lru_cache(8)
+def redactor(own: tuple[str, ...]) -> Callable[[str], str]:
+    """Return a function that removes keys, tokens, and matches of the patterns in the human's settings from a text.
+
+    Only the characters of secrets are removed, and nothing that a shell would run.
+    """
+    patterns = [re.compile("|".join(f"(?:{one})" for one in PATTERNS[:4])), *map(re.compile, PATTERNS[4:])]
+    for one in own:
+        try:
+            patterns.append(re.compile(one))
+        except re.error as error:
+            _log.warning("the pattern %r of [sessions] redact is left out: %s", one, error)
+    shipped = len(patterns) - len(own)
+
+    def redact(text: str) -> str:
+        text = _KEY.sub(_without_key, text)
+        for at, one in enumerate(patterns):
+            text = one.sub(_without_secret if at < shipped else _without_secrets, text)
+        return text
+
+    return redact
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    """Return a match with its secret, its group or all of it, removed."""
+    if not found.re.groups:
+        return REDACTED
+    start, end = (at - found.start() for at in found.span(1))
+    return f"{found[0][:start]}{REDACTED}{found[0][end:]}"
+
+
+def _without_secrets(found: re.Match[str]) -> str:
+    """Return a match of the human's own pattern with all removed that may be a secret."""
+    return _SECRETS.sub(REDACTED, found[0])
+
+
+def _without_key(found: re.Match[str]) -> str:
+    """Return a private key without its lines."""
+    has_end = found[2] is not None
+    start, end = (at - found.start() for at in found.span(1))
+
+    def line(one: re.Match[str]) -> str:
+        return REDACTED if has_end or len(one[0]) >= _MIN_KEY_LINE else one[0]
+
+    return found[0][:start] + _KEY_LINE.sub(line, found[0][start:end]) + found[0][end:]
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value with each text in it converted."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: _mapped(one, change) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_mapped(one, change) for one in value)
+    if isinstance(value, msgspec.Struct):
+        names = value.__struct_fields__
+        return msgspec.structs.replace(value, **{name: _mapped(getattr(value, name), change) for name in names})
+    return value
+
+
+def _shortened(event: SessionEvent, *, titles: bool) -> SessionEvent:
+    """Return an event with only the first line of each text that somebody wrote, or with none of them."""
+
+    def short(text: str) -> str:
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "") if titles else ""
+        return first if len(first) <= MAX_TITLE else f"{first[: MAX_TITLE - 1]}…"
+
+    if isinstance(event, PromptSubmitted | MessageWritten):
+        return msgspec.structs.replace(event, text=short(event.text))
+    if isinstance(event, InputRequested):
+        given = _mapped(event.input, short) if titles else None
+        questions = _mapped(event.questions, short) if titles else tuple({} for _ in event.questions)
+        return msgspec.structs.replace(
+            event, input=given, questions=questions, note=short(event.note), suggestions=None
+        )
+    if isinstance(event, ToolEnded) and event.error is not None:
+        return msgspec.structs.replace(event, error=short(event.error))
+    if isinstance(event, TaskListReported):
+        return msgspec.structs.replace(event, items=tuple(_short_item(item, short) for item in event.items))
+    if (message := getattr(event, "message", None)) is not None:
+        return msgspec.structs.replace(event, message=short(message) or None)
+    return event
+
+
+def _short_item(item: TaskListItem, short: Callable[[str], str]) -> TaskListItem:
+    name = None if item.name is None else short(item.name) or "(not kept)"
+    return msgspec.structs.replace(item, name=name, description=None)
+
 
 # The most bytes of a program's request, and how many of its beginning are kept of a longer one.
 MAX_REQUEST: Final = 1_000_000
 MAX_BEGINNING: Final = 50_000
 _MAX_NESTING: Final = 64
+MAX_QUESTIONS: Final = 100
+"""The most questions of one request that can be answered here."""
 
 Told = TypeVar("Told", bound=msgspec.Struct)
+Event = TypeVar("Event", bound=SessionEvent)
 
 _encode = msgspec.json.Encoder().encode
 
@@ -38,7 +195,13 @@ def json_value(value: Any, depth: int = _MAX_NESTING) -> Any:
 def stored_form(value: Told) -> Told:
     """Return a report with each value converted by `json_value`."""
     fields = {name: _field(getattr(value, name)) for name in value.__struct_fields__}
-    return msgspec.structs.replace(value, **fields)
+    stored = msgspec.structs.replace(value, **fields)
+    return inexact(stored) if isinstance(stored, InputRequested) and stored != value else stored
+
+
+def inexact(event: Event) -> Event:
+    """Return an event; a request is marked as one of which something may be left out."""
+    return msgspec.structs.replace(event, is_whole=False) if isinstance(event, InputRequested) else event
 
 
 def _field(value: Any) -> Any:
@@ -55,4 +218,10 @@ def bounded(event: SessionEvent) -> SessionEvent:
     ):
         return event
     beginning = _encode(event.input)[:MAX_BEGINNING].decode(errors="replace")
-    return msgspec.structs.replace(event, input={"too long": beginning}, questions=(), suggestions=None)
+    return msgspec.structs.replace(
+        event,
+        input={"too long": beginning},
+        questions=tuple({} for _ in event.questions[:MAX_QUESTIONS]),
+        suggestions=None,
+        is_whole=False,
+    )

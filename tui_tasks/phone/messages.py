@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tui_tasks.core.read.alerts import Alert
-from tui_tasks.core.rules.agents.asks import unseen
-from tui_tasks.core.rules.agents.request_text import ALLOW, DENY
+from tui_tasks.core import names
+from tui_tasks.core.read.overview import Alert
+from tui_tasks.core.rules.agents.ask_rules import unseen
+from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, ask_lines, ask_options, is_kept_whole
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line, safe_text
 from tui_tasks.text.times import count
@@ -39,18 +40,22 @@ def answers(ask: Ask, *, titles: bool) -> tuple[str, ...]:
 
 def _is_whole(ask: Ask) -> bool:
     """Return whether the phone shows all of a question and of the offered answers."""
-    if any(unseen(text) is not None for text in (ask.question, *ask.options)):
+    if not is_kept_whole(ask) or any(unseen(text) is not None for text in (ask.question, *ask.options)):
         return False
     offered = ask.options[:MAX_ACTIONS] if (ask.request or {}).get("kind") != "permission" else ()
-    fits = all(safe_line(option, _LABEL_CHARS) == option for option in offered)
-    return len(ask.question.encode()) <= MAX_TEXT_BYTES and fits
+    fits = all(safe_line(option, _LABEL_CHARS) == option for option in (*offered, *ask_options(ask, offered)))
+    return len(_text(ask).encode()) <= MAX_TEXT_BYTES and fits
+
+
+def _text(ask: Ask) -> str:
+    return "\n".join(ask_lines(ask))
 
 
 def of_ask(ask: Ask, project: str, nonces: Mapping[str, str], reply_address: str, *, titles: bool) -> dict[str, Any]:
     """Return the message for a question; `nonces` are the nonces of the offered answers, by answer."""
-    who = safe_line(ask.agent, _NAME_CHARS) + (f" ({safe_line(project, _NAME_CHARS)})" if project and titles else "")
+    who = names.shown(ask.agent, _NAME_CHARS) + (f" ({safe_line(project, _NAME_CHARS)})" if project and titles else "")
     what = "wants a permission" if (ask.request or {}).get("kind") == "permission" else "asks"
-    text = safe_text(ask.question, MAX_TEXT_BYTES).encode()[:MAX_TEXT_BYTES].decode(errors="ignore") if titles else ""
+    text = safe_text(_text(ask), MAX_TEXT_BYTES).encode()[:MAX_TEXT_BYTES].decode(errors="ignore") if titles else ""
     more = len(ask.options) > len(nonces) and (ask.request or {}).get("kind") != "permission"
     parts = [text] if text else []
     parts += [_ON_SCREEN_NOTE] if not nonces or more else []
@@ -59,7 +64,7 @@ def of_ask(ask: Ask, project: str, nonces: Mapping[str, str], reply_address: str
         message["actions"] = [
             {
                 "action": "http",
-                "label": safe_line(answer, _LABEL_CHARS),
+                "label": safe_line(ask_options(ask, [answer])[0], _LABEL_CHARS),
                 "url": reply_address,
                 "method": "POST",
                 "body": nonce,
@@ -80,6 +85,6 @@ def of_failures(found: Sequence[Alert], *, titles: bool) -> dict[str, Any]:
 
 def too_late(ask: Ask | None, *, titles: bool) -> dict[str, Any]:
     """Return the message for an answer that was not accepted."""
-    who = safe_line(ask.agent, _NAME_CHARS) if ask is not None else "an agent"
+    who = names.shown(ask.agent, _NAME_CHARS) if ask is not None else "an agent"
     question = f"\n{safe_line(ask.question, 200)}" if ask is not None and titles else ""
     return {"title": "Too late", "message": f"Your answer to {who} was not taken.{question}", "priority": _DEFAULT}

@@ -18,17 +18,17 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tui_tasks.core import phone_answers
-from tui_tasks.core.engine import lock_file
+from tui_tasks.core.engine import write_queue
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.changes import RecordRefusal
-from tui_tasks.core.read import alerts, asks, views
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read import ask_queries, overview, views
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
-from tui_tasks.hooks.replies.answers import why_unanswerable
+from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.phone import messages
 from tui_tasks.phone.ntfy_client import NtfyClient, NtfyFailed, NtfyForbidden
 from tui_tasks.settings.config import NtfySettings
@@ -77,12 +77,12 @@ class PhoneService:
     def run(self) -> None:
         """Send and receive while no other process does. If the server forbids it, another process may try."""
         while not self._stopped.is_set():
-            handle = lock_file.open_lock_file(f"{self._path}-ntfy", make=True)
+            handle = write_queue.open_lock_file(f"{self._path}-ntfy", make=True)
             try:
                 while not _try_lock(handle):
                     if self._stopped.wait(_TAKE_OVER_SECONDS):
                         return
-                with Store(self._path) as store:
+                with Store(self._path, makes=False) as store:
                     self._serve(store)
             except NtfyForbidden as forbidden:
                 _log.warning("ntfy: %s: %s; is the token in the environment?", self._settings.server, forbidden)
@@ -157,7 +157,7 @@ class PhoneService:
 
     def _send_asks(self, store: Store) -> bool:
         """Send the questions open for longer than the configured delay; return whether others are not due yet."""
-        open_asks = asks.open_asks(store.db)
+        open_asks = ask_queries.open_asks(store.db)
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
         sent, now = phone_answers.sent(store.db), self._clock()
         waiting = [ask for ask in open_asks if ask.uid not in sent]
@@ -174,7 +174,7 @@ class PhoneService:
         nonces = {answer: secrets.token_urlsafe(24) for answer in offered}
         hashes = {phone_answers.hashed(nonce): answer for answer, nonce in nonces.items()}
         phone_answers.offer(store.db, ask.uid, hashes, now + settings.expires * _SECOND)
-        session = sessions.find(store.db, ask.agent)
+        session = session_queries.find(store.db, ask.agent)
         project = ask.project or (session.project if session is not None else None) or ""
         address = f"{self._client.server}/{settings.replies}"
         try:
@@ -188,7 +188,7 @@ class PhoneService:
         since = int((views.get(store.db, _KEY) or {}).get("seq", newest))
         if newest <= since:
             return
-        found = [alert for alert in alerts.between(store.db, since, newest) if alert.kind != "ask"]
+        found = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
         if found:
             self._publish(messages.of_failures(found, titles=self._settings.titles))
         self._remember(store, seq=newest)
@@ -224,7 +224,7 @@ class PhoneService:
         now, hashed = self._clock(), phone_answers.hashed(nonce.strip())
         found = phone_answers.find(store.db, hashed)
         try:
-            ask = asks.ask(store.db, found.ask) if found is not None else None
+            ask = ask_queries.ask(store.db, found.ask) if found is not None else None
             if ask is not None and ask.state == "open" and (why := why_unanswerable(self._path, ask)) is not None:
                 raise Conflict(why)
             store.commit(AnswerByPhone(hashed), actor=HUMAN, now=now, why={"topic": "answered by ntfy"})
@@ -246,7 +246,7 @@ class PhoneService:
         with store.db.transaction(write=True):
             phone_answers.spend(store.db, hashed, now)
         with contextlib.suppress(NtfyFailed):
-            self._publish(messages.too_late(asks.ask(store.db, found.ask), titles=self._settings.titles))
+            self._publish(messages.too_late(ask_queries.ask(store.db, found.ask), titles=self._settings.titles))
 
 
 def _try_lock(handle: int) -> bool:

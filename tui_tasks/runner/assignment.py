@@ -6,17 +6,20 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tui_tasks.runner.process import mark, processes
+from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.run_context import RUN_ID
 from tui_tasks.runner.profiles import AgentSettings
 
 # Seconds between two heartbeats of a supervisor.
 HEARTBEAT_SECONDS: Final = 10.0
+# How often the processes that an abandoned run left behind are killed: they may start others meanwhile.
+MAX_ROUNDS: Final = 20
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +37,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         heartbeat_seconds: seconds between two heartbeats.
         agent: how to speak to the agent program that the command is; None: it is a plain command.
         inputs: the globs of a check's input files; None: it is a run of a job.
+        snapshot: whether the command runs in a private copy of these files.
         die_at: the step at which the supervisor kills itself; used by tests.
     """
 
@@ -48,6 +52,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     agent: AgentSettings | None = None
     inputs: tuple[str, ...] | None = None
+    snapshot: bool = False
     die_at: str = ""
 
     def step(self, name: str) -> None:
@@ -65,6 +70,11 @@ def clear_away(run_uid: str) -> None:
     """Kill the processes that a run without a supervisor left behind, as far as they are visible, and remove its
     folder.
     """
-    left = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(mark.of_run(run_uid))}
-    processes.send(sorted(left), signal.SIGKILL)
+    for _ in range(MAX_ROUNDS):
+        found = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(run_context.of_run(run_uid))}
+        left = [pid for pid in found if processes.is_alive(processes.identity(pid)) is not False]
+        if not left:
+            break
+        processes.send(left, signal.SIGKILL)
+        time.sleep(processes.KILL_AGAIN)
     shutil.rmtree(folder(run_uid), ignore_errors=True)

@@ -23,7 +23,7 @@ from tui_tasks.core.snapshots import CheckRun
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import HEARTBEAT_SECONDS, Assignment
-from tui_tasks.runner.checks.checks import CheckProfile
+from tui_tasks.runner.checks.check_profiles import CheckProfile
 from tui_tasks.runner.profiles import ALWAYS_PASSED, Runners, passed_on
 
 # Seconds between SIGTERM and SIGKILL for a check.
@@ -100,12 +100,13 @@ class Launcher:
             token=secrets.token_urlsafe(32),
             command=profile.command,
             cwd=profile.cwd,
-            environment=passed_on(os.environ, ALWAYS_PASSED),
+            environment=profile.passed_on(os.environ),
             timeout=min(profile.timeout, runners.max_timeout),
             grace=CHECK_GRACE_SECONDS,
             heartbeat_seconds=self._heartbeat_seconds,
             die_at=self._die_at,
             inputs=profile.inputs,
+            snapshot=profile.snapshot,
         )
         try:
             return _start_supervisor(assignment)

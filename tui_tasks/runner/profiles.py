@@ -111,9 +111,14 @@ class RunnerProfile:
 
     def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a run: the allowed variables of `environ` and those that the runner sets."""
-        allowed = passed_on(environ, [*ALWAYS_PASSED, *(entry for entry in self.environment if "=" not in entry)])
-        given = (entry.partition("=") for entry in self.environment if "=" in entry)
-        return allowed | {name: value for name, _, value in given}
+        return run_environment(environ, self.environment)
+
+
+def run_environment(environ: Mapping[str, str], entries: Sequence[str]) -> dict[str, str]:
+    """Return the variables of `environ` that every run sees or `entries` allow, and those that `entries` set."""
+    allowed = passed_on(environ, [*ALWAYS_PASSED, *(entry for entry in entries if "=" not in entry)])
+    given = (entry.partition("=") for entry in entries if "=" in entry)
+    return allowed | {name: value for name, _, value in given}
 
 
 def passed_on(environ: Mapping[str, str], patterns: Sequence[str]) -> dict[str, str]:
@@ -221,7 +226,7 @@ def _refuse_agent_settings(
             ConfigProblem(f"{key}.{name}", 'needs kind = "claude" or "codex"') for name in _OF_AGENTS if name in values
         ]
     if table.kind == "codex" and "max_cost" in values:
-        wrong.append(ConfigProblem(f"{key}.max_cost", "Codex tells no cost: use max_turns"))
+        wrong.append(ConfigProblem(f"{key}.max_cost", "Codex reports no cost: use max_turns"))
 
 
 def _command(table: _RunnerTable) -> tuple[str, ...] | None:

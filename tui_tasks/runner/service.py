@@ -1,4 +1,4 @@
-"""The scheduler: decides what is due, starts runs, and records runs whose supervisor died. Several may run at once.
+"""The scheduler: decides what is due, starts runs, records runs whose supervisor died and agents that are stuck.
 
 Every decision is an operation that has an effect only for the first scheduler that commits it, so that schedulers need
 not know of each other. A scheduler sleeps until something is due or another process commits.
@@ -22,11 +22,13 @@ from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import AbandonRun, ClaimRun, DecideDue, ExpireRuns, RequestRun, TakeBackDue
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.agents.stuck import Thresholds
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.jobs.job_queries import OpenRun
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
+from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.schedule.decisions import ON_TIME
@@ -39,9 +41,47 @@ from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.holder_check import Leases
+from tui_tasks.runner.process.holder_check import Leases, continue_stopped, end_supervisor
 from tui_tasks.runner.profiles import Runners
-from tui_tasks.runner.stuck_watch import StuckWatch
+
+EVERY: Final = 15_000_000
+"""Microseconds between two looks."""
+
+
+class StuckWatch:
+    """Records the causes that the state does not have yet, so that several processes may look.
+
+    Args:
+        thresholds: returns when an agent counts as stuck; called for each look.
+    """
+
+    def __init__(self, thresholds: Callable[[], Thresholds]) -> None:
+        self._thresholds = thresholds
+        self._next = 0
+
+    def look(self, store: Store, now: int) -> int | None:
+        """Look unless the last look is recent; return the instant of the next one, None if only a commit requires one.
+
+        `now`: microseconds since the epoch.
+
+        Raises:
+            StorageFailed: the database cannot be read or written.
+        """
+        if self._next - EVERY <= now < self._next:
+            return self._next
+        self._next = now + EVERY
+        agents = activity.of_agents(store.db, now)
+        found = causes(agents, now, self._thresholds())
+        # An open question already shows that its agent waits for the human.
+        found = {name: cause for name, cause in found.items() if cause.kind != "human"}
+        noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
+        notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]
+        notes = [note for note in notes if noted.get(note.agent) != note.cause]
+        notes += [NoteStuck(name, None) for name in sorted(noted.keys() - found.keys())]
+        if notes:
+            store.commit(*notes, actor=SYSTEM, now=now)
+        return self._next if agents else None
+
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +135,8 @@ class SchedulerService:
         self._start = start or launcher
         self._check_host = CheckHost(checks, clock, lease, launcher.check) if checks is not None else None
         self._at_step = at_step
-        self._children: list[subprocess.Popen[bytes]] = []
+        # The supervisors that were started here and are alive, by their run.
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._wake_out, self._wake_in = os.pipe()
         self._stopped = False
 
@@ -107,7 +148,7 @@ class SchedulerService:
 
     def run(self) -> None:
         """Serve until `stop`. Inside a run, return at once: no jobs are started from there (rule S1)."""
-        with Store(self.path) as store:
+        with Store(self.path, makes=False) as store:
             store.elapsed = Elapsed(self._uptime)
             if run_context.inside_run(os.environ, store.db):
                 _log.info("inside a run: no jobs are started from here")
@@ -177,7 +218,8 @@ class SchedulerService:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        self._children = [child for child in self._children if child.poll() is None]
+        self._children = {uid: child for uid, child in self._children.items() if child.poll() is None}
+        continue_stopped(child.pid for child in self._children.values())
         held = self._clock_check.look(store.db) if self._clock_check is not None else 0
         if not held:
             self._take_back(store)
@@ -185,7 +227,7 @@ class SchedulerService:
         self._abandon_dead_runs(store)
         self._start_waiting_runs(store, by_hand_alone=held > 0)
         if self._check_host is not None:
-            self._children += self._check_host.turn(store, self._runners().max_parallel)
+            self._children |= self._check_host.turn(store, self._runners().max_parallel, self._children)
         if search.catch_up(store.db):
             return self._clock()
         if held:
@@ -197,9 +239,9 @@ class SchedulerService:
 
     def _take_back(self, store: Store) -> None:
         """Decide again what a wall clock that was ahead has decided."""
-        for uid in job_queries.decided_ahead(store.db, self._clock() + ON_TIME):
-            _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
-            self._commit(store, TakeBackDue(uid))
+        for uid, until in job_queries.decided_ahead(store.db, self._clock() + ON_TIME).items():
+            if self._commit(store, TakeBackDue(uid, until)) == [True]:
+                _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
 
     def _decide_due(self, store: Store) -> None:
         """Decide some of the due jobs; a backlog is decided in the turns that follow at once."""
@@ -209,7 +251,7 @@ class SchedulerService:
             self._at_step("decided")
 
     def _abandon_dead_runs(self, store: Store) -> None:
-        """End requested runs past their deadline, and abandon claimed runs whose supervisor is dead."""
+        """End requested runs past their deadline; abandon claimed ones whose supervisor is dead or stays suspended."""
         now = self._clock()
         runs = [run for run in job_queries.open_runs(store.db) if run.state != "queued"]
         held = {heartbeat.run_uid: heartbeat for heartbeat in heartbeats.everyone(store.db)}
@@ -220,8 +262,11 @@ class SchedulerService:
                 if run.deadline is not None and run.deadline <= now:
                     self._commit(store, ExpireRuns())
             elif heartbeat is not None or run.state == "running":
-                reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic())
+                reason = self._leases.reason_to_abandon(
+                    run.uid, heartbeat, time.monotonic(), is_starting=run.uid in self._children
+                )
                 if reason is not None and self._commit(store, AbandonRun(run.uid, heartbeat, reason)) == [True]:
+                    end_supervisor(heartbeat)
                     clear_away(run.uid)
 
     def _start_waiting_runs(self, store: Store, *, by_hand_alone: bool) -> None:
@@ -250,8 +295,9 @@ class SchedulerService:
         job = job_queries.any_job(store.db, run.job_uid) if claimed is not None else None
         if claimed is None or job is None:
             return
+        self._leases.expect(heartbeat, time.monotonic())
         self._at_step("claimed")
         child = self._start(store, claimed, job)
         if child is not None:
-            self._children.append(child)
+            self._children[claimed.uid] = child
         self._at_step("started")

@@ -19,7 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -30,10 +30,35 @@ from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import Assignment, folder
-from tui_tasks.runner.conversation import Conversation
-from tui_tasks.runner.process import mark, processes
+from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import RunProcess
-from tui_tasks.runner.records import CannotStart, RunEnding, RunRecord, private_folder, record_of
+from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
+
+
+class Conversation(Protocol):
+    """One run's conversation with its agent program."""
+
+    def prepare(self, spec: CommandSpec) -> CommandSpec:
+        """Return the command to start: with the arguments of the program's protocol, and without input."""
+
+    def read_output(self, data: bytes) -> bytes:
+        """Handle standard output of the program; return the part for people, as UTF-8."""
+
+    def begin(self, command: RunProcess) -> None:
+        """Send the first messages to the started program."""
+
+    def update(self, *, changed: bool) -> None:
+        """Write pending reports, and send what the human decided. `changed`: whether something was committed since."""
+
+    def seconds_to_wait(self) -> float:
+        """Return the seconds until `update` has something to do even if nothing is committed."""
+
+    def end(self) -> None:
+        """Write what is left, after the program and its descendants have ended."""
+
+    def ending_of(self, plain: RunEnding) -> RunEnding:
+        """Return how the run ended; `plain` is what the exit status says."""
+
 
 Converse = Callable[[Store, Assignment], Conversation]
 
@@ -106,7 +131,7 @@ class Supervisor:
             self._end("interrupted", "its supervisor's keeper died")
             self._command.kill()
         if {signal.SIGTERM, signal.SIGINT} & came:
-            self._end("interrupted", "its supervisor was told to end")
+            self._end("interrupted", "its supervisor got a signal to end")
 
     def _turn(self) -> None:
         now = time.monotonic()
@@ -235,11 +260,12 @@ def execute_run(assignment: Assignment, converse: Converse | None = None) -> Non
             _log.exception("a defect of the supervisor")
             processes.send(processes.descendants(os.getpid()), signal.SIGKILL)
             ending = RunEnding("interrupted", reason=f"a defect of the supervisor: {error!r}")
+        try:
+            operation = record.end_operation(ending, command) if ending is not None else None
         finally:
             shutil.rmtree(folder(assignment.run_uid), ignore_errors=True)
         assignment.step("ended")
-        if ending is not None:
-            operation = record.end_operation(ending, command)
+        if operation is not None:
             _retry_write(lambda: store.commit_each([operation], SYSTEM, clock.now(), in_steps=True))
         assignment.step("recorded")
 
@@ -251,10 +277,8 @@ def _start_command(assignment: Assignment, record: RunRecord, conversation: Conv
         CannotStart: the configuration names something that is missing.
         OSError: the command cannot be started.
     """
-    private = folder(assignment.run_uid)
-    private_folder(private)
-    spec = record.prepare(private)
-    run_mark = mark.of_run(assignment.run_uid)
+    spec = record.prepare(folder(assignment.run_uid))
+    run_mark = run_context.of_run(assignment.run_uid)
     read_output = None
     if conversation is not None:
         spec, read_output = conversation.prepare(spec), conversation.read_output

@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import importlib.resources
 import secrets
+import signal
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ import textual_serve
 from aiohttp import WSCloseCode, web
 
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.http_connections import ConnectionGuard, guarded, listen
 from tui_tasks.settings.remote_access import LOOPBACK
 from tui_tasks.web.tab import STOP_SECONDS, Tab
 
@@ -186,10 +188,23 @@ def run(command: Sequence[str], port: int, listening: Callable[[str], None]) -> 
         DatabaseRefused: the port cannot be bound.
     """
     try:
-        bound = socket.create_server((_HOST, port))
+        bound = listen(_HOST, port)
     except (OSError, OverflowError) as error:
         raise DatabaseRefused(f"cannot listen at {_HOST}:{port}: {error}") from error
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     listening(f"http://{_HOST}:{bound.getsockname()[1]}/{token}/")
-    made = application(command, token)
-    web.run_app(made, sock=bound, print=None, access_log=None, shutdown_timeout=STOP_SECONDS + 1)
+    asyncio.run(_serve(application(command, token), bound))
+
+
+async def _serve(app: web.Application, bound: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for ending in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(ending, ended.set)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_SECONDS + 1)
+    await runner.setup()
+    assert runner.server is not None
+    server = await loop.create_server(guarded(ConnectionGuard(), runner.server), sock=bound)
+    await ended.wait()
+    server.close()
+    await runner.cleanup()

@@ -13,9 +13,8 @@ from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import intake
-from tui_tasks.hooks.records import reading
-from tui_tasks.hooks.records.watching import RecordWatch
+from tui_tasks.hooks import intake, session_records
+from tui_tasks.hooks.record_watching import RecordWatch
 from tui_tasks.settings.config import SessionSettings
 
 PID = 4711
@@ -82,12 +81,27 @@ def cost(tokens: int, dollars: float, *, unknown: bool = False) -> dict[str, Any
     return {"type": "cost-state", "totalCostUSD": dollars, "modelUsage": by_model, "hasUnknownModelCost": unknown}
 
 
+def compacted(tokens: int) -> dict[str, Any]:
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": f"u-{tokens}"}
+    return {**boundary, "compactMetadata": {"trigger": "manual", "preTokens": tokens, "postTokens": 7}}
+
+
 def api_error(words: str) -> dict[str, Any]:
     message = {"id": "e", "model": "<synthetic>", "usage": {"input_tokens": 0}, "content": [{"text": words}]}
     return {"type": "assistant", "isApiErrorMessage": True, "message": message}
 
 
 # What was spent
+
+
+def test_a_compaction_of_claude_counts_the_conversation_that_it_has_read(claude: Program) -> None:
+    claude.fires("SessionStart")
+    claude.writes(reply("a", 10), compacted(10))
+    claude.looks()
+    assert claude.spent() == (20, None)
+    claude.writes(reply("b", 5), cost(30, 0.25))
+    claude.looks()
+    assert claude.spent() == (30, 0.25)
 
 
 def test_each_message_of_claude_is_counted_once_however_many_lines_it_has(claude: Program) -> None:
@@ -205,7 +219,7 @@ def test_a_payload_cannot_have_read_what_is_no_record(claude: Program, tmp_path:
 
 
 def test_a_record_that_is_long_is_read_in_parts(claude: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX", 1_000)
+    monkeypatch.setattr(session_records, "MAX", 1_000)
     claude.fires("UserPromptSubmit", prompt="go")
     claude.writes({"usage": "x" * 5_000}, *(reply(str(number), 10) for number in range(20)))
     claude.looks(20)

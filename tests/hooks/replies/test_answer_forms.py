@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tui_tasks.hooks.replies.answer_forms import formed
+from tui_tasks.hooks.replies.hook_output import formed
 
 DENIED = "The human denied this."
 INPUT = {"command": "make -n"}
@@ -56,11 +56,11 @@ def test_gemini_takes_no_answer_to_a_permission() -> None:
         (["Which?"], "pg\n", ["pg\n"]),
         (["Which?"], "pg\nor none", ["pg\nor none"]),
         (["Which?", "Where?"], "pg\nhere", ["pg", "here"]),
-        (["Which?", "Where?"], "whatever", ["whatever", "whatever"]),
-        (["Which?", "Where?"], "a\nb\nc", ["a\nb\nc", "a\nb\nc"]),
     ],
 )
-def test_each_question_has_its_line_or_the_whole_answer(questions: list[str], answer: str, given: list[str]) -> None:
+def test_one_question_gets_the_whole_answer_and_each_of_several_its_line(
+    questions: list[str], answer: str, given: list[str]
+) -> None:
     decision = {"answer": answer, "lines": answer.splitlines()}
     place = {"id": "que_1", "questions": [{"question": question} for question in questions]}
     asked = {"properties": place, "tool_input": place}
@@ -73,3 +73,28 @@ def test_each_question_has_its_line_or_the_whole_answer(questions: list[str], an
     assert told_to_gemini is not None
     assert told_to_gemini["decision"] == "deny"
     assert told_to_gemini["reason"].endswith("; ".join(f"{question} {text}" for question, text in by_question.items()))
+
+
+@pytest.mark.parametrize("program", ["claude", "gemini", "opencode"])
+@pytest.mark.parametrize(
+    "decision",
+    [
+        {"answer": "whatever", "lines": ["whatever"]},
+        {"answer": "a\nb\nc", "lines": ["a", "b", "c"]},
+        {"answer": "x\ny", "lines": ["x", "y"], "choices": [None, 2]},
+        {"answer": "x", "lines": ["x"], "choices": [0]},
+    ],
+    ids=["one line", "three lines", "an option that is not there", "one choice"],
+)
+def test_several_questions_without_an_answer_for_each_get_none(program: str, decision: dict[str, Any]) -> None:
+    questions = [{"question": text, "options": ["a", {"label": "b"}]} for text in ("Which?", "Where?")]
+    asked = {"properties": {"id": "q", "questions": questions}, "tool_input": {"questions": questions}}
+    assert formed(program, asked, decision) is None
+
+
+def test_a_chosen_option_is_answered_in_the_words_of_its_program() -> None:
+    questions = [{"question": "Which?", "options": [" ", {"label": "a"}, "token=abcdefgh"]}]
+    decision = {"answer": "token=[redacted]", "lines": ["token=[redacted]"], "choices": [1]}
+    place = {"questions": questions}
+    changed = {"behavior": "allow", "updatedInput": {**place, "answers": {"Which?": "token=abcdefgh"}}}
+    assert formed("claude", {"tool_input": place}, decision) == permission_decision(changed)

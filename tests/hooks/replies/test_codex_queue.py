@@ -14,7 +14,7 @@ from tests.contract.client import DEADLINE
 from tests.hooks.screens import Screen
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.read import messages
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
 from tui_tasks.hooks.spool import Spool
@@ -62,7 +62,7 @@ class Codex:
         return queued.read_text() if queued.exists() else ""
 
     def waiting(self) -> int:
-        return len(messages.waiting(self.human.store.db, "codex-1"))
+        return len(ask_queries.waiting(self.human.store.db, "codex-1"))
 
 
 @pytest.fixture

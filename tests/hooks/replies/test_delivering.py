@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 from tests.entries import all_entries
 from tests.hooks.processes import Done, claude, hook, is_silent
-from tests.hooks.screens import Screen, asking, screen
+from tests.hooks.screens import NOBODY_WAITS, Screen, asking, screen
+from tests.started import Started
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.hooks import main
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import forms, mailbox
-
-NOBODY_WAITS: dict[str, float] = {}
+from tui_tasks.hooks.replies import hook_output, mailbox
 
 
 def printed_json(done: Done) -> Any:
@@ -65,7 +64,7 @@ def test_a_message_goes_with_the_next_event_that_can_carry_it_and_once(tmp_path:
         at = At(human, db)
         at.writes("Use ünittest.")
         at.writes("Not pytest.")
-        assert [one.state for one in messages.newest(human.store.db, "claude-1", 9)] == ["waiting", "waiting"]
+        assert [one.state for one in ask_queries.newest(human.store.db, "claude-1", 9)] == ["waiting", "waiting"]
         assert is_silent(at.event("Notification"))
         text = context("PreToolUse", at.event("PreToolUse", tool_name="Bash"))
         assert text.count("The human who supervises you wrote at ") == 2
@@ -77,18 +76,18 @@ def test_a_message_goes_with_the_next_event_that_can_carry_it_and_once(tmp_path:
             "message.delivered by claude-1",
             "message.delivered by claude-1",
         ]
-        assert [one.state for one in messages.newest(human.store.db, "claude-1", 9)] == ["delivered", "delivered"]
+        assert [one.state for one in ask_queries.newest(human.store.db, "claude-1", 9)] == ["delivered", "delivered"]
         at.writes("One more.")
         assert "One more." in context("PostToolUse", at.event("PostToolUse", tool_name="Bash"))
         assert mailbox.sessions(Folder(f"{db}-hooks", make=False)) == []
 
 
 CARRIERS = [
-    *[("claude", event, "context") for event in sorted(forms.CONTEXT_EVENTS["claude"])],
+    *[("claude", event, "context") for event in sorted(hook_output.CONTEXT_EVENTS["claude"])],
     ("claude", "Stop", {"decision": "block"}),
-    *[("codex", event, "context") for event in sorted(forms.CONTEXT_EVENTS["codex"])],
+    *[("codex", event, "context") for event in sorted(hook_output.CONTEXT_EVENTS["codex"])],
     ("codex", "Stop", {"decision": "block"}),
-    *[("gemini", event, "context") for event in sorted(forms.CONTEXT_EVENTS["gemini"])],
+    *[("gemini", event, "context") for event in sorted(hook_output.CONTEXT_EVENTS["gemini"])],
     ("gemini", "AfterAgent", {"decision": "deny"}),
 ]
 
@@ -156,7 +155,7 @@ def test_a_message_whose_hook_was_killed_before_it_printed_waits_again(tmp_path:
         box = mailbox.opened(folder, "claude", "s-1", make=True)
         assert box is not None
         mailbox.put(box, 7, "Hello")
-        with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
+        with Started([sys.executable, "-c", "pass"]) as ended:
             pass
         box.rename("000000000007.message", f"000000000007.message.claimed-{ended.pid}")
         assert mailbox.claim(box, (mailbox.MESSAGE,)) == []
@@ -181,7 +180,7 @@ def test_hooks_that_run_at_once_deliver_a_message_once(tmp_path: Path) -> None:
             outputs = [process.communicate(timeout=20)[0].decode() for process in started]
         human.look()
         assert sorted(number for number in range(5) for output in outputs if f"<{number}>" in output) == list(range(5))
-        assert messages.waiting(human.store.db, "claude-1") == ()
+        assert ask_queries.waiting(human.store.db, "claude-1") == ()
 
 
 def test_a_message_that_came_by_the_agents_own_channel_is_not_given_again(tmp_path: Path) -> None:
@@ -202,7 +201,7 @@ def test_messages_of_a_session_that_has_ended_stay_in_the_database(tmp_path: Pat
         assert is_silent(at.event("SessionEnd"))
         human.look()
         assert mailbox.sessions(Folder(f"{db}-hooks", make=False)) == []
-        assert len(messages.waiting(human.store.db, "claude-1")) == 1
+        assert len(ask_queries.waiting(human.store.db, "claude-1")) == 1
         at.event("SessionStart", source="resume")
         assert "Hello" in context("UserPromptSubmit", at.event("UserPromptSubmit", prompt="go on"))
 
@@ -261,12 +260,12 @@ def test_the_human_ends_a_turn(tmp_path: Path) -> None:
         output = printed_json(at.event("PostToolUse", tool_name="Bash"))
         assert output["continue"] is False
         assert output["stopReason"].endswith(":\nWrong branch.")
-        seen = sessions.seen(human.store.db, "claude-1")
+        seen = session_queries.seen(human.store.db, "claude-1")
         assert seen is not None
         assert seen.state == "interrupted"
         assert is_silent(at.event("UserPromptSubmit", prompt="again"))
         assert is_silent(at.event("PreToolUse", tool_name="Bash"))
-        assert messages.waiting(human.store.db, "claude-1") == ()
+        assert ask_queries.waiting(human.store.db, "claude-1") == ()
 
 
 def test_a_turn_that_is_over_is_not_ended_nor_the_next_one(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tui_tasks.hooks.replies import forms
+from tui_tasks.hooks.replies import hook_output
 
 
 def of_hook(event: str, **fields: str) -> dict[str, object]:
@@ -19,13 +19,13 @@ DENIED = of_hook("PreToolUse", permissionDecision="deny", permissionDecisionReas
         ("claude", "Stop", {"decision": "block", "reason": "no"}),
         ("codex", "Stop", {"decision": "block", "reason": "no"}),
         ("gemini", "AfterAgent", {"decision": "deny", "reason": "no"}),
-        ("opencode", forms.MAILBOX, {"message": "no"}),
+        ("opencode", hook_output.MAILBOX, {"message": "no"}),
         ("claude", "SessionEnd", None),
         ("opencode", "chat.message", None),
     ],
 )
 def test_words_for_the_model(program: str, event: str, form: object) -> None:
-    assert forms.context(program, event, "no") == form
+    assert hook_output.context(program, event, "no") == form
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ def test_words_for_the_model(program: str, event: str, form: object) -> None:
         ("gemini", "BeforeTool", {"decision": "deny", "reason": "no"}),
         ("opencode", "tool.execute.before", {"refuse": "no"}),
         ("claude", "PostToolUse", None),
-        ("opencode", forms.MAILBOX, None),
+        ("opencode", hook_output.MAILBOX, None),
     ],
 )
 def test_a_tool_is_refused(program: str, event: str, form: object) -> None:
-    assert forms.refuse_tool(program, event, "no") == form
+    assert hook_output.refuse_tool(program, event, "no") == form
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_a_tool_is_refused(program: str, event: str, form: object) -> None:
         ("gemini", "AfterTool", {"continue": False, "stopReason": "no"}),
         ("codex", "PreToolUse", DENIED),
         ("opencode", "tool.execute.before", {"refuse": "no", "abort": True}),
-        ("opencode", forms.MAILBOX, {"abort": True}),
+        ("opencode", hook_output.MAILBOX, {"abort": True, "message": "no"}),
         ("claude", "SessionEnd", None),
     ],
 )
 def test_a_turn_is_ended(program: str, event: str, form: object) -> None:
-    assert forms.stop(program, event, "no") == form
+    assert hook_output.stop(program, event, "no") == form

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.runner.checks.checks import CheckProfile
+from tui_tasks.runner.checks.check_profiles import CheckProfile
 from tui_tasks.runner.checks.input_watch import _WatchedInputs
-from tui_tasks.runner.checks.inputs import InputHasher
+from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
 
 FILES = (
@@ -111,7 +111,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", CHANGES)
 def test_each_change_of_an_input_is_another_hash_and_is_told(tree, what):
     profile = CheckProfile("x", ("true",), str(tree), inputs=("src/deep/**",))
-    watched, hasher = _WatchedInputs(profile), InputHasher(str(tree), profile.inputs)
+    watched, hasher = _WatchedInputs(profile.cwd, profile.inputs), InputHasher(str(tree), profile.inputs)
     before = hasher.digest()
     assert watched.digest() == hasher.digest() == before
     CHANGES[what](tree / "src/deep/er/c.py")
@@ -122,7 +122,7 @@ def test_each_change_of_an_input_is_another_hash_and_is_told(tree, what):
 def test_what_a_link_leads_to_is_an_input(tree):
     (tree / "src/link.py").symlink_to(tree / "b.txt")
     profile = CheckProfile("x", ("true",), str(tree), inputs=("src/link.py",))
-    watched = _WatchedInputs(profile)
+    watched = _WatchedInputs(profile.cwd, profile.inputs)
     before = watched.digest()
     (tree / "b.txt").write_text("another")
     assert watched.digest() != before
@@ -131,7 +131,7 @@ def test_what_a_link_leads_to_is_an_input(tree):
 
 def test_a_folder_that_is_made_after_the_first_look_is_watched(tree):
     profile = CheckProfile("x", ("true",), str(tree), inputs=("src/**", "later/**"))
-    watched = _WatchedInputs(profile)
+    watched = _WatchedInputs(profile.cwd, profile.inputs)
     seen = [watched.digest()]
     for change in (
         lambda: (tree / "later" / "deep").mkdir(parents=True),
@@ -161,7 +161,7 @@ def test_nothing_is_read_again_that_is_as_it_was(tree, monkeypatch):
 
 
 def watched(tree: Path, *patterns: str) -> _WatchedInputs:
-    return _WatchedInputs(CheckProfile("x", ("true",), str(tree), inputs=patterns))
+    return _WatchedInputs(str(tree), patterns)
 
 
 def later(inputs: _WatchedInputs) -> str:
@@ -209,6 +209,13 @@ def test_what_lies_in_a_folder_that_a_link_leads_to_is_an_input(tree, tmp_path_f
     inputs.close()
 
 
+def test_a_link_that_leads_to_itself_is_an_input_and_stops_nothing(tree):
+    hasher = InputHasher(str(tree), ("src/**",))
+    before = hasher.digest()
+    (tree / "src/loop").symlink_to("loop")
+    assert hasher.digest() == hasher.digest() != before
+
+
 def test_of_too_many_files_behind_links_nothing_can_be_proven(tree, monkeypatch):
     from tui_tasks.runner.checks import inputs
 
@@ -220,14 +227,51 @@ def test_of_too_many_files_behind_links_nothing_can_be_proven(tree, monkeypatch)
     assert hasher.digest() != hasher.digest()
 
 
-@pytest.mark.parametrize("name", ["src/a.py", "elsewhere"])
-def test_what_is_read_from_a_pipe_is_never_the_same(tree, name):
-    (tree / "src/a.py").unlink()
-    os.mkfifo(tree / name)
-    if name != "src/a.py":
-        (tree / "src/a.py").symlink_to(tree / name)
+def sparse(file: Path) -> None:
+    with file.open("wb") as made:
+        made.truncate(15 << 40)
+
+
+def link(target: str) -> Callable[[Path], None]:
+    return lambda file: file.symlink_to(target)
+
+
+OTHER_MOUNT = "it is on another file system than the check's folder"
+SPECIAL = "it is a FIFO or a device, not a regular file"
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a FIFO": (os.mkfifo, SPECIAL),
+    "a sparse file of 15 TiB": (sparse, "it holds over 1,073,741,824 bytes"),
+    "a terminal": (link("/dev/tty"), SPECIAL),
+    "zeros without end": (link("/dev/zero"), SPECIAL),
+    "a file of a process": (link("/proc/self/status"), OTHER_MOUNT),
+    "a folder of a process": (link("/proc/self"), OTHER_MOUNT),
+    "the descriptors of a process": (link("/proc/self/fd"), OTHER_MOUNT),
+    "a setting of the kernel": (link("/sys/kernel/uevent_seqnum"), OTHER_MOUNT),
+}
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("behind_a_link", [False, True])
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_could_read_differently_each_time_or_never_end_is_refused_at_once(tree, what, behind_a_link):
+    make, reason = REFUSED[what]
+    file = tree / "elsewhere" if behind_a_link else tree / "src/new"
+    make(file)
+    if behind_a_link:
+        (tree / "src/new").symlink_to(file)
     hasher = InputHasher(str(tree), ("src/**",))
     assert hasher.digest() != hasher.digest()
+    assert list(hasher.refused) == ["src/new"]
+    assert reason in hasher.refused["src/new"]
+
+
+def test_inputs_that_hold_too_much_in_all_are_refused(tree, monkeypatch):
+    from tui_tasks.runner.checks import inputs
+
+    monkeypatch.setattr(inputs, "MAX_TOTAL_BYTES", 20)
+    hasher = InputHasher(str(tree), ("src/**",))
+    hasher.digest()
+    assert set(hasher.refused.values()) == {"with it, the inputs hold over 20 bytes"}
 
 
 def test_the_null_device_is_the_same_each_time(tree):
@@ -237,6 +281,99 @@ def test_the_null_device_is_the_same_each_time(tree):
 
 
 # While a check runs
+
+
+def dirty_page(file: Path) -> tuple[mmap.mmap, Callable[[], None]]:
+    """A page of a file that is written through memory now, and what writes it again without a trace in the stats."""
+    with file.open("r+b") as opened:
+        memory = mmap.mmap(opened.fileno(), 0)
+    memory[:1] = memory[:1]
+
+    def write() -> None:
+        memory[:1] = b"X"
+
+    return memory, write
+
+
+def without_its_stats(monkeypatch) -> None:
+    """Let every stat be the same, as where the kernel has not noticed a write through memory yet."""
+    from tui_tasks.runner.checks import inputs
+
+    real = inputs._stamp
+    first: dict[tuple[int, int], tuple[int, ...]] = {}
+    monkeypatch.setattr(inputs, "_stamp", lambda found: first.setdefault((found.st_dev, found.st_ino), real(found)))
+    monkeypatch.setattr(inputs, "_RECENT_NS", -1)
+
+
+def test_a_write_to_the_null_device_is_no_change_of_a_link_to_it(tree: Path) -> None:
+    (tree / "src/none").symlink_to(os.devnull)
+    inputs = RunInputs(str(tree), ("src/**",))
+    begun = inputs.begin()
+    Path(os.devnull).write_text("thrown away")
+    assert (inputs.end(), inputs.changed) == (begun, None)
+
+
+@pytest.mark.linux
+def test_a_page_that_is_written_during_a_run_without_a_trace_is_found_at_its_end(tree, monkeypatch):
+    without_its_stats(monkeypatch)
+    memory, write = dirty_page(tree / "src/a.py")
+    inputs = RunInputs(str(tree), ("src/**",))
+    inputs.begin()
+    write()
+    assert (inputs.end(), inputs.changed) == (None, "an input, through a memory map")
+    memory.close()
+
+
+@pytest.mark.linux
+def test_a_page_that_is_written_later_without_a_trace_is_found_by_reading_and_by_a_scheduler_in_time(tree, monkeypatch):
+    without_its_stats(monkeypatch)
+    memory, write = dirty_page(tree / "src/a.py")
+    inputs = watched(tree, "src/**")
+    before = inputs.digest()
+    write()
+    assert later(inputs) == before  # the stats do not tell
+    assert inputs.digest(reads_now_and_then=True) == before
+    inputs._read_at = 0
+    assert inputs.digest(reads_now_and_then=True) != before
+    again = watched(tree, "src/**")
+    assert again.digest(reads_all=True) == inputs.digest() != before
+    memory.close()
+
+
+# A private copy
+
+
+def contents(folder: Path) -> dict[str, tuple[str, bool]]:
+    return {
+        str(file.relative_to(folder)): (file.read_text(), os.access(file, os.X_OK))
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def test_a_copy_holds_the_inputs_alone_with_what_links_lead_to_and_has_the_hash_of_the_live_ones(tree, tmp_path):
+    (tree / "src/run").write_text("#!/bin/sh")
+    (tree / "src/run").chmod(0o755)
+    (tree / "src/link.txt").symlink_to(tree / "b.txt")
+    (tree / "src/linked").symlink_to("../tests")
+    (tree / "src/none").symlink_to("/dev/null")
+    hasher = InputHasher(str(tree), ("src/**",))
+    assert hasher.copy(str(tmp_path / "copy")) == hasher.digest() == InputHasher(str(tree), ("src/**",)).digest()
+    assert contents(tmp_path / "copy") == {
+        **{name: (name, False) for name in SRC},
+        "src/run": ("#!/bin/sh", True),
+        "src/link.txt": ("b.txt", False),
+        "src/linked/test_a.py": ("tests/test_a.py", False),
+        "src/linked/data.json": ("tests/data.json", False),
+    }
+    assert not any(found.is_symlink() for found in (tmp_path / "copy").rglob("*") if found.name != "none")
+    assert (tmp_path / "copy").stat().st_mode & 0o077 == 0
+
+
+def test_a_copy_that_cannot_be_written_says_so(tree, tmp_path):
+    (tmp_path / "copy").mkdir()
+    with pytest.raises(CannotCopy, match="cannot copy the inputs: File exists"):
+        InputHasher(str(tree), ("src/**",)).copy(str(tmp_path / "copy"))
 
 
 def swap_and_back(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ends sessions, agents of the channel and questions whose process has ended."""
+"""Ends sessions, agents of the channel and questions whose process has ended, and notes which are suspended."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Final
 
 from tui_tasks.core import connections, vocab
 from tui_tasks.core.commit.transaction import Transaction
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.store import Store
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity
@@ -23,7 +25,9 @@ def end_departed(store: Store, now: int) -> int:
     Raises:
         StorageFailed: the rest is ended another time.
     """
-    departed = [session.uid for session in sessions.live(store.db) if has_departed(sessions.process(session))]
+    departed = [
+        session.uid for session in session_queries.live(store.db) if has_departed(session_queries.process(session))
+    ]
     closed = [
         found for found in connections.everyone(store.db) if found.closed_at is None and has_departed(found.process)
     ]
@@ -52,13 +56,49 @@ def _withdraw(transaction: Transaction, ask: str) -> None:
         pass  # it was answered meanwhile
 
 
+def note_stopped(store: Store, now: int) -> int:
+    """Record which sessions and connections have a suspended process, and since when; return how many changed.
+
+    Raises:
+        StorageFailed: it is recorded another time.
+    """
+    of_sessions = [
+        (session.uid, is_stopped)
+        for session in session_queries.live(store.db)
+        if (is_stopped := _is_stopped(session_queries.process(session))) is not _was_stopped(store.db, session.uid)
+    ]
+    of_channel = [
+        (found, is_stopped)
+        for found in connections.everyone(store.db)
+        if found.closed_at is None and (is_stopped := _is_stopped(found.process)) is not (found.stopped_at is not None)
+    ]
+    if of_sessions or of_channel:
+        with store.transaction(now) as transaction:
+            for agent, is_stopped in of_sessions:
+                session_rows.set_stopped(transaction.db, agent, now if is_stopped else None)
+            for found, is_stopped in of_channel:
+                connections.set_stopped(transaction.db, found.agent, found.process, now if is_stopped else None)
+    return len(of_sessions) + len(of_channel)
+
+
+def _was_stopped(db: Database, agent: str) -> bool:
+    activity = session_queries.activity(db, agent)
+    return activity is not None and activity.stopped_at is not None
+
+
+def _is_stopped(process: Process) -> bool:
+    return process.pid != 0 and processes.is_stopped(
+        ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
+    )
+
+
 def has_departed(process: Process) -> bool:
     """Return whether a process is known to have ended; one on another machine, or unknown, may be running."""
-    if process.pid == 0 or not process.born:
-        return False
     here = processes.identity()
     if process.boot and process.namespace == here.namespace and process.boot != here.boot:
         # The machine was restarted. Other machines cannot have the database open, as its log uses shared memory.
         return True
+    if process.pid == 0 or not process.born:
+        return False
     found = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
     return processes.is_alive(found) is False

@@ -1,4 +1,4 @@
-"""Finds the session of the agent program that started this process, such as our MCP server.
+"""Finds the session of the agent program that started a process: our MCP server, or a hook.
 
 Nothing that an agent says counts: the operating system says which process is the parent, hooks recorded the process of
 each session, and the program says with its requests which of several sessions of a process it is. Without `/proc` no
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.hooks.presence import agent_process
 from tui_tasks.hooks.presence.departures import has_departed
@@ -48,12 +48,12 @@ def agent_of(
     may run a hook that reports another's session, a session that moved to its process while it was live in another
     process that still runs belongs to that one.
     """
-    named = {agent[0] for one in client_sessions if (agent := sessions.by_session(db, program, one)) is not None}
+    named = {agent[0] for one in client_sessions if (agent := session_queries.by_session(db, program, one)) is not None}
     for process, is_shared in started_by:
         live = [
             one
-            for one in sessions.in_process(db, process.pid)
-            if one.program == program and sessions.process(one) == process
+            for one in session_queries.in_process(db, process.pid)
+            if one.program == program and session_queries.process(one) == process
         ]
         found = [one for one in live if one.uid in named] or ([] if is_shared else live)
         if len(found) == 1 and (found[0].uid == known or _belongs_to(db, found[0], process)):
@@ -62,4 +62,32 @@ def agent_of(
 
 
 def _belongs_to(db: Database, session: AgentSession, process: Process) -> bool:
-    return all(left == process or has_departed(left) for left in sessions.left_while_live(db, session))
+    return all(left == process or has_departed(left) for left in session_queries.left_while_live(db, session))
+
+
+def other_above(db: Database, program: str, session: str, above: Sequence[Process]) -> str | None:
+    """Return the agent from under whose process a hook named another live session; None if it may name that session.
+
+    The nearest process of a session decides, so that an agent that another has started speaks for itself. Of a session
+    that is new or has ended, as of one whose process has, anybody may tell: it may go on in another process.
+
+    Args:
+        db: the database.
+        program: the program of the session.
+        session: the program's id of the session that the hook named.
+        above: the processes above the hook, nearest first.
+    """
+    named = session_queries.by_session(db, program, session) if above else None
+    speaker = session_queries.find(db, named[0]) if named is not None else None
+    if speaker is None or speaker.state == session_queries.GONE or not speaker.born:
+        return None
+    own = session_queries.process(speaker)
+    for process in above if not has_departed(own) else ():
+        if process == own:
+            return None
+        there = [
+            one.uid for one in session_queries.in_process(db, process.pid) if session_queries.process(one) == process
+        ]
+        if there:
+            return None if speaker.uid in there else there[0]
+    return None

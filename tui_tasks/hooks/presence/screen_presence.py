@@ -52,6 +52,15 @@ def _announce(folder: Folder, waits: Mapping[str, float]) -> tuple[int, str]:
         return handle, name
 
 
+def is_open(database: str) -> bool:
+    """Return whether a writable screen has a database open."""
+    try:
+        with Folder(hooks_folder(database), make=False) as folder:
+            return longest_wait(folder, "") is not None
+    except OSError:
+        return False
+
+
 def longest_wait(folder: Folder, program: str) -> float | None:
     """Return for how many seconds a hook of a program may wait; None without a writable screen."""
     try:
@@ -66,8 +75,8 @@ def longest_wait(folder: Folder, program: str) -> float | None:
 def _waits_of(screens: Folder, name: str) -> dict[str, float] | None:
     """Return the content of a screen's file; None when the screen has ended."""
     try:
-        handle = screens.open(name, os.O_RDONLY)
-    except FileNotFoundError:
+        handle = screens.open_regular(name)
+    except OSError:
         return None
     with os.fdopen(handle, "rb") as file:
         try:

@@ -1,4 +1,7 @@
-"""The payloads of Gemini CLI's hooks (seen with 0.61.0). Its calls of tools have no ids."""
+"""Gemini CLI (seen with 0.61.0): the payloads of its hooks, and its record of a session.
+
+No hook reports that the person has ended a turn; the record does. It has no prices.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,19 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
     Working,
 )
-from tui_tasks.hooks.programs.fields import number, table, tables, text, whole_list
-from tui_tasks.hooks.programs.hook_payload import EventReader, hook_name, prompted, report, started
+from tui_tasks.hooks.programs.fields import (
+    EventReader,
+    hook_name,
+    number,
+    prompted,
+    report,
+    started,
+    table,
+    tables,
+    text,
+    whole_list,
+)
+from tui_tasks.hooks.session_records import Ending, Part, Record
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:
@@ -77,3 +91,28 @@ _READERS: Final[dict[str, EventReader]] = {
     "AfterAgent": lambda payload: [TurnEnded(text(payload, "prompt_response"))],
     "SessionEnd": lambda _: [SessionEnded()],
 }
+
+_CANCELLED: Final = "Request cancelled."
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def files(path: str) -> list[str]:
+    """Return the only file of a record."""
+    return [path]
+
+
+def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None:
+    """Apply a line; one that sets earlier content (`$set`) adds nothing."""
+    if not line.startswith(b'{"id"'):
+        return
+    entry = _decode(line)
+    kind = text(entry, "type")
+    if kind == "gemini":
+        part.count(text(entry, "id"), int(number(table(entry, "tokens"), "total") or 0))
+        record.model = text(entry, "model") or record.model
+    if kind in ("user", "gemini"):
+        record.ending = None
+    elif kind == "info" and text(entry, "content") == _CANCELLED:
+        record.ending = Ending("interrupted")
+    elif kind == "error":
+        record.ending = Ending("failed", text(entry, "content") or "its model's service has failed")

@@ -32,6 +32,11 @@ from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables
 
 # Events that occur while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
+# Fields of a permission that are not what the tool is given.
+_ABOUT_REQUEST: Final = frozenset(
+    {"id", "sessionID", "permission", "type", "always", "tool", "messageID", "callID", "time"}
+)
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:
@@ -129,13 +134,12 @@ def _failed(properties: dict[str, Any]) -> list[SessionEvent]:
 
 
 def _permission(properties: dict[str, Any]) -> list[SessionEvent]:
-    told = {
-        name: properties[name]
-        for name in ("patterns", "metadata")
-        if isinstance(properties.get(name), dict | list) and properties[name]
-    }
+    given = {name: value for name, value in properties.items() if name not in _ABOUT_REQUEST and value not in _EMPTY}
     tool = text(properties, "permission") or text(properties, "type")
-    return [InputRequested("permission", tool, told, text(properties, "id"), properties.get("always"))]
+    always = properties.get("always")
+    # opencode allows all of these patterns from then on, or none.
+    suggestions = [always] if isinstance(always, list) and always else None
+    return [InputRequested("permission", tool, given, text(properties, "id"), suggestions)]
 
 
 def _question(properties: dict[str, Any]) -> list[SessionEvent]:

@@ -1,19 +1,30 @@
-"""Passes an answer to the hook that waits for it.
+"""Passes an answer to the hook that waits for it, and the whole request to the screen that decides.
 
 The hook makes a named pipe and reads it; its payload in the spool has the pipe's name. The process with the human's
 answer puts a file beside the pipe and writes a byte to the pipe. The file begins with the hash of the payload that is
 answered; the hook takes it by renaming it, so that one side alone decides whether an answer was in time.
+
+What is redacted or shortened where it is stored is in the hook's memory alone. A screen makes a pipe of its own and
+writes its name to the hook's pipe; the hook writes its payload there. It passes from memory to memory.
 """
 
 import errno
 import hashlib
 import os
+import select
+import stat
 import time
 
 from tui_tasks.hooks.folder import Folder
 
 FOLDER = "answers"
 _SUFFIX = ".answer"
+_WHOLE = ".whole"
+# Bytes in a pipe: that the answer is there, and what begins the name of a pipe for the whole request.
+_ANSWERED = b"!"
+_WANTED = b"?"
+# Seconds in which a whole request is passed on.
+_PASSING = 2.0
 # Seconds after which a pipe without a reader counts as left by a killed hook.
 _LEFT_BEHIND = 60.0
 
@@ -42,7 +53,8 @@ def waiting(folder: Folder) -> list[str]:
     except FileNotFoundError:
         return []
     with answers:
-        return [name for name in answers.names() if not name.endswith(_SUFFIX) and _is_read(answers, name)]
+        names = [name for name in answers.names() if not name.endswith(_SUFFIX) and _is_read(answers, name)]
+        return [name for name in names if not name.endswith(_WHOLE)]
 
 
 def _is_read(answers: Folder, name: str) -> bool:
@@ -89,9 +101,94 @@ def send(folder: Folder, name: str, bound_to: str, decision: bytes) -> bool:
             answers.remove(f".{name}.late")
             return bool(decision) and not is_back
         try:
-            os.write(pipe, b"!")
+            os.write(pipe, _ANSWERED)
         except OSError:
             pass
         finally:
             os.close(pipe)
     return True
+
+
+def hear(answers: Folder, pipe: int, body: bytes) -> bool:
+    """Read what was written to the pipe of a waiting hook, and pass the request on to each that wants it whole; return
+    whether there is an answer.
+    """
+    try:
+        said = os.read(pipe, 1 << 16)
+    except BlockingIOError:
+        return False
+    if _ANSWERED in said:
+        return True
+    for word in said.split(b"\n"):
+        name = word[1:].decode("ascii", errors="replace")
+        if word.startswith(_WANTED) and name.endswith(_WHOLE) and "/" not in name:
+            _pass_on(answers, name, body)
+    return False
+
+
+def _pass_on(answers: Folder, name: str, body: bytes) -> None:
+    until = time.monotonic() + _PASSING
+    try:
+        pipe = answers.open(name, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return  # nobody reads it any more
+    try:
+        # Never to a file, where it would stay.
+        if not stat.S_ISFIFO(os.fstat(pipe).st_mode):
+            return
+        rest = memoryview(b"%d\n" % len(body) + body)
+        poll = select.poll()
+        poll.register(pipe, select.POLLOUT)
+        while rest and (left := until - time.monotonic()) > 0:
+            if poll.poll(left * 1000):
+                rest = rest[os.write(pipe, rest[: select.PIPE_BUF]) :]
+    except OSError:
+        pass
+    finally:
+        os.close(pipe)
+
+
+def fetch(folder: Folder, name: str) -> bytes | None:
+    """Return the whole request of the hook that waits under a name, from its memory; None if it does not come within
+    two seconds.
+
+    Raises:
+        OSError: no hook waits under that name, or no pipe can be made.
+    """
+    with Folder(FOLDER, make=False, inside=folder) as answers:
+        own = f"{name}.{os.getpid()}-{os.urandom(6).hex()}{_WHOLE}"
+        os.mkfifo(own, 0o600, dir_fd=answers.fd)
+        try:
+            mine = answers.open(own, os.O_RDONLY | os.O_NONBLOCK)
+            try:
+                pipe = answers.open(name, os.O_WRONLY | os.O_NONBLOCK)
+                try:
+                    os.write(pipe, _WANTED + own.encode() + b"\n")
+                finally:
+                    os.close(pipe)
+                return _read_whole(mine)
+            finally:
+                os.close(mine)
+        finally:
+            answers.remove(own)
+
+
+def _read_whole(pipe: int) -> bytes | None:
+    until, got = time.monotonic() + _PASSING, bytearray()
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    while (left := until - time.monotonic()) > 0:
+        poll.poll(left * 1000)
+        try:
+            chunk = os.read(pipe, 1 << 16)
+        except BlockingIOError:
+            continue
+        if not chunk:
+            # The hook has not opened it yet.
+            time.sleep(0.005)
+            continue
+        got += chunk
+        size, newline, _ = bytes(got[:20]).partition(b"\n")
+        if newline and size.isdigit() and len(got) == len(size) + 1 + int(size):
+            return bytes(got[len(size) + 1 :])
+    return None

@@ -16,12 +16,11 @@ from typing import Final
 
 import msgspec
 
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.agents.sessions import Seen
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks import hooks_folder, session_records
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.records import reading
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.mailbox import Letter
 
@@ -68,7 +67,7 @@ class CodexQueue:
                 self._follow_command(folder, self._queuing)
                 return
             boxes = [name for name in mailbox.sessions(folder) if name.startswith(f"{PROGRAM}-")]
-            for seen in sessions.current(self._store.db) if boxes else ():
+            for seen in session_queries.current(self._store.db) if boxes else ():
                 if mailbox.name_of(PROGRAM, seen.session.session) in boxes and self._can_take(seen):
                     self._start_command(folder, seen)
                     return
@@ -80,7 +79,7 @@ class CodexQueue:
             and seen.state in _AT_REST
             and session.uid not in self._refused
             and _THREAD.fullmatch(session.session) is not None
-            and _is_of_this_user(reading.of(seen.activity).path)
+            and _is_of_this_user(session_records.of(seen.activity).path)
         )
 
     def _start_command(self, folder: Folder, seen: Seen) -> None:
@@ -128,4 +127,6 @@ class CodexQueue:
 def _is_of_this_user(record: str) -> bool:
     """Return whether a record is in this user's own folder of Codex, which the command will use."""
     home = os.path.realpath(os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
-    return bool(record) and os.path.realpath(record).startswith(os.path.join(home, "sessions", ""))
+    return (
+        bool(record) and "\0" not in record and os.path.realpath(record).startswith(os.path.join(home, "sessions", ""))
+    )

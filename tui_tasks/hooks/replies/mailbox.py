@@ -12,6 +12,7 @@ from tui_tasks.hooks.folder import Folder
 
 FOLDER = "outbox"
 PAUSE = "pause"
+_PROCESS = "process"
 MESSAGE, STOP = "message", "stop"
 _CLAIMED, _DELIVERED = "claimed-", "delivered"
 _MAX_NAME = 200
@@ -74,11 +75,41 @@ def remove(folder: Folder, name: str, *, with_content: bool = False) -> None:
             with Folder(name, make=False, inside=outbox) as box:
                 for held in os.listdir(box.fd):
                     box.remove(held)
+        else:
+            _remove_lone_process(outbox, name)
         try:
             os.rmdir(name, dir_fd=outbox.fd)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
                 raise
+
+
+def _remove_lone_process(outbox: Folder, name: str) -> None:
+    try:
+        with Folder(name, make=False, inside=outbox) as box:
+            if os.listdir(box.fd) == [_PROCESS]:
+                box.remove(_PROCESS)
+    except FileNotFoundError:
+        pass
+
+
+def set_process(box: Folder, pid: int, born: str) -> None:
+    """Store the process of the session: only hooks below it are given what is here.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    named = f"{pid}:{born}"
+    if process(box) != named:
+        box.write(_PROCESS, named.encode())
+
+
+def process(box: Folder) -> str:
+    """Return the process of the session, `PID:BORN`; empty if none is stored."""
+    try:
+        return box.read(_PROCESS).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def letters(box: Folder) -> list[Letter]:

@@ -1,33 +1,143 @@
-"""Passes answers, messages and pauses from the human to agents through hooks (docs: protocol, section 10).
+"""What the human sends to agents through hooks: answers, messages and pauses, and why some actions are impossible.
 
 The database has what the human decided; files beside it pass that to hooks, which open no database. One process at a
 time that has the database open keeps both in step.
+
+Only the option that says so allows; any other answer denies, with its text. The hook takes the request and suggestions
+from its own payload, as the stored copy may be shortened.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from typing import Any, Final
 
 import msgspec
 
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
-from tui_tasks.core.read import asks, messages
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.operations.sessions import InputRequested
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, is_whole
 from tui_tasks.core.session_snapshots import AgentSession
-from tui_tasks.core.snapshots import HumanMessage, iso
+from tui_tasks.core.snapshots import Ask, HumanMessage, iso
 from tui_tasks.core.store import Store
+from tui_tasks.hooks import hooks_folder, programs
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import answer_file, answers, mailbox
-from tui_tasks.hooks.replies.forms import MESSAGE_BEGINS
+from tui_tasks.hooks.replies import answer_file, mailbox
+from tui_tasks.hooks.replies.hook_output import MESSAGE_BEGINS
 from tui_tasks.hooks.spool import Spool
+
+# The reason why an action is impossible, by program and action.
+_CANNOT: Final[dict[str, dict[str, str]]] = {
+    "claude": {},
+    "codex": {
+        "always": "Codex takes no rule from a hook: allow it always in its own window.",
+        "edit_input": "Codex takes no edited input from a hook: deny it, and say what it should run.",
+        "question": "Codex's questions are answered in its own window.",
+        "stop": "Codex's turn continues; its next tool is refused, and it is asked to stop.",
+    },
+    "gemini": {
+        "permission": "Gemini CLI takes no allowance from a hook: answer in its own window.",
+        "always": "Gemini CLI takes no rule from a hook: allow it always in its own window.",
+        "edit_input": "Gemini CLI takes no edited input from a hook.",
+    },
+    "opencode": {
+        "edit_input": "opencode takes no edited input: deny it, and say what it should run.",
+    },
+}
+
+
+def why_not(program: str, ability: str) -> str | None:
+    """Return why an action on an agent of a program is impossible; None if it is possible."""
+    return _CANNOT.get(program, {}).get(ability)
+
+
+Decision = dict[str, Any]
+
+
+def decision_for(ask: Ask) -> Decision | None:
+    """Return the human's decision on a request (see `answer_forms.formed`); None when there is none."""
+    request, answer = ask.request or {}, ask.answer
+    if answer is None:
+        return None
+    if request.get("kind") == "question":
+        lines = [line.strip() for line in answer.split("\n") if line.strip()]
+        return {"answer": answer, "lines": lines, "choices": request.get("choices") or ()}
+    suggestions = request.get("suggestions")
+    suggestions = suggestions if isinstance(suggestions, list) else []
+    chosen = [at for at, one in enumerate(suggestions) if answer == always_text(one)]
+    if not allows(answer):
+        words = answer.removeprefix(DENY).removeprefix(":").strip() if answer.startswith(DENY) else answer
+        return {"allow": False, "words": words}
+    # If two suggestions read alike, it is unknown which was meant, so it is allowed only this once.
+    always = chosen[0] if len(chosen) == 1 else None
+    return {"allow": True, "always": always, "updated_input": request.get("updated_input")}
+
+
+def why_unanswerable(database: str, ask: Ask) -> str | None:
+    """Return why the human cannot answer a program's request here; None when its hook waits for an answer."""
+    request = ask.request
+    if request is None:
+        return None
+    name = request.get("answer")
+    try:
+        with Folder(hooks_folder(database), make=False) as folder:
+            if isinstance(name, str) and name in answer_file.waiting(folder):
+                return None
+    except OSError:
+        pass
+    if (why := why_not(str(request.get("program")), str(request.get("kind")))) is not None:
+        return why
+    return f"Only its own window can answer now: {ask.agent} waits for no answer from here."
+
+
+# In place of a payload, the request of an agent that a run has started.
+OF_RUN = "tui_tasks_request"
+
+
+def whole_request(database: str, ask: Ask) -> InputRequested | None:
+    """Return what a program asks with a question, whole, from the memory of the process that waits for the answer.
+
+    None if that is not to be had. It takes up to two seconds, and is kept nowhere.
+    """
+    request = ask.request or {}
+    name, wanted = request.get("answer"), request.get("hash")
+    if not isinstance(name, str) or not wanted:
+        return None
+    try:
+        with Folder(hooks_folder(database), make=False) as folder:
+            body = answer_file.fetch(folder, name)
+        if body is None or answer_file.request_hash(body) != wanted:
+            return None
+        asked = _request_of(str(request.get("program")), json.loads(body))
+        return asked if asked is not None and is_whole(asked) else None
+    except (OSError, ValueError, RecursionError, TypeError):
+        return None
+
+
+def _request_of(program: str, content: Any) -> InputRequested | None:
+    if not isinstance(content, dict):
+        return None
+    if (of_run := content.get(OF_RUN)) is not None:
+        return InputRequested(**of_run | {"questions": tuple(of_run["questions"])})
+    report = programs.read(program, content, is_waited_for=True)
+    asked = [event for event in report.events if isinstance(event, InputRequested)] if report is not None else []
+    return asked[0] if len(asked) == 1 else None
 
 
 class Outbox:
-    """Keeps the files in step with a database, at each call of `look`."""
+    """Keeps the files in step with a database, at each call of `look`.
+
+    Attributes:
+        is_waited_for: whether a hook waited for an answer at the last look.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.is_waited_for = False
         self._seen = -1
         # The questions for the requests of waiting hooks, by the names under which the hooks wait.
         self._asks: dict[str, str] = {}
@@ -44,6 +154,7 @@ class Outbox:
             return  # no hook has written anything for this database yet
         with spool:
             waiting = answer_file.waiting(spool.folder)
+            self.is_waited_for = bool(waiting)
             newest = journal.newest(self._store.db)
             boxes = mailbox.sessions(spool.folder)
             if newest == self._seen and not boxes and not waiting:
@@ -63,20 +174,19 @@ class Outbox:
         db = self._store.db
         self._asks = {name: uid for name, uid in self._asks.items() if name in waiting}
         for name in waiting:
-            if name not in self._asks and (found := asks.waiting_as(db, name)) is not None:
+            if name not in self._asks and (found := ask_queries.waiting_as(db, name)) is not None:
                 self._asks[name] = found
             uid = self._asks.get(name)
-            ask = None if uid is None else asks.ask(db, uid)
+            ask = None if uid is None else ask_queries.ask(db, uid)
             if ask is None or ask.state == "open":
                 continue
-            is_humans = ask.state == "answered" and asks.is_answered_by_human(db, ask.uid)
-            decision = answers.decision(ask) if is_humans else None
-            told = b"" if decision is None else msgspec.json.encode(decision)
-            answer_file.send(folder, name, str((ask.request or {}).get("hash")), told)
+            decision = decision_for(ask) if ask_queries.is_answered_by_human(db, ask) else None
+            payload = b"" if decision is None else msgspec.json.encode(decision)
+            answer_file.send(folder, name, str((ask.request or {}).get("hash")), payload)
 
     def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
         """Write messages and pauses for sessions, and record what was delivered."""
-        for session in sessions.live(self._store.db):
+        for session in session_queries.live(self._store.db):
             name = mailbox.name_of(session.program, session.session)
             if name in boxes:
                 boxes.discard(name)
@@ -97,14 +207,14 @@ class Outbox:
                 self._store.commit(DeliverMessages(session.uid, until=until), actor=session.uid, now=now)
                 mailbox.forget(box, until)
             # Messages that the agent got over its own channel are not delivered again.
-            waiting = {message.seq for message in messages.waiting(self._store.db, session.uid)}
+            waiting = {message.seq for message in ask_queries.waiting(self._store.db, session.uid)}
             for letter in mailbox.letters(box):
                 if letter.number not in waiting:
                     mailbox.withdraw(box, letter.number)
 
     def _write_waiting(self, folder: Folder, session: AgentSession) -> None:
-        found = messages.waiting(self._store.db, session.uid)
-        agent = messages.agent(self._store.db, session.uid)
+        found = ask_queries.waiting(self._store.db, session.uid)
+        agent = ask_queries.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None
         name = mailbox.name_of(session.program, session.session)
         if not found and why is None and name not in mailbox.sessions(folder):
@@ -112,6 +222,7 @@ class Outbox:
         box = mailbox.opened(folder, session.program, session.session, make=True)
         assert box is not None
         with box:
+            mailbox.set_process(box, session.pid, session.born)
             for message in found:
                 mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
             mailbox.set_pause(box, None if why is None else pause_text(why))

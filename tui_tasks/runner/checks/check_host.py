@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.checks import AbandonCheck, ClaimCheck
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read import checks
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import clear_away
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.runner.checks.checks import CheckProfile
+from tui_tasks.runner.checks.check_profiles import CheckProfile
 from tui_tasks.runner.checks.input_watch import POLL_SECONDS
 from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.holder_check import Leases
+from tui_tasks.runner.process.holder_check import Leases, end_supervisor
 
 StartCheck = Callable[[Store, CheckRun, CheckProfile], "subprocess.Popen[bytes] | None"]
 
@@ -38,44 +38,50 @@ class CheckHost:
         """Return when to run the next turn although nobody commits, in seconds of the monotonic clock."""
         return min(self._leases.next_look(now), now + POLL_SECONDS if self.keeper.polls else math.inf)
 
-    def turn(self, store: Store, max_parallel: int) -> list[subprocess.Popen[bytes]]:
-        """Update the checks' state, abandon dead runs and start waiting ones; return the supervisors started.
+    def turn(self, store: Store, max_parallel: int, alive: Container[str]) -> dict[str, subprocess.Popen[bytes]]:
+        """Update the checks' state, abandon dead runs and start waiting ones; return the supervisors started, by run.
+
+        `alive`: the runs whose supervisors were started here and are alive.
 
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        self.keeper.look(store, self._clock())
-        self._abandon_dead_runs(store)
+        self.keeper.look(store, self._clock(), reads_contents=True)
+        self._abandon_dead_runs(store, alive)
         return self._start_waiting_runs(store, max_parallel)
 
     def _commit(self, store: Store, operation: Operation) -> Any:
         return store.commit(operation, actor=SYSTEM, now=self._clock())[0]
 
-    def _abandon_dead_runs(self, store: Store) -> None:
-        begun = checks.runs_in(store.db, "running")
+    def _abandon_dead_runs(self, store: Store, alive: Container[str]) -> None:
+        begun = check_queries.runs_in(store.db, "running")
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
             heartbeat = heartbeats.find(store.db, run.uid)
-            reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic())
+            reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic(), is_starting=run.uid in alive)
             if reason is not None and self._commit(store, AbandonCheck(run.uid, heartbeat)):
+                end_supervisor(heartbeat)
                 clear_away(run.uid)
 
-    def _start_waiting_runs(self, store: Store, max_parallel: int) -> list[subprocess.Popen[bytes]]:
-        waiting = checks.runs_in(store.db, "waiting")
+    def _start_waiting_runs(self, store: Store, max_parallel: int) -> dict[str, subprocess.Popen[bytes]]:
+        waiting = check_queries.runs_in(store.db, "waiting")
         if not waiting:
-            return []
+            return {}
         profiles = self.keeper.profiles
-        named = {each.uid: each.name for each in checks.definitions(store.db) if each.source == profiles.source}
-        started = []
+        named = {each.uid: each.name for each in check_queries.definitions(store.db) if each.source == profiles.source}
+        started = {}
         for run in waiting:
             profile = profiles.find(named.get(run.check_uid, ""), run.digest)
             # Reading first avoids a useless write lock, for which every other writer would wait.
-            begun = checks.runs_in(store.db, "running")
+            begun = check_queries.runs_in(store.db, "running")
             if profile is None or len(begun) >= max_parallel or any(each.check_uid == run.check_uid for each in begun):
                 continue
             heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
             claimed = self._commit(store, ClaimCheck(run.uid, heartbeat, max_parallel))
-            child = self._start(store, claimed, profile) if claimed is not None else None
+            if claimed is None:
+                continue
+            self._leases.expect(heartbeat, time.monotonic())
+            child = self._start(store, claimed, profile)
             if child is not None:
-                started.append(child)
+                started[run.uid] = child
         return started

@@ -1,17 +1,40 @@
-"""Keeps the state of checks up to date from one process: the configured checks, and changes to their inputs."""
+"""Keeps the state of checks up to date from one process: the configured checks, and changes to their inputs.
+
+Checks and reviewed lists are the database's. A person's screen, or a scheduler that a person started, writes them from
+the settings file that is recorded with the database; a process with other settings changes nothing, and sees changed
+inputs all the same (docs: protocol, section 11).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from tui_tasks.core.read import checks
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.checks.checks import CheckProfiles
+from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
 if TYPE_CHECKING:
     from tui_tasks.runner.checks.input_watch import InputWatch
+
+
+class Authority(IntEnum):
+    """What a process may write of its settings.
+
+    - LOOKS: nothing; it only notices changed inputs.
+    - ADDS: its checks, as long as no settings file is recorded with the database.
+    - UPDATES: also what has changed in the recorded file.
+    - RECORDS: also which file that is, where none is recorded.
+    """
+
+    LOOKS = 0
+    ADDS = 1
+    UPDATES = 2
+    RECORDS = 3
 
 
 class CheckKeeper:
@@ -19,13 +42,28 @@ class CheckKeeper:
 
     Args:
         settings: returns the configured checks; the same object as long as the configuration is unchanged.
+        review: returns the configured policy for review, likewise.
+        rules: returns the configured standing answers, likewise.
+        authority: what of them this process may write.
         alone: whether the checks of all other configuration files are removed; set if the human's own file is read.
     """
 
-    def __init__(self, settings: Callable[[], CheckProfiles], *, alone: bool = False) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], CheckProfiles],
+        review: Callable[[], ReviewPolicy] = ReviewPolicy,
+        rules: Callable[[], tuple[AnswerRule, ...]] = tuple,
+        *,
+        authority: Authority = Authority.ADDS,
+        alone: bool = False,
+    ) -> None:
         self._settings = settings
+        self._review = review
+        self._rules = rules
+        self._authority = authority
         self._alone = alone
         self._last_defined: CheckProfiles | None = None
+        self._last_others: tuple[ReviewPolicy, tuple[AnswerRule, ...]] | None = None
         self._watch: InputWatch | None = None
 
     @property
@@ -45,21 +83,31 @@ class CheckKeeper:
 
     def has_changed(self) -> bool:
         """Return whether the configuration differs from what was last written into the state."""
-        return self._settings() is not self._last_defined
+        return self._settings() is not self._last_defined or (self._review(), self._rules()) != self._last_others
 
-    def look(self, store: Store, now: int) -> None:
+    def look(self, store: Store, now: int, *, reads_contents: bool = False) -> None:
         """Write changes of the configuration and of input files into the state.
+
+        `reads_contents`: also read all contents now and then, as a scheduler does.
 
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        found = self._settings()
-        if found is not self._last_defined:
+        found, review, rules = self._settings(), self._review(), self._rules()
+        if found is not self._last_defined or (review, rules) != self._last_others:
             if found.is_known:
-                self._define(store, found, now)
-            self._last_defined = found
-        if found.profiles:
-            self._input_watch().look(store, found, now)
+                self._write(store, found, review, rules, now)
+            self._last_defined, self._last_others = found, (review, rules)
+        if self._watch is not None or check_queries.has_passed(store.db):
+            self._input_watch().look(store, found, now, reads_contents=reads_contents)
+
+    def read_inputs(self, store: Store, run_uids: Iterable[str], now: int) -> dict[str, bool]:
+        """Read the inputs of passed runs again; return of each run whether they are as they were.
+
+        Raises:
+            StorageFailed: the database cannot be read or written.
+        """
+        return self._input_watch().read(store, self._settings(), run_uids, now)
 
     def _input_watch(self) -> InputWatch:
         if self._watch is None:
@@ -69,15 +117,33 @@ class CheckKeeper:
             self._watch = InputWatch()
         return self._watch
 
+    def _write(
+        self, store: Store, found: CheckProfiles, review: ReviewPolicy, rules: tuple[AnswerRule, ...], now: int
+    ) -> None:
+        """Write what of the configuration this process may, if the state differs: a useless write lock would keep
+        other writers waiting.
+        """
+        known = recorded(store.db)
+        has_settings = bool(found.profiles or review != ReviewPolicy() or rules)
+        if known is None and (self._authority < Authority.RECORDS or not has_settings):
+            if self._authority >= Authority.ADDS:
+                self._define(store, found, now)
+        elif known is None or (known.source == found.source and self._authority >= Authority.UPDATES):
+            if known is None or (known.policy, known.rules) != (review, rules):
+                store.commit(recording(found.source, review, rules), actor=SYSTEM, now=now)
+            self._define(store, found, now)
+
     def _define(self, store: Store, found: CheckProfiles, now: int) -> None:
-        """Write the configured checks if the state differs; a useless write lock would keep other writers waiting."""
+        """Write the configured checks."""
         known = {
-            name: (each.digest, each.lists, each.gate)
-            for name, each in checks.every_definition(store.db, found.source).items()
+            name: (each.digest, each.lists, each.gate, each.cwd, each.inputs)
+            for name, each in check_queries.every_definition(store.db, found.source).items()
             if not each.deleted and name not in found.unreadable
         }
-        wanted = {name: (each.digest, each.lists, each.gate) for name, each in found.profiles.items()}
-        others = self._alone and any(each.source != found.source for each in checks.definitions(store.db))
+        wanted = {
+            name: (each.digest, each.lists, each.gate, each.cwd, each.inputs) for name, each in found.profiles.items()
+        }
+        others = self._alone and any(each.source != found.source for each in check_queries.definitions(store.db))
         if known != wanted or others:
             store.commit(found.definition(alone=self._alone), actor=SYSTEM, now=now)
 

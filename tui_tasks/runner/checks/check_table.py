@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.runner.checks.checks import CheckProfile, CheckProfiles
+from tui_tasks.runner.checks.check_profiles import CheckProfile, CheckProfiles
 from tui_tasks.runner.profiles import Argument, ConfigProblem, Seconds, Word, checked
 
 
@@ -23,6 +23,8 @@ class _CheckTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
     inputs: tuple[Word, ...] = ()
     lists: tuple[Word, ...] = ()
     gate: bool = False
+    snapshot: bool = False
+    environment: tuple[Word, ...] = ()
 
     def __post_init__(self) -> None:
         if self.command is not None and not self.command[0]:
@@ -47,6 +49,8 @@ def read(table: Mapping[str, Any], file: str) -> tuple[CheckProfiles, list[Confi
         given = checked(values, _CheckTable, key, wrong, "a check")
         if given.command is None and not any(each.key == f"{key}.command" for each in wrong[before:]):
             wrong.append(ConfigProblem(f"{key}.command", "is missing"))
+        if given.snapshot and not given.inputs and len(wrong) == before:
+            wrong.append(ConfigProblem(f"{key}.snapshot", "needs inputs: the copy holds nothing else"))
         if len(wrong) == before:
             profiles[name] = _profile(name, given, file)
     return CheckProfiles(file, profiles, frozenset(table) - frozenset(profiles)), wrong
@@ -56,4 +60,5 @@ def _profile(name: str, given: _CheckTable, file: str) -> CheckProfile:
     assert given.command is not None
     cwd = os.path.expanduser(given.cwd or "")  # noqa: PTH111 - Path.expanduser raises for an unknown user
     folder = os.path.normpath(Path(file).absolute().parent / cwd)
-    return CheckProfile(name, given.command, folder, given.timeout, given.inputs, given.lists, given.gate)
+    rest = {"cwd": folder, "command": given.command}
+    return CheckProfile(name, **{**msgspec.structs.asdict(given), **rest})

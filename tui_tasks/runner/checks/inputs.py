@@ -1,7 +1,12 @@
-"""The input files of a check: finds the files that match its globs, and hashes their contents."""
+"""The input files of a check: finds the files that match its globs, and hashes their contents.
+
+Inputs are regular files of one file system, up to a size. A FIFO, a device, a file behind `/proc` or on another mount
+can give each reader another content, and a sparse file of terabytes takes no space to make: these are refused.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -10,7 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+
+from tui_tasks.regular_files import open_regular
 
 # Folders and files that tools leave beside sources; they are no inputs unless a pattern names them.
 _LEFTOVERS: Final = re.compile(r"\.git|\.hg|\.svn|__pycache__|\..+_cache|\.hypothesis")
@@ -19,23 +26,33 @@ _CHUNK: Final = 1024 * 1024
 _RECENT_NS: Final = 100_000_000
 # The most entries of linked folders; with more, the inputs count as changed each time.
 _MAX_LINKED: Final = 20_000
+# The most bytes of one input, and of all inputs of a check.
+MAX_FILE_BYTES: Final = 1 << 30
+MAX_TOTAL_BYTES: Final = 4 << 30
 _NULL_DEVICE: Final = os.makedev(1, 3)
 
-_Stamp = tuple[int, int, int, int, int]
+_Stamp = tuple[int, int, int, int, int, int]
+_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_OTHER_MOUNT: Final = "it is on another file system than the check's folder"
 _Inode = tuple[int, int]
 _Folder = tuple[str, tuple[_Inode, ...]]
 
 
-class InputHasher:
-    """Hashes the inputs of a check; a file whose stat is unchanged is not read again.
+class CannotCopy(Exception):
+    """The inputs cannot be copied; the message is the reason."""
 
-    Files that give other content each time they are read, such as pipes, have another hash each time.
+
+class InputHasher:
+    """Hashes the inputs of a check; a file whose stat is unchanged is read again only if that is asked for.
+
+    With refused inputs the hash is another one each time.
 
     Attributes:
         cwd: the folder.
         patterns: globs below `cwd`. `*` matches within a name, `**` any number of folders; a pattern that matches a
             folder includes everything in it. Folders behind symbolic links are searched as well, each once.
-        stamps: of the last digest, by the path of each input below `cwd`: inode, size, times and mode.
+        stamps: of the last digest, by the path of each input below `cwd`: device, inode, size, times and mode.
+        refused: of the last digest, why an input cannot be one, by its path below `cwd`.
     """
 
     def __init__(self, cwd: str, patterns: Sequence[str]) -> None:
@@ -47,21 +64,52 @@ class InputHasher:
         self._has_too_many = False
         self._unreadable: dict[str, tuple[int, int, int]] = {}
         self.stamps: dict[str, _Stamp] = {}
+        self.refused: dict[str, str] = {}
+        self._device: int | None = None
+        self._total_bytes = 0
+        self._copy_to = ""
 
-    def digest(self) -> str:
-        """Return the SHA-256 of the names and contents of all inputs, in hexadecimal; "" without patterns."""
+    def copy(self, folder: str) -> str:
+        """Copy the inputs into a folder that does not exist; return the hash of what was copied, as of `digest`.
+
+        Links are followed: each input becomes a file of its own.
+
+        Raises:
+            CannotCopy: a file cannot be written.
+        """
+        self._copy_to = folder
+        try:
+            Path(folder).mkdir(0o700)
+            return self.digest(reads_all=True)
+        except OSError as error:
+            raise CannotCopy(f"cannot copy the inputs: {error.strerror or error}") from error
+        finally:
+            self._copy_to = ""
+
+    def digest(self, *, reads_all: bool = False) -> str:
+        """Return the SHA-256 of the names and contents of all inputs, in hexadecimal; "" without patterns.
+
+        `reads_all`: read every file, as a write through a memory map can leave its stat unchanged.
+        """
         if not self._patterns:
             return ""
-        self.stamps = {}
+        self.stamps, self.refused, self._total_bytes = {}, {}, 0
+        if reads_all:
+            self._digest_cache = {}
         found = dict(self._input_digests())
         self._digest_cache = {path: held for path, held in self._digest_cache.items() if path in found}
         total = hashlib.sha256()
         for path in sorted(found):
             total.update(os.fsencode(path) + b"\0" + found[path])
         total.update(repr(sorted(self._unreadable.items())).encode() if self._unreadable else b"")
-        if self._has_too_many:
+        if self._has_too_many or self.refused:
             total.update(_unlike_any())
         return total.hexdigest()
+
+    @property
+    def first_refused(self) -> str | None:
+        """Which input cannot be one, and why, at the last digest; None if all can."""
+        return next((f"input {path}: {reason}" for path, reason in sorted(self.refused.items())), None)
 
     def folders(self) -> Iterator[str]:
         """Yield the folders that hold inputs or could hold new ones."""
@@ -91,6 +139,8 @@ class InputHasher:
         Folders behind symbolic links come last. Links that form a cycle are followed once.
         """
         self._has_too_many, self._unreadable = False, {}
+        with contextlib.suppress(OSError):
+            self._device = os.stat(self.cwd).st_dev  # noqa: PTH116 - as below
         seen: set[str] = set()
         linked: list[_Folder] = []
         pending: list[_Folder] = [(base, ()) for pattern in self._patterns for base in _literal_folders(pattern)]
@@ -120,6 +170,9 @@ class InputHasher:
         try:
             status = os.stat(folder)  # noqa: PTH116 - there may be a hundred thousand
             inode = (status.st_dev, status.st_ino)
+            if status.st_dev != self._device:
+                self.refused[relative] = _OTHER_MOUNT
+                return
             if above.count(inode) > 1:
                 return
             with os.scandir(folder) as found:
@@ -135,7 +188,7 @@ class InputHasher:
             if entry.is_dir(follow_symlinks=False):
                 if self.can_hold_inputs(path):
                     below.append((path, (*above, inode)))
-            elif entry.is_symlink() and self.can_hold_inputs(path) and entry.is_dir():
+            elif entry.is_symlink() and self.can_hold_inputs(path) and _leads_to_folder(entry):
                 linked.append((path, (*above, inode)))
 
     def _is_wanted(self, name: str) -> bool:
@@ -156,45 +209,119 @@ class InputHasher:
             found = entry.stat()
         except OSError:
             return b"gone"
-        stamp = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
+        stamp = _stamp(found)
+        if reason := self._reason_to_refuse(found):
+            self.refused[path] = reason
+            return b"refused"
         if not stat.S_ISREG(found.st_mode):
-            return b"link\0" + link + _special(found) if link or not stat.S_ISDIR(found.st_mode) else None
+            if self._copy_to and found.st_rdev == _NULL_DEVICE:
+                _new_file(self._copy_to, path).symlink_to(os.devnull)
+            return b"link\0" + link if link or not stat.S_ISDIR(found.st_mode) else None
         self.stamps[path] = stamp
         known = self._digest_cache.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        content = bytes([found.st_mode & 0o111 != 0]) + link + b"\0" + _file_digest(entry.path, stamp)
+        is_executable = found.st_mode & 0o111 != 0
+        if self._copy_to:
+            mode = 0o700 if is_executable else 0o600
+            with os.fdopen(os.open(_new_file(self._copy_to, path), _NEW_FILE, mode), "wb", buffering=0) as copy:
+                digest = _file_digest(entry.path, stamp, copy)
+        else:
+            digest = _file_digest(entry.path, stamp)
+        content = bytes([is_executable]) + link + b"\0" + digest
         if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _RECENT_NS:
             self._digest_cache[path] = (stamp, content)
         else:
             self._digest_cache.pop(path, None)
         return content
 
+    def _reason_to_refuse(self, found: os.stat_result) -> str | None:
+        """Return why a file cannot be an input; None if it can."""
+        if found.st_rdev == _NULL_DEVICE and stat.S_ISCHR(found.st_mode):
+            return None
+        if stat.S_ISFIFO(found.st_mode) or stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+            return "it is a FIFO or a device, not a regular file"
+        if found.st_dev != self._device:
+            return _OTHER_MOUNT
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        if found.st_size > MAX_FILE_BYTES:
+            return f"it holds over {MAX_FILE_BYTES:,} bytes"
+        self._total_bytes += found.st_size
+        if self._total_bytes > MAX_TOTAL_BYTES:
+            return f"with it, the inputs hold over {MAX_TOTAL_BYTES:,} bytes"
+        return None
+
+
+def target_to_watch(link: str) -> str | None:
+    """Return the file or folder that a symbolic link leads to; None for a device: all programs write to `/dev/null`."""
+    target = os.path.realpath(link)
+    try:
+        mode = os.stat(target).st_mode  # noqa: PTH116 - as above
+    except OSError:
+        return None
+    return target if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else None
+
+
+def _leads_to_folder(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:  # it leads to itself
+        return False
+
+
+def _stamp(found: os.stat_result) -> _Stamp:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
+
 
 def _join(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
-
-
-def _special(found: os.stat_result) -> bytes:
-    """Return a digest for what is no regular file: content read from a pipe or device is never the same."""
-    is_constant = stat.S_ISDIR(found.st_mode) or stat.S_ISSOCK(found.st_mode) or found.st_rdev == _NULL_DEVICE
-    return b"" if is_constant else _unlike_any()
 
 
 def _unlike_any() -> bytes:
     return os.urandom(16)
 
 
-def _file_digest(path: str, stamp: _Stamp) -> bytes:
-    total = hashlib.sha256()
+def _new_file(folder: str, path: str) -> Path:
+    """Return the path of a file to make below a folder, whose own folders exist."""
+    made = Path(folder, path)
+    made.parent.mkdir(0o700, parents=True, exist_ok=True)
+    return made
+
+
+def _file_digest(path: str, stamp: _Stamp, copy: IO[bytes] | None = None) -> bytes:
+    """Return the digest of a file's content, and write that to `copy`; `stamp` is of its stat.
+
+    Raises:
+        CannotCopy: the copy cannot be written.
+    """
+    total, left = hashlib.sha256(), stamp[2]
     try:
-        # Does not block if the file has become a pipe meanwhile.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            while chunk := file.read(_CHUNK):
+        with os.fdopen(open_regular(path, MAX_FILE_BYTES), "rb", buffering=0) as file:
+            if _stamp(os.fstat(file.fileno()))[:2] != stamp[:2]:
+                return _unlike_any()  # it was replaced since its stat was read
+            while left >= 0 and (chunk := file.read(_CHUNK)):
                 total.update(chunk)
+                left -= len(chunk)
+                if copy is not None:
+                    _write_whole(copy, chunk)
     except OSError as error:
         return f"unreadable: {error.errno} {stamp}".encode()
-    return total.digest()
+    return total.digest() if left == 0 else _unlike_any()  # its length has changed meanwhile
+
+
+def _write_whole(copy: IO[bytes], chunk: bytes) -> None:
+    """Write a chunk to a copy.
+
+    Raises:
+        CannotCopy: it cannot be written.
+    """
+    rest = memoryview(chunk)
+    try:
+        while rest:
+            rest = rest[copy.write(rest) :]
+    except OSError as error:
+        raise CannotCopy(f"cannot copy the inputs: {error.strerror or error}") from error
 
 
 def _literal_folders(pattern: str) -> list[str]:

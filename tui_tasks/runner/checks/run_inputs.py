@@ -1,7 +1,8 @@
 """The inputs of a check while it runs: detects changes, also ones reverted before the end.
 
-Everywhere, the inodes and times of the files are compared, which no process can set back. On Linux, inotify also
-reports changes that leave them as they were: a folder moved away and back, a file created and deleted.
+Everywhere, the inodes and times of the files are compared, which no process can set back, and all contents at the end.
+On Linux, inotify also reports changes that leave them as they were: a folder moved away and back, a file created and
+deleted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tui_tasks.runner.checks.inputs import InputHasher
+from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
 
 # The most links in one path, as for the kernel.
 _MAX_LINKS: Final = 40
@@ -42,9 +43,14 @@ class RunInputs:
         if self._has_patterns and sys.platform == "linux":
             with contextlib.suppress(ImportError, OSError):
                 self._watch()
-        digest = self._hasher.digest()
+        self._digest = self._hasher.digest()
         self._stamps = self._hasher.stamps
-        return digest
+        return self._digest
+
+    @property
+    def first_refused(self) -> str | None:
+        """Which input cannot be one, and why; None if all can."""
+        return self._hasher.first_refused
 
     def look(self) -> None:
         """Process what the kernel has reported."""
@@ -57,13 +63,15 @@ class RunInputs:
     def end(self) -> str | None:
         """Return a hash of the inputs now; None if one changed since the beginning."""
         self.look()
-        digest = self._hasher.digest()
+        digest = self._hasher.digest(reads_all=True)
         if self._notify is not None:
             self._notify.close()
             self._notify = None
         before, now = self._stamps, self._hasher.stamps
         changed = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
         self.changed = changed[0] if changed else self.changed
+        if self.changed is None and digest != self._digest:
+            self.changed = "an input, through a memory map"
         return None if self.changed is not None else digest
 
     def _watch(self) -> None:
@@ -82,8 +90,9 @@ class RunInputs:
             if relative != "." and Path(folder).is_symlink():
                 ways.append(folder)
         for link in self._hasher.symlinks():
-            with contextlib.suppress(OSError):
-                self._files[self._notify.add_watch(os.path.realpath(link), mask)] = os.path.relpath(link, self._cwd)
+            if (target := target_to_watch(link)) is not None:
+                with contextlib.suppress(OSError):
+                    self._files[self._notify.add_watch(target, mask)] = os.path.relpath(link, self._cwd)
             ways.append(link)
         for folder, name in dict.fromkeys(step for way in ways for step in _steps(way)):
             # An existing watch keeps its pending events.
@@ -97,7 +106,7 @@ class RunInputs:
     def _input_of(self, event: Any) -> str | None:
         """Return the input, or the folder of inputs, of an event; None if it is about neither."""
         if event.mask & self._overflow:
-            return "more changes than can be told"
+            return "too many changes to list"
         if event.wd in self._files:
             return self._files[event.wd]
         if event.name in self._names.get(event.wd, ()):

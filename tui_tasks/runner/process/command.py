@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Final
 
-from tui_tasks.runner.process import mark, processes
+from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.output import LAST_OUTPUT, LAST_WORDS, RESULT, OutputLog, StreamTail
 
 CHUNK: Final = 64 * 1024
@@ -211,4 +211,4 @@ class RunProcess:
 
 def _prepare_child(run_mark: int) -> None:
     processes.die_with_parent()
-    mark.put(run_mark)
+    run_context.put(run_mark)

@@ -1,20 +1,57 @@
-"""Runs git in a repository that anybody may have prepared: without programs it configures, prompts, or endless
-waits.
+"""The one place that runs git, in a repository that anybody may have prepared: nothing that it names is started.
+
+A repository can name programs in its settings, its attributes and its remotes: hooks, filters, drivers, monitors,
+signature checkers, transports. git is started with all of them off, and without settings or variables of the user.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import subprocess
 import threading
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-SAFE_SETTINGS: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external=")
-"""Options by which git runs no programs that the repository's own configuration names."""
-_SAFE: Final = ("--no-pager", *SAFE_SETTINGS, "-c", "log.showSignature=false", "-c", "protocol.allow=never")
+_OFF: Final = (
+    *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.pager=cat"),
+    *(
+        "core.sshCommand=false",
+        "core.gitProxy=false",
+        "core.askPass=",
+        "core.editor=false",
+        "core.alternateRefsCommand=",
+    ),
+    *("credential.helper=", "diff.external=", "diff.submodule=short", "submodule.recurse=false"),
+    *("log.showSignature=false", "format.pretty=medium", "protocol.allow=never"),
+    *("gpg.program=false", "gpg.openpgp.program=false", "gpg.x509.program=false", "gpg.ssh.program=false"),
+    "gpg.ssh.defaultKeyCommand=",
+    *("commit.gpgSign=false", "merge.verifySignatures=false", "merge.autoStash=false", "rerere.enabled=false"),
+    # Nothing is tidied up behind the human's back, and no file beside the objects says what is in them.
+    *("gc.auto=0", "maintenance.auto=false", "core.commitGraph=false"),
+)
+_OPTIONS: Final = ("--no-pager", *(word for setting in _OFF for word in ("-c", setting)))
+_ENVIRONMENT: Final = {
+    "HOME": "/nonexistent",
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    # A missing object is not fetched. Releases before 2.44 ignore the first, so that no transport is allowed either.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    # Objects are what they are, and a path is no pattern.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_LITERAL_PATHSPECS": "1",
+}
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 512 * 1024
+_MAX_SETTINGS: Final = 1024 * 1024
 
 
 class GitFailed(Exception):
@@ -24,18 +61,138 @@ class GitFailed(Exception):
 def read(folder: Path, *words: str) -> str:
     """Return what git prints about committed objects, up to `MAX_BYTES`; `words` are a command and its arguments.
 
-    Commands must not read files of the work tree: to compare them, git runs the configured filters.
+    Raises:
+        GitFailed: git failed, or timed out.
+    """
+    return _output(folder, words, {}, TIMEOUT_SECONDS, MAX_BYTES).decode(errors="replace")
+
+
+def read_work_tree(folder: Path, *words: str, timeout: float, max_bytes: int) -> bytes:
+    """Return what git prints about files of the work tree, which it reads without the filters that attributes name.
+
+    `timeout` is in seconds.
+
+    Raises:
+        GitFailed: git failed, timed out, or printed `max_bytes`.
+    """
+    settings = _output(folder, ("config", "--list", "--name-only", "-z"), {}, timeout, _MAX_SETTINGS)
+    printed = _output(folder, words, _without_filters(settings), timeout, max_bytes)
+    if len(printed) >= max_bytes or len(settings) >= _MAX_SETTINGS:
+        raise GitFailed(f"git {words[0]} printed over {max_bytes:,} bytes")
+    return printed
+
+
+def write(
+    folder: Path, *words: str, timeout: float, allowed_filters: Collection[str] = (), name: str = "", email: str = ""
+) -> str:
+    """Run a git command that writes, and return what it prints. No hook runs, and no filter but the allowed ones.
+
+    Args:
+        folder: where to run it.
+        words: the command and its arguments.
+        timeout: seconds.
+        allowed_filters: names of filters that may run.
+        name: who commits; empty: nothing is committed.
+        email: the address of who commits.
+
+    Raises:
+        GitFailed: git failed, with its own last words, or timed out.
+    """
+    settings = _output(folder, ("config", "--list", "--name-only", "-z"), {}, timeout, _MAX_SETTINGS)
+    variables = _without_filters(settings, allowed_filters)
+    if name:
+        for who in ("AUTHOR", "COMMITTER"):
+            variables |= {f"GIT_{who}_NAME": name, f"GIT_{who}_EMAIL": email}
+    try:
+        done = subprocess.run(
+            ["git", *_OPTIONS, *words],
+            cwd=folder,
+            env=_variables(variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(f"git {words[0]} took over {timeout:g} seconds") from error
+    except OSError as error:
+        raise GitFailed(str(error)) from error
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip().splitlines()
+        errors = [line for line in told if line.startswith(("fatal:", "error:"))] or told
+        raise GitFailed(errors[0] if errors else f"git {words[0]} ended with status {done.returncode}")
+    return done.stdout.decode(errors="replace")
+
+
+def version() -> tuple[int, int]:
+    """Return the version of git, as in (2, 39).
+
+    Raises:
+        GitFailed: git is not installed.
+    """
+    try:
+        printed = subprocess.run(
+            ["git", "--version"], env=_variables({}), capture_output=True, timeout=TIMEOUT_SECONDS, check=True
+        ).stdout
+    except FileNotFoundError:
+        raise GitFailed("git is not installed") from None
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GitFailed(str(error)) from error
+    found = re.search(rb"(\d+)\.(\d+)", printed)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def merge_lines(ours: Path, base: Path, theirs: Path, marker_size: str) -> int:
+    """Merge three versions of a file by line into the first; return how many conflicts are marked in it, or over 127.
+
+    Raises:
+        GitFailed: git is not installed, or took too long.
+    """
+    labels = ("-L", "ours", "-L", "base", "-L", "theirs")
+    words = ("merge-file", f"--marker-size={marker_size}", *labels, "--", ours, base, theirs)
+    try:
+        done = subprocess.run(
+            ["git", *_OPTIONS, *words],
+            env=_variables({}),
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GitFailed(str(error)) from error
+    return done.returncode
+
+
+def _variables(more: dict[str, str]) -> dict[str, str]:
+    return {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **more}
+
+
+def _without_filters(settings: bytes, allowed: Collection[str] = ()) -> dict[str, str]:
+    """Return variables by which git runs no filter of those that the names of the settings tell of."""
+    names = {name.rpartition(".")[0] for name in settings.decode(errors="surrogateescape").split("\0")}
+    pairs = [
+        (f"{name}.{key}", value)
+        for name in sorted(names)
+        if name.startswith("filter.") and name.removeprefix("filter.") not in allowed
+        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+    ]
+    variables = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for at, (key, value) in enumerate(pairs):
+        variables |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
+    return variables
+
+
+def _output(folder: Path, words: tuple[str, ...], variables: dict[str, str], timeout: float, max_bytes: int) -> bytes:
+    """Return up to `max_bytes` of what a command prints.
 
     Raises:
         GitFailed: git failed, or timed out.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    quiet = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C.UTF-8"}
     try:
         process = subprocess.Popen(
-            ["git", *_SAFE, *words],
+            ["git", *_OPTIONS, *words],
             cwd=folder,
-            env=kept | quiet,
+            env=_variables(variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -43,17 +200,153 @@ def read(folder: Path, *words: str) -> str:
     except OSError as error:
         raise GitFailed(str(error)) from error
     assert process.stdout is not None
-    timer = threading.Timer(TIMEOUT_SECONDS, process.kill)
+    timer = threading.Timer(timeout, process.kill)
     timer.start()
     try:
         with process.stdout:
-            printed = process.stdout.read(MAX_BYTES)
-        if len(printed) == MAX_BYTES:
+            printed = process.stdout.read(max_bytes)
+        if len(printed) == max_bytes:
             process.kill()
         status = process.wait()
     finally:
         timer.cancel()
         timer.join()
-    if status and len(printed) < MAX_BYTES:
+    if status and len(printed) < max_bytes:
         raise GitFailed(f"git {words[0]} ended with status {status}")
-    return printed.decode(errors="replace")
+    return printed
+
+
+class Finished(NamedTuple):
+    """A git command that has ended.
+
+    Attributes:
+        status: its exit status.
+        printed: its standard output.
+        error: the first line of its standard error that tells what is wrong.
+    """
+
+    status: int
+    printed: bytes
+    error: str
+
+    @property
+    def text(self) -> str:
+        """The standard output without the last newline."""
+        return self.printed.decode(errors="surrogateescape").rstrip("\n")
+
+
+RUN_SECONDS: Final = 120.0
+
+
+def run(
+    folder: Path,
+    *words: str,
+    given: bytes = b"",
+    variables: Mapping[str, str] | None = None,
+    allowed_filters: Collection[str] = (),
+    statuses: Collection[int] = (0,),
+    timeout: float = RUN_SECONDS,
+) -> Finished:
+    """Run a git command on files or refs. No hook and no merge driver runs, and no filter but the allowed ones.
+
+    Args:
+        folder: where to run it.
+        words: the command and its arguments.
+        given: its standard input.
+        variables: environment variables in addition, such as another index.
+        allowed_filters: names of filters that may run.
+        statuses: exit statuses that are no failure.
+        timeout: seconds.
+
+    Raises:
+        GitFailed: git failed, with its own words, or timed out.
+    """
+    settings = _output(folder, ("config", "--list", "--name-only", "-z"), {}, TIMEOUT_SECONDS, _MAX_SETTINGS)
+    if len(settings) >= _MAX_SETTINGS:
+        raise GitFailed(f"{folder} has over {_MAX_SETTINGS:,} bytes of git settings")
+    try:
+        done = subprocess.run(
+            ["git", *_OPTIONS, *words],
+            cwd=folder,
+            env=_variables(_without_programs(settings, allowed_filters) | dict(variables or {})),
+            input=given,
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(f"git {words[0]} took over {timeout:g} seconds") from error
+    except (OSError, ValueError) as error:
+        raise GitFailed(str(error)) from error
+    told = done.stderr.decode(errors="replace").strip().splitlines()
+    wrong = next((line for line in told if line.startswith(("fatal:", "error:"))), told[0] if told else "")
+    if done.returncode not in statuses:
+        raise GitFailed(wrong or f"git {words[0]} ended with status {done.returncode}")
+    return Finished(done.returncode, done.stdout, wrong)
+
+
+# git's own merge of lines, which a driver with an empty command would make fail.
+_MERGE_LINES: Final = "git merge-file --marker-size=%L %A %O %B"
+
+
+def _without_programs(settings: bytes, allowed_filters: Collection[str]) -> dict[str, str]:
+    """Return variables by which git runs no filter and no merge driver, and takes no options for `merge`."""
+    variables = _without_filters(settings, allowed_filters)
+    at = int(variables["GIT_CONFIG_COUNT"])
+    for name in dict.fromkeys(settings.decode(errors="surrogateescape").split("\0")):
+        first, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
+        if first == "merge" and last == "driver":
+            value = _MERGE_LINES
+        elif first == "branch" and last == "mergeoptions":
+            value = ""
+        else:
+            continue
+        variables |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
+        at += 1
+    return variables | {"GIT_CONFIG_COUNT": str(at)}
+
+
+def programs_named(folder: Path) -> tuple[str, ...]:
+    """Return the settings of a repository that name programs, which are not run here.
+
+    Raises:
+        GitFailed: git failed, or timed out.
+    """
+    words = ("config", "--show-scope", "--list", "--name-only", "-z")
+    fields = _output(folder, words, {}, TIMEOUT_SECONDS, _MAX_SETTINGS).decode(errors="replace").split("\0")
+    named = zip(fields[::2], fields[1::2], strict=False)
+    names = dict.fromkeys(name for scope, name in named if scope != "command")
+    return tuple(name for name in names if _NAMES_PROGRAM.fullmatch(name))
+
+
+_NAMES_PROGRAM: Final = re.compile(
+    r"(?s)filter\..*\.(clean|smudge|process)|merge\..*\.driver|diff\..*\.(command|textconv)|diff\.external"
+    r"|core\.(fsmonitor|hookspath|sshcommand|pager|editor|askpass|gitproxy)|alias\..*|gpg\.(.*\.)?program"
+    r"|remote\..*\.(uploadpack|receivepack|vcs)|credential\.(.*\.)?helper"
+)
+
+_TIMEOUT_SECONDS: Final = 30.0
+_MAX_DIFF: Final = 256 * 1024 * 1024
+_DIFF_OPTIONS: Final = ("--no-ext-diff", "--no-textconv", "--binary", "--ignore-submodules=dirty", "--submodule=short")
+
+
+class GitState(NamedTuple):
+    """The git state of a folder; both None without a work tree or a commit.
+
+    Attributes:
+        commit: the commit.
+        diff: the SHA-256 of the uncommitted changes, in hexadecimal.
+    """
+
+    commit: str | None = None
+    diff: str | None = None
+
+
+def look(folder: Path) -> GitState:
+    """Return the git state of a folder."""
+    try:
+        commit = read(folder, "rev-parse", "--verify", "HEAD").strip()
+        diff = read_work_tree(folder, "diff", *_DIFF_OPTIONS, "HEAD", timeout=_TIMEOUT_SECONDS, max_bytes=_MAX_DIFF)
+    except GitFailed:
+        return GitState()
+    return GitState(commit, hashlib.sha256(diff).hexdigest())

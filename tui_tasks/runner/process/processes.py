@@ -16,12 +16,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tui_tasks.runner.process import mark
+from tui_tasks.runner.process import run_context
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _ENDED: Final = frozenset({"Z", "X", "zombie", "dead"})
+# By a signal, or by a debugger that holds it.
+_STOPPED: Final = frozenset({"T", "t", "stopped", "tracing-stop"})
 # Seconds between two rounds of killing processes.
 KILL_AGAIN: Final = 0.05
 
@@ -70,6 +72,21 @@ def is_alive(process: ProcessIdentity) -> bool | None:
     return None if _psutil() else False
 
 
+def name(pid: int) -> str:
+    """Return the name of a process's program; "?" if it is gone or another user's."""
+    if psutil := _psutil():
+        with contextlib.suppress(psutil.Error, OSError):
+            return str(psutil.Process(pid).name())
+    with contextlib.suppress(OSError):
+        return (PROC / str(pid) / "comm").read_text(errors="replace").strip()
+    return "?"
+
+
+def is_stopped(process: ProcessIdentity) -> bool:
+    """Return whether a process is known to be suspended (SIGSTOP, `^Z`)."""
+    return is_alive(process) is True and (stat := _stat(process.pid)) is not None and stat.state in _STOPPED
+
+
 def ancestors(pid: int) -> Iterator[int]:
     """Yield the pids of a process's parent, grandparent and so on."""
     while pid > 1 and (stat := _stat(pid)) is not None:
@@ -103,7 +120,7 @@ def with_mark(wanted: int) -> list[int]:
     found = []
     for pid in _all_pids():
         with contextlib.suppress(OSError):
-            if mark.of_process(pid) == wanted:
+            if run_context.of_process(pid) == wanted:
                 found.append(pid)
     return found
 

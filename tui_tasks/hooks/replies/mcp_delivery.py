@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from tui_tasks.core.operations.asks import DeliverMessages
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import HumanMessage
 from tui_tasks.core.store import Store
@@ -27,8 +27,8 @@ def collect(store: Store, agent: str, now: int) -> tuple[HumanMessage, ...]:
         StorageFailed: nothing could be recorded; the messages still wait.
         OSError: the same.
     """
-    waiting = messages.waiting(store.db, agent)
-    session = sessions.find(store.db, agent) if waiting else None
+    waiting = ask_queries.waiting(store.db, agent)
+    session = session_queries.find(store.db, agent) if waiting else None
     if session is None:
         return ()
     with Spool(store.path, make=True) as spool:
@@ -48,6 +48,7 @@ def _collect(
     box = mailbox.opened(folder, session.program, session.session, make=True)
     assert box is not None
     with box:
+        mailbox.set_process(box, session.pid, session.born)
         mailbox.give_back(box)
         claimed, until = _claim_messages(box, waiting)
         if claimed:

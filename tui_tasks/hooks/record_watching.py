@@ -7,11 +7,11 @@ from collections.abc import Callable
 import msgspec
 
 from tui_tasks.core.operations.sessions import SessionReport, TurnInterrupted
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.read.agents.sessions import Seen
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import discretion, intake
-from tui_tasks.hooks.records import claude_status, reading
+from tui_tasks.hooks import intake, session_records, storable
+from tui_tasks.hooks.programs import claude
 from tui_tasks.settings.config import SessionSettings
 
 
@@ -33,11 +33,13 @@ class RecordWatch:
         Raises:
             StorageFailed: call again later.
         """
-        there = [seen for seen in sessions.current(self._store.db) if seen.session.program in reading.PROGRAMS]
+        there = [
+            seen for seen in session_queries.current(self._store.db) if seen.session.program in session_records.PROGRAMS
+        ]
         found = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
         if any(map(_was_interrupted, there)):
             self._process_payloads()
-            still = filter(_was_interrupted, sessions.current(self._store.db))
+            still = filter(_was_interrupted, session_queries.current(self._store.db))
             found += [msgspec.structs.replace(_found_of(seen), events=(TurnInterrupted(),)) for seen in still]
         if report := [one for one in found if one is not None]:
             self._write_reports(report, now)
@@ -48,8 +50,8 @@ class RecordWatch:
 
         A program that ends right after its last line lets its hook report first.
         """
-        record, uid = reading.of(seen.activity), seen.session.uid
-        size = reading.size(seen.session.program, record.path) if record.path else 0
+        record, uid = session_records.of(seen.activity), seen.session.uid
+        size = session_records.size(seen.session.program, record.path) if record.path else 0
         had, self._sizes[uid] = self._sizes.get(uid), size
         return size == had and size != sum(part.read for part in record.parts.values())
 
@@ -57,14 +59,14 @@ class RecordWatch:
         settings = self._settings()
         with self._store.transaction(now) as transaction:
             for report in found:
-                intake.record_report(transaction, "", discretion.discreet(report, settings), tasks=settings.tasks)
+                intake.record_report(transaction, "", storable.discreet(report, settings), tasks=settings.tasks)
 
 
 def _read_of(seen: Seen) -> SessionReport | None:
     """Return a report of the new events in the record of a session; None if there are none."""
-    record = reading.of(seen.activity)
+    record = session_records.of(seen.activity)
     before = msgspec.to_builtins(record)
-    events = reading.read_on(seen.session.program, record)
+    events = session_records.read_on(seen.session.program, record)
     if (read := msgspec.to_builtins(record)) == before:
         return None
     report = msgspec.structs.replace(_found_of(seen), model=record.model, record=read, ends_waiting=False)
@@ -80,5 +82,5 @@ def _was_interrupted(seen: Seen) -> bool:
     session, at = seen.session, seen.activity
     if session.program != "claude" or seen.state not in ("working", "waiting") or at.background or not session.pid:
         return False
-    since = claude_status.idle_since(reading.of(at).path, session.session, session.pid)
+    since = claude.idle_since(session_records.of(at).path, session.session, session.pid)
     return since is not None and at.worked_at is not None and since > at.worked_at

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+from tui_tasks import regular_files
 from tui_tasks.core.operations.sessions import (
     ModelFailed,
     SessionEnded,
@@ -22,12 +22,75 @@ from tui_tasks.core.operations.sessions import (
     UsageReported,
 )
 from tui_tasks.core.session_snapshots import SessionActivity
-from tui_tasks.hooks.records.record import Ending, Part, Record
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How the last turn read ended, with the message in `words`.
+
+    `faltered`: the model's service reported an error that may not have ended the turn.
+    """
+
+    kind: Literal["faltered", "failed", "interrupted"]
+    words: str = ""
+
+
+class Part(msgspec.Struct):
+    """A file of a record.
+
+    Attributes:
+        read: the bytes read.
+        tokens: the tokens counted in them.
+        message: the id of the message that was counted last.
+        of_message: its tokens.
+    """
+
+    read: int = 0
+    tokens: int = 0
+    message: str | None = None
+    of_message: int = 0
+
+    def count(self, message: str | None, tokens: int) -> None:
+        """Count the tokens of a message. If it has several lines, the last one is right."""
+        if message is not None and message == self.message:
+            self.tokens -= self.of_message
+        self.message, self.of_message = message, tokens
+        self.tokens += tokens
+
+
+class Record(msgspec.Struct):
+    """The record of one session, as far as it was read.
+
+    Attributes:
+        path: the path of its file; files of subagents are beside it.
+        parts: its files, by name.
+        total: the tokens of the session by the program's own sum; 0: it gives none.
+        before: the tokens of earlier records of the same agent, whose session was cleared.
+        cost_usd: what the session has cost, in US dollars; None: unknown.
+        model: the name of the model.
+        is_headless: whether the program was started without a terminal, for one prompt.
+        ending: how the last turn ended; None: it has not, or regularly.
+    """
+
+    path: str = ""
+    parts: dict[str, Part] = {}
+    total: int = 0
+    before: int = 0
+    cost_usd: float | None = None
+    model: str | None = None
+    is_headless: bool = False
+    ending: Ending | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the session so far; 0: unknown."""
+        return self.before + max(self.total, sum(part.tokens for part in self.parts.values()))
+
 
 PROGRAMS: Final = frozenset({"claude", "codex", "gemini"})
 """The programs whose records are read: each has a module here, with `files` and `apply_line`."""
 MAX: Final = 16 * 1024 * 1024
-_OPEN: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MAX_RECORD: Final = 1024**3
+"""The size in bytes above which a file is not read: no record of a session is that long."""
 # Events at which a record is read on, as the program may report nothing more.
 _EDGES: Final = (TurnEnded, TurnFailed, TurnInterrupted, SessionEnded)
 
@@ -82,7 +145,7 @@ def _failure(record: Record) -> TurnFailed | None:
 
 def read_on(program: str, record: Record) -> list[SessionEvent]:
     """Read what is new in a record; return the new events."""
-    module = import_module(f"tui_tasks.hooks.records.{program}")
+    module = import_module(f"tui_tasks.hooks.programs.{program}")
     tokens, cost, ending = record.tokens, record.cost_usd, record.ending
     for path in module.files(record.path):
         part = record.parts.setdefault(os.path.basename(path), Part())
@@ -107,8 +170,8 @@ def _ending_event(ending: Ending) -> SessionEvent:
 def size(program: str, path: str) -> int:
     """Return the size of a record's files in bytes."""
     found = 0
-    for one in import_module(f"tui_tasks.hooks.records.{program}").files(path):
-        with contextlib.suppress(OSError):
+    for one in import_module(f"tui_tasks.hooks.programs.{program}").files(path):
+        with contextlib.suppress(OSError, ValueError):
             found += os.stat(one, follow_symlinks=False).st_size
     return found
 
@@ -116,13 +179,13 @@ def size(program: str, path: str) -> int:
 def _lines(path: str, part: Part) -> Iterator[bytes]:
     """Return the new complete lines of a file; `part` holds how far it has been read."""
     try:
-        handle = os.open(path, _OPEN)
+        handle = regular_files.open_regular(path, MAX_RECORD, follow_links=False)
     except OSError:
         return
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
         # A payload may name any file, so only files of this user are read.
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_size <= part.read:
+        if found.st_uid != os.getuid() or found.st_size <= part.read:
             return
         file.seek(part.read)
         body = file.read(MAX)

@@ -7,6 +7,7 @@ shows others that somebody waits for the answer. The answer itself is read from 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import time
@@ -18,18 +19,19 @@ import msgspec
 from tui_tasks.agent_runs.driver import HumanRequest
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import hooks_folder
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.replies import answer_file, answers
+from tui_tasks.hooks.replies import answer_file, outbox
 
 # Called with the id of a request, the decision (None: denied), and the text of a denial.
 SendAnswer = Callable[[str, dict[str, Any] | None, str], None]
 
+# Seconds between two looks for screens that want a request whole.
+_LOOK: Final = 0.25
 _DENIED: Final = "This is denied: the question was closed without an answer."
 
 
@@ -41,6 +43,8 @@ class _Pending:
         # When it is denied, in seconds of the monotonic clock.
         self.deadline = deadline
         self.ask: str | None = None
+        # Whether screens may ask for the whole request, as what is kept of it is not whole.
+        self.is_asked_for = False
         # The state and reason with which its question is to be closed, if the program no longer waits.
         self.closes_as: tuple[str, str] | None = None
 
@@ -65,9 +69,11 @@ class OpenRequests:
         Raises:
             OSError: the named pipe cannot be created.
         """
-        pipe = _Pipe(self._store.path)
+        fields = {name: getattr(request.asked, name) for name in request.asked.__struct_fields__}
+        pipe = _Pipe(self._store.path, json.dumps({outbox.OF_RUN: fields}).encode())
         self._pending[request.id] = _Pending(pipe, time.monotonic() + self._wait)
-        return msgspec.structs.replace(request, report=msgspec.structs.replace(request.report, answer=pipe.name))
+        report = msgspec.structs.replace(request.report, answer=pipe.name, hash=answer_file.request_hash(pipe.body))
+        return msgspec.structs.replace(request, report=report)
 
     def withdraw(self, request_id: str) -> None:
         """Remove a request for whose answer the program no longer waits."""
@@ -79,8 +85,8 @@ class OpenRequests:
         now, within = time.monotonic(), f"within {self._wait:g} s"
         late = [one for one in self._pending.items() if one[1].closes_as is None and one[1].deadline <= now]
         for request_id, pending in late:
-            self._close(pending, "timeout", f"nobody has answered {within}: denied")
-            self._answer(request_id, None, f"Nobody has answered {within}, so this is denied.")
+            self._close(pending, "timeout", f"no answer {within}: denied")
+            self._answer(request_id, None, f"No answer {within}. Denied.")
         return bool(late)
 
     def exchange_answers(self, agent: str, now: int, *, is_paused: bool) -> None:
@@ -91,11 +97,11 @@ class OpenRequests:
         Raises:
             StorageFailed: try again later.
         """
-        self._match_asks(agent)
+        self._match_asks()
         for request_id, pending in list(self._pending.items()):
             if pending.ask is None:
                 continue
-            ask = asks.ask(self._store.db, pending.ask)
+            ask = ask_queries.ask(self._store.db, pending.ask)
             if pending.closes_as is not None:
                 if ask.state == "open":
                     self._commit_close(ask, *pending.closes_as, now)
@@ -107,10 +113,17 @@ class OpenRequests:
                 del self._pending[request_id]
                 self._answer(request_id, self._decision(ask), _DENIED)
 
+    def pass_on(self) -> None:
+        """Pass each request on to the screens that want it whole."""
+        for pending in self._pending.values():
+            if pending.is_asked_for:
+                pending.pipe.pass_on()
+
     def seconds_to_wait(self) -> float:
-        """Return the seconds until the next request is denied."""
+        """Return the seconds until the next request is denied, or screens are looked after."""
         deadlines = [pending.deadline for pending in self._pending.values() if pending.closes_as is None]
-        return max(0.0, min(deadlines, default=math.inf) - time.monotonic())
+        look = _LOOK if any(pending.is_asked_for for pending in self._pending.values()) else math.inf
+        return min(look, max(0.0, min(deadlines, default=math.inf) - time.monotonic()))
 
     def end(self) -> None:
         """Remove all requests, as the program is gone; the end of its session closes the questions."""
@@ -122,18 +135,18 @@ class OpenRequests:
         pending.pipe.close()
         pending.closes_as = (state, reason)
 
-    def _match_asks(self, agent: str) -> None:
+    def _match_asks(self) -> None:
         """Find the questions that were written for requests."""
         if all(pending.ask is not None for pending in self._pending.values()):
             return
-        for ask in sessions.open_asks_of(self._store.db, agent):
-            pending = self._pending.get((ask.request or {}).get("id") or "")
-            if pending is not None:
-                pending.ask = ask.uid
+        for pending in self._pending.values():
+            if pending.ask is None and (uid := ask_queries.waiting_as(self._store.db, pending.pipe.name)) is not None:
+                ask = ask_queries.ask(self._store.db, uid)
+                pending.ask = uid
+                pending.is_asked_for = (ask.request or {}).get("is_whole") is not True
 
     def _decision(self, ask: Ask) -> dict[str, Any] | None:
-        is_by_human = ask.state == "answered" and asks.is_answered_by_human(self._store.db, ask.uid)
-        return answers.decision(ask) if is_by_human else None
+        return outbox.decision_for(ask) if ask_queries.is_answered_by_human(self._store.db, ask) else None
 
     def _commit_close(self, ask: Ask, state: str, reason: str, now: int) -> None:
         # It may have been answered meanwhile.
@@ -144,8 +157,9 @@ class OpenRequests:
 class _Pipe:
     """A named pipe that is open for reading while the answer to a request is awaited."""
 
-    def __init__(self, database: str) -> None:
+    def __init__(self, database: str, body: bytes) -> None:
         self._database = database
+        self.body = body
         self.name = f"{time.time_ns()}-{os.getpid()}"
         with (
             Folder(hooks_folder(database), make=True) as folder,
@@ -154,6 +168,17 @@ class _Pipe:
             os.mkfifo(self.name, 0o600, dir_fd=made.fd)
             # Open for writing, too: otherwise it would signal an end of file when others open it to test for a reader.
             self._fd = made.open(self.name, os.O_RDWR | os.O_NONBLOCK)
+
+    def pass_on(self) -> None:
+        """Pass the request on to the screens that want it whole."""
+        if self._fd < 0:
+            return
+        with (
+            contextlib.suppress(OSError),
+            Folder(hooks_folder(self._database), make=False) as folder,
+            Folder(answer_file.FOLDER, make=False, inside=folder) as made,
+        ):
+            answer_file.hear(made, self._fd, self.body)
 
     def close(self) -> None:
         """Remove the pipe, and an answer that another process put beside it. A second call has no effect."""

@@ -6,6 +6,7 @@ Agents do not write that file, and a check's command and input files come from n
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 
 import msgspec
 
@@ -23,6 +24,8 @@ class CheckProfile(msgspec.Struct, frozen=True):
         inputs: globs below `cwd`; a change of a matching file makes a passed check stale.
         lists: names of the lists of which every task has this check.
         gate: whether the check must pass before such a task can be set done.
+        snapshot: whether the command runs in a private copy of its inputs.
+        environment: names or patterns of variables to pass on, or `NAME=value`.
     """
 
     name: str
@@ -32,11 +35,28 @@ class CheckProfile(msgspec.Struct, frozen=True):
     inputs: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     gate: bool = False
+    snapshot: bool = False
+    environment: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of command, folder and inputs, in hexadecimal; a passed check with another digest is stale."""
-        return hashlib.sha256(msgspec.json.encode((self.command, self.cwd, self.inputs))).hexdigest()
+        """The SHA-256 of what decides a run, in hexadecimal; a passed check with another is stale."""
+        defined = (
+            self.command,
+            self.cwd,
+            self.inputs,
+            *[True] * self.snapshot,
+            *[self.environment] * bool(self.environment),
+        )
+        return hashlib.sha256(msgspec.json.encode(defined)).hexdigest()
+
+    def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of a run. Python does not read the user's own site-packages, which agents can write,
+        unless the check's `environment` says so.
+        """
+        from tui_tasks.runner.profiles import run_environment  # a command that runs no check needs none of it
+
+        return {"PYTHONNOUSERSITE": "1"} | run_environment(environ, self.environment)
 
 
 class CheckProfiles(msgspec.Struct, frozen=True):
@@ -61,5 +81,8 @@ class CheckProfiles(msgspec.Struct, frozen=True):
 
     def definition(self, *, alone: bool = False) -> DefineChecks:
         """Return the operation that writes these checks into the state."""
-        named = (NamedCheck(each.name, each.digest, each.lists, each.gate) for each in self.profiles.values())
+        named = (
+            NamedCheck(each.name, each.digest, each.lists, each.gate, each.cwd, each.inputs)
+            for each in self.profiles.values()
+        )
         return DefineChecks(self.source, tuple(named), self.unreadable, alone)

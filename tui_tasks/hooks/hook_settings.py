@@ -1,19 +1,26 @@
-"""The entries in each program's settings that run our hook: events, command, time limits.
+"""What an agent program is given so that it runs our hooks: settings with an entry for each event, or a plugin.
 
-`cli.setup` decides where they go beside existing settings.
+`cli.setup` writes them into the program's files; `work.programs` gives them to a program that it starts.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import sys
 from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
-# Seconds after which a program is to end a hook; one that waits for the human gets more.
+# Seconds after which a program is to end a hook.
 _LIMIT: Final = 10
-_MARGIN: Final = 10
+# The same for a hook that may wait for the human: longer than `[sessions] wait` can be.
+WAIT_LIMIT: Final = 3600 + 10
+# Whatever happens to the command, the hook ends with success and prints no error: a missing installation keeps no agent
+# from its work. The shell in quotes says "Killed" there, and every shell that a program may use reads this.
+ALWAYS_SUCCEEDS: Final = " || true"
 
 # Events for which the program waits for the hook, which can return an answer or a message.
 _ANSWERED: Final = {
@@ -49,15 +56,9 @@ _WAITING: Final = frozenset({"PermissionRequest", "PreToolUse", "BeforeTool"})
 _ASYNC: Final = frozenset(_REPORT_ONLY["claude"]) - {"SessionEnd"}
 
 
-def hook_settings(program: str, command: Sequence[str], wait: float) -> dict[str, Any]:
-    """Return the object for our hook in the settings of `claude`, `codex` or `gemini`.
-
-    Args:
-        program: the name of the program.
-        command: the argv to run.
-        wait: the seconds that a hook of the program may wait for the human.
-    """
-    hooks = {event: [{"hooks": [_hook(program, event, command, wait)]}] for event in events(program)}
+def hook_settings(program: str, command: Sequence[str]) -> dict[str, Any]:
+    """Return the object for our hook in the settings of `claude`, `codex` or `gemini`; `command` is the argv to run."""
+    hooks = {event: [{"hooks": [_hook(program, event, command)]}] for event in events(program)}
     return {"hooks": hooks} | ({"hooksConfig": {"enabled": True}} if program == "gemini" else {})
 
 
@@ -66,9 +67,20 @@ def events(program: str) -> tuple[str, ...]:
     return (*_ANSWERED[program], *_REPORT_ONLY[program])
 
 
-def _hook(program: str, event: str, command: Sequence[str], wait: float) -> dict[str, Any]:
-    limit = int(wait) + _MARGIN if event in _WAITING and wait else _LIMIT
-    entry: dict[str, Any] = {"type": "command", "command": shlex.join(command)}
+def shell_command(command: Sequence[str]) -> str:
+    """Return the line that a program's shell runs for an argv."""
+    return f"sh -c {shlex.quote(shlex.join(command) + ALWAYS_SUCCEEDS)} 2>/dev/null"
+
+
+def starter() -> tuple[str, ...]:
+    """Return the argv that starts this very installation from anywhere."""
+    script = Path(sys.executable).with_name("tui-tasks")
+    return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
+
+
+def _hook(program: str, event: str, command: Sequence[str]) -> dict[str, Any]:
+    limit = WAIT_LIMIT if event in _WAITING else _LIMIT
+    entry: dict[str, Any] = {"type": "command", "command": shell_command(command)}
     if program == "gemini":
         return {"name": "tui-tasks", **entry, "timeout": limit * 1000}
     if program == "codex" and event in ("SessionEnd", "Interrupt"):
@@ -76,14 +88,7 @@ def _hook(program: str, event: str, command: Sequence[str], wait: float) -> dict
     return entry | {"timeout": limit} | ({"async": True} if program == "claude" and event in _ASYNC else {})
 
 
-def opencode_plugin(command: Sequence[str], outbox: str) -> str:
-    """Return the text of the plugin for opencode.
-
-    Args:
-        command: the argv to run for each event.
-        outbox: the folder of messages for its sessions.
-    """
+def opencode_plugin(command: Sequence[str]) -> str:
+    """Return the text of the plugin for opencode; `command` is the argv to run for each event."""
     text = resources.files("tui_tasks.hooks").joinpath("opencode_plugin.js").read_text("utf-8")
-    return text.replace('["tui-tasks", "hook", "opencode"]', json.dumps(list(command))).replace(
-        'const OUTBOX = ""', f"const OUTBOX = {json.dumps(outbox)}"
-    )
+    return text.replace('["tui-tasks", "hook", "opencode"]', json.dumps(list(command)))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Final, Protocol
 
 import msgspec
 
 from tui_tasks import clock
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.checks import BeginCheck, EndCheck
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read import checks
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.assignment import Assignment
-from tui_tasks.runner.checks import git_state
+from tui_tasks.runner.assignment import Assignment, folder
+from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
-from tui_tasks.runner.process import processes, run_context
+from tui_tasks.runner.process import git, processes, run_context
 from tui_tasks.runner.process.command import RunProcess
 
 # How many characters of the end of a check's output are kept.
@@ -88,10 +88,11 @@ class RunRecord(Protocol):
         """Take the run over from the scheduler; return whether it may begin."""
 
     def prepare(self, private: Path) -> CommandSpec:
-        """Return the command to start; `private` is the run's own folder, which exists.
+        """Return the command to start; `private` is the run's own folder, to be made where it is needed.
 
         Raises:
             CannotStart: the configuration names something that is missing.
+            OSError: the folder cannot be made.
         """
 
     def end_requested(self, store: Store) -> str | None:
@@ -143,6 +144,7 @@ class JobRecord:
         Raises:
             CannotStart: the runner's `cwd` is no folder.
         """
+        private_folder(private)
         assignment = self._assignment
         prompt_file = _prompt_file(private, self._system_prompt)
         if assignment.cwd is None:
@@ -181,15 +183,15 @@ class JobRecord:
         )
 
 
-def private_folder(folder: Path) -> None:
+def private_folder(path: Path) -> None:
     """Create a folder with mode 0700, whatever the umask."""
-    folder.mkdir(mode=0o700)
-    folder.chmod(0o700)
+    path.mkdir(mode=0o700)
+    path.chmod(0o700)
 
 
-def _prompt_file(folder: Path, text: str) -> Path:
+def _prompt_file(private: Path, text: str) -> Path:
     """Write the system prompt to a file with mode 0600 and return its path."""
-    file = folder / "system-prompt.txt"
+    file = private / "system-prompt.txt"
     file.touch(mode=0o600)
     file.chmod(0o600)
     file.write_bytes(text.encode())
@@ -204,6 +206,9 @@ class CheckRecord:
         self._assignment = assignment
         self._cwd = Path(assignment.cwd)
         self._inputs = RunInputs(assignment.cwd, assignment.inputs or ())
+        # The hash of the inputs that were copied, and why they could not be.
+        self._copied: str | None = None
+        self._cannot: str | None = None
 
     look_seconds: float | None = LOOK_SECONDS
 
@@ -212,28 +217,53 @@ class CheckRecord:
         self._inputs.look()
 
     def begin(self, store: Store) -> bool:
-        """Begin the run, recording the digest of its inputs and the folder's git state before the command starts."""
+        """Begin the run, recording the digest of its inputs and the folder's git state before the command starts.
+
+        For a snapshot, the inputs are copied first.
+        """
         assignment = self._assignment
-        state = git_state.look(self._cwd, assignment.environment)
-        inputs, now = self._inputs.begin(), clock.now()
+        state = git.look(self._cwd)
+        if assignment.snapshot:
+            self._copy()
+        begun, now = self._inputs.begin(), clock.now()
+        inputs = begun if self._copied is None else self._copied
+        self._cannot = self._cannot or self._inputs.first_refused
         begin = BeginCheck(assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff)
-        return store.commit(begin, actor=SYSTEM, now=now) != [None]
+        may_begin = store.commit(begin, actor=SYSTEM, now=now) != [None]
+        if not may_begin and self._copied is not None:
+            shutil.rmtree(self._cwd.parent, ignore_errors=True)
+        return may_begin
 
     def prepare(self, private: Path) -> CommandSpec:
         """Return the check's command. Its environment only adds that it is inside a run, where no jobs are started.
 
         Raises:
-            CannotStart: the check's `cwd` is no folder.
+            CannotStart: the check's `cwd` is no folder, an input cannot be one, or the inputs cannot be copied.
         """
         assignment = self._assignment
         if not self._cwd.is_dir():
             raise CannotStart(f"the check's cwd is no folder: {assignment.cwd}")
+        if self._cannot is not None:
+            raise CannotStart(self._cannot)
         variables = {run_context.RUN_ID: assignment.run_uid, run_context.RUN_TOKEN: assignment.token}
         return CommandSpec(assignment.command, self._cwd, {**assignment.environment, **variables})
 
+    def _copy(self) -> None:
+        """Copy the inputs into the run's own folder; the copy takes the place of the check's folder."""
+        live, private = InputHasher(str(self._cwd), self._assignment.inputs or ()), folder(self._assignment.run_uid)
+        try:
+            private_folder(private)
+            self._copied = live.copy(str(private / "inputs"))
+        except (OSError, CannotCopy) as error:
+            self._cannot = str(error)
+            return
+        self._cannot = live.first_refused
+        self._cwd = private / "inputs"
+        self._inputs = RunInputs(str(self._cwd), self._assignment.inputs or ())
+
     def end_requested(self, store: Store) -> str | None:
         """Return "" if a scheduler has abandoned the run."""
-        run = checks.run(store.db, self._assignment.run_uid)
+        run = check_queries.run(store.db, self._assignment.run_uid)
         return None if run is not None and run.state == "running" else ""
 
     def end_operation(self, ending: RunEnding, command: RunProcess | None) -> Operation:
@@ -244,6 +274,8 @@ class CheckRecord:
             # The command's own output does not contain the reason.
             output = f"{output.rstrip()}\n[{ending.reason}]".lstrip()
         inputs = self._inputs.end()
+        if inputs is not None and self._copied is not None:
+            inputs = self._copied
         if outcome == "passed" and inputs is None:
             output = f"{output.rstrip()}\n[changed while it ran: {self._inputs.changed}]".lstrip()
         return EndCheck(self._assignment.run_uid, outcome, inputs, ending.exit_code, output[-OUTPUT_CHARACTERS:])

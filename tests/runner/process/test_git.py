@@ -1,0 +1,191 @@
+"""git in a repository that somebody else has prepared: whatever its settings name, nothing is run."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import tui_tasks
+from tui_tasks.core.schema.work_links import Link
+from tui_tasks.runner.process import git
+from tui_tasks.tui.tasks import link_facts
+
+PROGRAM = "{program}"
+# Settings that name a program, and one that makes git use it where that takes a second one.
+SETTINGS: dict[str, dict[str, str]] = {
+    "fsmonitor": {"core.fsmonitor": PROGRAM},
+    "hooks": {"core.hooksPath": "{hooks}"},
+    "external diff": {"diff.external": PROGRAM},
+    "diff driver": {"diff.x.command": PROGRAM},
+    "text conversion": {"diff.x.textconv": PROGRAM, "diff.x.cachetextconv": "false"},
+    "clean filter": {"filter.x.clean": PROGRAM, "filter.x.required": "true"},
+    "smudge filter": {"filter.x.smudge": PROGRAM},
+    "process filter": {"filter.x.process": PROGRAM},
+    "filter with a dot": {"filter.x.y.clean": PROGRAM},
+    "pager": {"core.pager": PROGRAM, "pager.log": PROGRAM, "pager.show": PROGRAM, "pager.diff": PROGRAM},
+    "paginate": {"pager.rev-parse": PROGRAM, "pager.config": PROGRAM},
+    "signatures": {"gpg.program": PROGRAM, "log.showSignature": "true"},
+    "signature in a format": {"gpg.program": PROGRAM, "format.pretty": "%GG %G?"},
+    "signature in a named format": {"gpg.program": PROGRAM, "pretty.medium": "%GG", "format.pretty": "medium"},
+    "openpgp": {"gpg.format": "openpgp", "gpg.openpgp.program": PROGRAM, "format.pretty": "%GG"},
+    "x509": {"gpg.format": "x509", "gpg.x509.program": PROGRAM, "format.pretty": "%GG"},
+    "ssh signatures": {"gpg.format": "ssh", "gpg.ssh.program": PROGRAM, "format.pretty": "%GG"},
+    "default key": {"gpg.format": "ssh", "gpg.ssh.defaultKeyCommand": PROGRAM, "format.pretty": "%GK"},
+    "ssh": {"core.sshCommand": PROGRAM},
+    "proxy": {"core.gitProxy": PROGRAM},
+    "credentials": {"credential.helper": f"!{PROGRAM}"},
+    "askpass": {"core.askPass": PROGRAM},
+    "editor": {"core.editor": PROGRAM, "sequence.editor": PROGRAM},
+    "alternates": {"core.alternateRefsCommand": PROGRAM},
+    "aliases": {"alias.log": f"!{PROGRAM}", "alias.diff": f"!{PROGRAM}", "alias.rev-parse": f"!{PROGRAM}"},
+    "merge driver": {"merge.x.driver": PROGRAM},
+    "trailers": {"trailer.x.command": PROGRAM, "trailer.x.cmd": PROGRAM},
+    "submodules": {"diff.submodule": "log", "submodule.recurse": "true", "status.submoduleSummary": "true"},
+    "attributes elsewhere": {"core.attributesFile": "{attributes}", "filter.far.clean": PROGRAM},
+    "settings elsewhere": {"include.path": "{included}"},
+    "upload pack": {"remote.origin.uploadpack": PROGRAM, "protocol.file.allow": "always"},
+    "a transport of its own": {"remote.origin.url": f"ext::{PROGRAM}", "protocol.ext.allow": "always"},
+    "a transport helper": {"remote.origin.vcs": "ext", "remote.origin.url": PROGRAM, "protocol.ext.allow": "always"},
+}
+
+
+def run(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "protocol.file.allow=always")
+    return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a signed-looking commit, a branch, changed files and an object that only a remote has."""
+    made = tmp_path / "made"
+    made.mkdir()
+    run(made, "init", "-q", "-b", "main")
+    run(made, "config", "uploadpack.allowFilter", "true")
+    (made / "a").write_text("one\n")
+    (made / "gone").write_text("only the remote has it\n")
+    run(made, "add", "a", "gone")
+    run(made, "commit", "-qm", "First")
+    run(made, "switch", "-qc", "work")
+    (made / "a").write_text("two\n")
+    (made / "gone").write_text("that too\n")
+    run(made, "commit", "-qam", "Second")
+    text = run(made, "cat-file", "commit", "HEAD")
+    head, _, message = text.partition("\n\n")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abcd\n -----END PGP SIGNATURE-----"
+    signed = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin"],
+        input=f"{head}\n{signature}\n\n{message}",
+        cwd=made,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    run(made, "update-ref", "refs/heads/work", signed)
+    clone = tmp_path / "clone"
+    run(tmp_path, "clone", "-q", "--no-local", "--filter=blob:none", "--no-checkout", f"file://{made}", str(clone))
+    run(clone, "branch", "main", "origin/main")
+    run(clone, "reset", "-q", "work")
+    (clone / "a").write_text("three\n")
+    return clone
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Path:
+    """Exists once a program of the repository has run."""
+    return tmp_path / "ran"
+
+
+def prepare(repository: Path, ran: Path, settings: dict[str, str]) -> None:
+    program = ran.with_name("program")
+    program.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
+    program.chmod(0o755)
+    hooks, attributes, included = (ran.with_name(name) for name in ("hooks", "attributes", "included"))
+    hooks.mkdir()
+    for hook in ("post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"):
+        shutil.copy(program, hooks / hook)
+        shutil.copy(program, repository / ".git" / "hooks" / hook)
+    attributes.write_text("* filter=far\n")
+    included.write_text(f'[diff]\n\texternal = {program}\n[filter "x"]\n\tclean = {program}\n')
+    lines = (
+        "* diff=x filter=x merge=x\na filter=x.y\na diff=x\n"
+        if "filter.x.y.clean" in settings
+        else "* diff=x filter=x\n"
+    )
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    (repository / ".git" / "info" / "attributes").write_text(lines)
+    (repository / ".gitattributes").write_text(lines)
+    places = {"program": program, "hooks": hooks, "attributes": attributes, "included": included}
+    for name, value in settings.items():
+        run(repository, "config", name, value.format(**places))
+    ran.unlink(missing_ok=True)
+
+
+def commit(repository: Path) -> Link:
+    return {"kind": "commit", "target": run(repository, "rev-parse", "work").strip()}
+
+
+CALLERS: dict[str, Callable[[Path], object]] = {
+    "the state of a check's folder": lambda folder: git.look(folder),
+    "the facts of a branch": lambda folder: link_facts.facts(folder, {"kind": "branch", "target": "work"}),
+    "the log of a branch": lambda folder: link_facts.text(folder, {"kind": "branch", "target": "work"}),
+    "the facts of a commit": lambda folder: link_facts.facts(folder, commit(folder)),
+    "the diff of a commit": lambda folder: link_facts.text(folder, commit(folder)),
+}
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_nothing_that_a_repository_names_is_run_by_any_caller(
+    repository: Path, ran: Path, settings: dict[str, str]
+) -> None:
+    prepare(repository, ran, settings)
+    for name, caller in CALLERS.items():
+        with contextlib.suppress(git.GitFailed):  # an object that only a remote has is not fetched
+            caller(repository)
+        assert not ran.exists(), name
+
+
+def test_the_settings_would_run_programs_by_themselves(repository: Path, ran: Path) -> None:
+    """The repository is hostile indeed: plain git runs what its settings name."""
+    prepare(repository, ran, SETTINGS["clean filter"])
+    subprocess.run(["git", "diff", "HEAD"], cwd=repository, capture_output=True, check=False, timeout=30)
+    assert ran.exists()
+    ran.unlink()
+    run(repository, "config", "remote.origin.uploadpack", str(ran.with_name("program")))
+    subprocess.run(["git", "show", "work"], cwd=repository, capture_output=True, check=False, timeout=30)
+    assert ran.exists()
+    ran.unlink()
+    run(repository, "config", "gpg.program", str(ran.with_name("program")))
+    subprocess.run(
+        ["git", "log", "-1", "--format=%GG", "work"], cwd=repository, capture_output=True, check=False, timeout=30
+    )
+    assert ran.exists()
+
+
+def test_no_variable_and_no_setting_of_the_user_reaches_git(
+    repository: Path, ran: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(repository, ran, {})
+    program = str(ran.with_name("program"))
+    home = ran.with_name("home")
+    home.mkdir()
+    (home / ".gitconfig").write_text(f'[filter "x"]\n\tclean = {program}\n[diff]\n\texternal = {program}\n')
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND"):
+        monkeypatch.setenv(name, program)
+    for caller in CALLERS.values():
+        with contextlib.suppress(git.GitFailed):
+            caller(repository)
+    assert not ran.exists()
+
+
+def test_git_is_started_in_one_place_alone() -> None:
+    root = Path(tui_tasks.__file__).parent
+    starts = re.compile(r"""(?:\[|\()\s*["']git["'],""")
+    found = [str(path.relative_to(root)) for path in root.rglob("*.py") if starts.search(path.read_text())]
+    assert found == ["runner/process/git.py"]
