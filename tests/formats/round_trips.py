@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LinkNodes, LogTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
+from tui_tasks.formats.exporting import losses
+from tui_tasks.formats.file_records import ParsedFile
 from tui_tasks.formats.importing import Importer, Outcome
-from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import ParsedFile
 from tui_tasks.formats.table import FORMATS, Format
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -51,7 +51,7 @@ def filled(store: Store, now: int) -> list[str]:
 
 def names(store: Store) -> list[str]:
     """The names of all tasks, in order."""
-    return sorted(task.name for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id))
+    return sorted(task.name for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id))
 
 
 def out(store: Store, format_: Format, present: Mapping[str, str] | None = None) -> dict[str, str]:

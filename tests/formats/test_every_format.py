@@ -15,19 +15,21 @@ from hypothesis import strategies as st
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, out, read
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
+from tui_tasks.core.names import shown
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import AddTask, LogTask
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
+from tui_tasks.formats.exporting import losses
+from tui_tasks.formats.file_records import ExportData, uid_of
 from tui_tasks.formats.importing import Importer
-from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import ExportData, uid_of
 from tui_tasks.formats.table import FORMATS, Format
 
+CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069]")
 ESCAPED = re.compile(r"\\u(?:00[0189]|202)|\\x1b")
 BOTH_WAYS = [format_ for format_ in FORMATS.values() if format_.is_read and format_.is_written]
 every_format = pytest.mark.parametrize("format_", BOTH_WAYS, ids=lambda format_: format_.name)
@@ -54,16 +56,16 @@ def test_what_goes_out_comes_back_but_for_what_is_told_and_a_second_import_chang
     again = bring(empty, format_, files, clock() + 2 * 10**9)
     assert (counts(again), dict(again.lost)) == ((0, 0, 4), {})
     assert journal.newest(empty.db) == newest
-    assert list(replay_check.differences(empty.db)) == []
+    assert list(diagnosis.differences(empty.db)) == []
 
 
 @every_format
 def test_an_import_of_ones_own_export_changes_nothing(store: Store, clock: Clock, format_: Format) -> None:
     filled(store, clock())
-    newest, before = journal.newest(store.db), queries.lists(store.db)
+    newest, before = journal.newest(store.db), task_queries.lists(store.db)
     assert counts(bring(store, format_, out(store, format_), clock() + 10**9)) == (0, 0, 4)
     assert journal.newest(store.db) == newest
-    assert queries.lists(store.db) == before
+    assert task_queries.lists(store.db) == before
 
 
 @every_format
@@ -78,9 +80,43 @@ def test_one_undo_takes_an_import_back(store: Store, empty: Store, clock: Clock,
 def test_what_is_written_does_nothing_to_a_terminal(store: Store, clock: Clock, format_: Format) -> None:
     filled(store, clock())
     text = "".join(out(store, format_).values())
-    assert all(char.isprintable() or char in "\n\t" for char in text)
+    assert not CONTROL.search(text)
     # Nor does it by way of the program that reads it; what comes back whole goes to us alone.
     assert format_.is_whole or not ESCAPED.search(text)
+
+
+JOINED = {
+    "Persian": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "Hindi": "\u0915\u094d\u200d\u0937",
+    "family": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "flag": "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    "heart": "\u2764\ufe0f",
+    "skin": "\U0001f44d\U0001f3fd",
+    "five marks": "e\u0301\u0302\u0303\u0304\u0306",
+    "right to left mark": "\u05d0\u200f!",
+}
+
+
+def unescaped(content: str) -> str:
+    """A file with the escapes of JSON resolved."""
+    return re.sub(
+        r"(?:\\u[0-9a-fA-F]{4})+",
+        lambda found: bytes.fromhex(found[0].replace("\\u", "")).decode("utf-16-be"),
+        content,
+    )
+
+
+@every_format
+@pytest.mark.parametrize("text", JOINED.values(), ids=JOINED)
+def test_joiners_variants_and_flags_go_out_as_they_are(store: Store, clock: Clock, format_: Format, text: str) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
+    added = AddTask(f"a {text}", home.uid, f"b {text} c", tags=(text,))
+    (task,) = store.commit(added, actor="claude", now=clock())
+    files = out(store, format_)
+    assert any(text in unescaped(content) for content in files.values())
+    assert counts(bring(store, format_, files, clock())) == (0, 0, 1)
+    found = task_queries.task(store.db, task.uid)
+    assert (found.name, found.description, found.tags) == (f"a {text}", f"b {text} c", (text,))
 
 
 HOSTILE: list[Any] = [
@@ -103,7 +139,7 @@ def test_metadata_of_an_agent_that_looks_like_an_imports_does_nothing_to_an_expo
     tasks = [AddTask(f"task {at}", home.uid, metadata={format_.name: each}) for at, each in enumerate(HOSTILE)]
     uids = [task.uid for task in store.commit(*tasks, actor="claude", now=clock())]
     files = out(store, format_)
-    assert all(char.isprintable() or char == "\n" for text in files.values() for char in text)
+    assert not any(map(CONTROL.search, files.values()))
     assert format_.is_whole or not any(map(ESCAPED.search, files.values()))
     found = {uid_of(format_.name, record.id) for record in read(format_, files).records}
     assert found == set(uids)
@@ -185,5 +221,67 @@ def test_tasks_of_another_program_that_wait_for_each_other_come_in_without_what_
         outcome = bring(store, "taskwarrior", json.dumps(tasks), clock())
         assert counts(outcome) == ((4, 0, 0), (0, 0, 4))[round_]
         assert outcome.lost["depends_on: left out, as the tasks would wait for each other"] == 2
-    waits = [queries.task(store.db, uid).depends_on for uid in uids]
+    waits = [task_queries.task(store.db, uid).depends_on for uid in uids]
     assert waits == [(uids[1],), (uids[2],), (uids[3],), ()]
+
+
+READ = [format_ for format_ in FORMATS.values() if format_.is_read]
+ISSUES = Path(__file__).parent / "recorded" / "github-issues.json"
+
+
+def _files_of_pending_tasks(format_: Format, store: Store, now: int) -> dict[str, str]:
+    if not format_.is_written:
+        issues = json.loads(ISSUES.read_text("utf-8"))
+        return {"": json.dumps([issue | {"state": "OPEN", "closedAt": None, "labels": []} for issue in issues])}
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="eve", now=now)
+    store.commit(AddTask("one", home.uid), AddTask("two", home.uid), actor="eve", now=now)
+    return out(store, format_)
+
+
+@pytest.mark.parametrize("format_", READ, ids=lambda format_: format_.name)
+def test_an_agents_import_is_held_where_what_it_adds_is(
+    store: Store, empty: Store, clock: Clock, format_: Format
+) -> None:
+    files = _files_of_pending_tasks(format_, store, clock())
+    (home,) = empty.commit(EnsureList("tasklist", "tasklist"), actor="human", now=clock())
+    empty.commit(SetListReview(home.uid, True), actor="human", now=clock())
+    added = empty.commit(AddTask("added", home.uid), actor="claude", now=clock())[0]
+    found = read(format_, files)
+    importer = Importer(empty, format_.name, found, target="tasklist", fallback="tasklist", project=None)
+    importer.run("claude", clock())
+    tasks = [task for task in task_queries.tasks(empty.db, home.id) if task.uid != added.uid]
+    assert added.held
+    assert len(tasks) == len(found.records) > 0
+    assert all(task.held and task.blocked and task.created_by == "claude" for task in tasks)
+
+
+AUTHORS = ("human", "you", "hum\u200ban", "system\u2060", "claude")
+
+
+@every_format
+def test_authors_of_imported_logs_are_shown_as_imported_and_go_out_as_they_were(
+    store: Store, empty: Store, clock: Clock, format_: Format
+) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="eve", now=clock())
+    for author in AUTHORS:
+        (task,) = store.commit(AddTask(f"of {author!a}", home.uid), actor="eve", now=clock())
+        store.commit(LogTask(task.uid, f"by {author!a}"), actor=author, now=clock())
+    files = out(store, format_)
+    bring(empty, format_, files, clock())
+    logs = [
+        entry
+        for home in task_queries.lists(empty.db)
+        for task in task_queries.tasks(empty.db, home.id)
+        for entry in task_records.logs(empty.db, task.uid)
+    ]
+    if format_.name in ("markdown", "todo.txt"):
+        assert logs == []
+        return
+    found = {entry.agent for entry in logs}
+    expected = {"taskwarrior"} if format_.name == "taskwarrior" else set(AUTHORS)
+    assert found == {f"imported:{author}" for author in expected}
+    assert all(shown(author).startswith("imported:") for author in found)
+    if format_.name != "taskwarrior":
+        again = exporting.rows(empty.db, None, None).logs.values()
+        assert sorted(entry.agent for log in again for entry in log) == sorted(AUTHORS)
+    assert out(empty, format_) == files

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.records import ExportData
+from tui_tasks.formats.file_records import ExportData
 from tui_tasks.formats.table import FORMATS
 
 CSV, ICS = FORMATS["csv"], FORMATS["ics"]

@@ -8,14 +8,14 @@ from typing import Any
 
 import msgspec
 
-from tui_tasks.core.operations.imports import ImportList, ImportLog, ImportTask
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.lists import EnsureList, ImportDeletion, ImportList, ImportLog, ImportTask
+from tui_tasks.core.rank import is_file_rank, without_collisions
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
-from tui_tasks.formats import cycles
-from tui_tasks.formats.records import ListRecord, ParsedFile, TaskRecord, plain, uid_of, with_foreign
+from tui_tasks.formats.cycles import closing_edges
+from tui_tasks.formats.file_records import ListRecord, ParsedFile, TaskRecord, plain, uid_of, with_foreign
 
 
 class Outcome(msgspec.Struct):
@@ -23,12 +23,21 @@ class Outcome(msgspec.Struct):
 
     added: int = 0
     changed: int = 0
+    deleted: int = 0
     unchanged: int = 0
     lost: Counter[str] = msgspec.field(default_factory=Counter)
 
 
+LEFT_ALONE = "left alone: "
+"""How `Outcome.lost` begins for tasks that an import does not change, though the database could hold it."""
+
+
 class _EndRehearsal(Exception):
     """Ends a rehearsal, so that its transaction is rolled back."""
+
+
+def _is_last(record: TaskRecord) -> bool:
+    return record.rank is not None and record.fields.get("status") == "in_progress"
 
 
 class Importer:
@@ -50,14 +59,33 @@ class Importer:
         self._lists = {of_file.id: of_file for of_file in read.lists}
         self._homes: dict[str, TaskList] = {}
         self._unchanged: set[str] = set()
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self._actor = ""
         self._ids = {record.id: uid_of(format_, record.id) for record in read.records}
+        self._tick_repeating()
         self.outcome = Outcome(lost=Counter(read.lost))
         self._left_out: set[tuple[str, str]] = set()
         if not read.has_places:
             after = {self._ids[record.id]: self._dependencies(record) for record in read.records}
-            self._left_out.update(cycles.closing_edges(after))
+            self._left_out.update(closing_edges(after))
             if self._left_out:
                 self.outcome.lost["depends_on: left out, as the tasks would wait for each other"] = len(self._left_out)
+
+    def _tick_repeating(self) -> None:
+        """Let the newest occasion of a repeating task be that task, where the file has no open line of it any more.
+
+        An occasion that is known as a task of its own stays that.
+        """
+        occasions = [record for record in self._read.records if record.open_id is not None]
+        ids = set(self._ids)
+        for record in sorted(occasions, key=lambda record: record.times.get("finished_at") or 0, reverse=True):
+            assert record.open_id is not None
+            if record.open_id in ids or task_queries.any_task(self._db, self._ids[record.id]) is not None:
+                continue
+            uid = uid_of(self._format, record.open_id)
+            if (known := task_queries.any_task(self._db, uid)) is not None and not known.deleted:
+                ids.add(record.open_id)
+                self._ids[record.id] = uid
 
     def _dependencies(self, record: TaskRecord) -> tuple[str, ...]:
         """Return the uids of the tasks that a task depends on by the file, each once."""
@@ -70,6 +98,7 @@ class Importer:
         Raises:
             Refusal: nothing was written; the message names the task, or its place in the file if it cannot be read.
         """
+        self._actor = actor
         try:
             self._store.commit_each(
                 self._operations(stop=rehearsal), actor, now, in_steps=not rehearsal, progress=progress
@@ -83,32 +112,72 @@ class Importer:
             for of_file in self._read.lists:
                 yield from self._ensure_list(of_file)
         postponed: list[tuple[TaskRecord, str, tuple[str, ...]]] = []
-        for record in sorted(self._read.records, key=lambda record: record.rank or ""):
+        placed: list[tuple[TaskRecord, TaskList]] = []
+        # What is in progress comes last: until then an agent's other task may still be.
+        for record in sorted(self._read.records, key=lambda record: (_is_last(record), record.rank or "")):
             home = self._current_list(record)
             if home is None:
                 home = yield from self._target_list(record)
-            yield from self._import_task(record, home, postponed)
+            placed.append((record, home))
+        ranks = self._ranks(placed)
+        for record, home in placed:
+            yield from self._import_task(record, home, ranks.get(self._ids[record.id]), postponed)
         for record, uid, depends_on in postponed:
             # Now every task of the file exists, and the dependencies that the file removes are gone.
-            found = self._existing(depends_on)
+            present = tuple(task_queries.depends_on(self._db, uid))
+            found = tuple(dict.fromkeys((*self._kept(present, depends_on), *self._existing(depends_on))))
             if lost := len(depends_on) - len(found):
                 self.outcome.lost["depends_on: no such task in the file or the database"] += lost
-            if set(found) != set(queries.depends_on(self._db, uid)):
-                home = queries.list_by_id(self._db, queries.task(self._db, uid).list_id)
+            if set(found) != set(present):
+                home = task_queries.list_by_id(self._db, task_queries.task(self._db, uid).list_id)
                 if uid in self._unchanged:
                     self._unchanged.remove(uid)
                     self.outcome.changed += 1
-                yield ImportTask(uid, home.uid, {"name": record.fields["name"], "depends_on": found})
+                fields = {"name": record.fields["name"], "depends_on": found}
+                yield ImportTask(uid, home.uid, fields, changed=self._stamps.get(uid))
+        yield from self._deletions()
         self.outcome.unchanged = len(self._unchanged)
         if stop:
             raise _EndRehearsal
+
+    def _deletions(self) -> Iterator[Operation]:
+        for uid, changed in self._read.deleted.items():
+            before = task_queries.any_task(self._db, uid)
+            if self._target is not None or before is None or before.version >= changed[0]:
+                continue
+            if before.claimed_by is not None:
+                self.outcome.lost[f"{LEFT_ALONE}an agent has claimed the task"] += 1
+                continue
+            yield ImportDeletion(uid, changed)
+            self.outcome.deleted += not before.deleted
+
+    def _ranks(self, placed: list[tuple[TaskRecord, TaskList]]) -> dict[str, str]:
+        """Return the ranks of the tasks by uid: those of the file, but where two tasks of a list would have the same.
+
+        Tasks that the import leaves alone keep theirs.
+        """
+        by_home: dict[int, dict[str, str]] = {}
+        for record, home in placed:
+            if record.rank is not None and is_file_rank(record.rank):
+                by_home.setdefault(home.id, {})[self._ids[record.id]] = record.rank
+        imported = {self._ids[record.id] for record, _ in placed} | self._read.deleted.keys()
+        found: dict[str, str] = {}
+        for list_id, wanted in by_home.items():
+            stays = {
+                task.uid for task in task_queries.claimed_or_held(self._db, list_id) if task.claimed_by is not None
+            }
+            present = task_queries.ranks_up_from(self._db, list_id, "", -1)
+            taken = {rank for uid, rank in present if uid not in imported or uid in stays}
+            moved = {uid: rank for uid, rank in wanted.items() if uid not in stays}
+            found |= without_collisions(moved, taken)
+        return found
 
     def _current_list(self, record: TaskRecord) -> TaskList | None:
         """Return the list that the task is in, if the file does not determine it."""
         if self._read.has_places or self._target is not None:
             return None
-        before = queries.any_task(self._db, self._ids[record.id])
-        home = None if before is None or before.deleted else queries.list_by_id(self._db, before.list_id)
+        before = task_queries.any_task(self._db, self._ids[record.id])
+        home = None if before is None or before.deleted else task_queries.list_by_id(self._db, before.list_id)
         return None if home is None or home.deleted else home
 
     def _target_list(self, record: TaskRecord) -> Generator[Operation, None, TaskList]:
@@ -128,27 +197,36 @@ class Importer:
             if not self._read.has_places:
                 values["project"] = self._project
             uid = uid_of(self._format, of_file.id)
-            yield ImportList(uid=uid, **values)
+            yield ImportList(uid=uid, replaces=self._read.has_places, **values)
             self._homes[of_file.id] = self._list_by_handle(of_file.name if of_file.kind == "list" else uid)
         return self._homes[of_file.id]
 
     def _list_by_handle(self, handle: str) -> TaskList:
-        found = queries.find_list(self._db, handle)
+        found = task_queries.find_list(self._db, handle)
         assert found is not None
         return found
 
+    def _kept(self, present: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the dependencies that a task has and keeps. A team's file has those on deleted tasks, too."""
+        stays = wanted if self._read.has_places else self._existing(wanted)
+        return tuple(on for on in present if on in stays)
+
     def _existing(self, uids: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(uid for uid in uids if queries.status(self._db, uid) is not None)
+        return tuple(uid for uid in uids if task_queries.status(self._db, uid) is not None)
 
     def _import_task(
-        self, record: TaskRecord, home: TaskList, postponed: list[tuple[TaskRecord, str, tuple[str, ...]]]
+        self,
+        record: TaskRecord,
+        home: TaskList,
+        rank: str | None,
+        postponed: list[tuple[TaskRecord, str, tuple[str, ...]]],
     ) -> Iterator[Operation]:
         uid = self._ids[record.id]
-        before = queries.any_task(self._db, uid)
+        before = task_queries.any_task(self._db, uid)
         fields = dict(record.fields)
         lost = self.outcome.lost
         if before is not None and not before.deleted and before.claimed_by is not None:
-            lost["left alone: an agent has claimed the task"] += 1
+            lost[f"{LEFT_ALONE}an agent has claimed the task"] += 1
             self._unchanged.add(uid)
             return
         if "depends_on" in fields:
@@ -158,16 +236,24 @@ class Importer:
             first = self._existing(depends_on)
             if before is not None:
                 # New dependencies are added at the end, after the old ones are removed: one may have been reversed.
-                first = tuple(dependency for dependency in before.depends_on if dependency in first)
+                first = self._kept(before.depends_on, depends_on)
             fields["depends_on"] = first
             if set(first) != set(depends_on):
                 postponed.append((record, uid, depends_on))
-        if fields.get("status") == "in_progress" and (before is None or before.status != "in_progress"):
-            home = queries.list_by_id(self._db, home.id)
-            if not home.takes_more:
-                lost["status: in progress, kept pending as the list takes one at a time"] += 1
+        status_by = None
+        if fields.get("status") == "in_progress" and self._is_of_others(fields, before):
+            # It is in progress on another machine, so it takes up nobody's turn here.
+            status_by = f"imported:{uid[:6]}"
+        elif fields.get("status") == "in_progress" and home.one_in_progress:
+            whose = fields.get("agent", None if before is None else before.agent) or self._starter(before)
+            if task_queries.in_progress_for(self._db, home.id, whose, but=uid) is not None:
+                lost["status: in progress, kept pending as the list takes one at a time for each agent"] += 1
                 fields["status"] = "pending"
-        if fields.get("key") is not None and before is None and queries.task_by_key(self._db, home.id, fields["key"]):
+        if (
+            fields.get("key") is not None
+            and before is None
+            and task_queries.task_by_key(self._db, home.id, fields["key"])
+        ):
             lost["key: another task of the list has it"] += 1
             del fields["key"]
         fields |= self._metadata(record, fields, before)
@@ -175,9 +261,29 @@ class Importer:
         if before is not None and not before.deleted:
             fields = self._keep_exact(fields, before)
             times = self._keep_exact(times, before)
-        yield ImportTask(uid, home.uid, fields, record.rank, times)
-        yield from self._import_log(record, uid)
+        changed = record.changed if before is None or (record.changed or (0,))[0] > before.version else None
+        if changed is not None:
+            self._stamps[uid] = changed
+        if before is not None and not before.deleted:
+            # A log entry counts as a change of the task: the file's instant is written after it.
+            yield from self._import_log(record, uid)
+            yield ImportTask(uid, home.uid, fields, rank, times, changed, status_by)
+        else:
+            yield ImportTask(uid, home.uid, fields, rank, times, changed, status_by)
+            yield from self._import_log(record, uid)
+            if record.log and changed is not None:
+                yield ImportTask(uid, home.uid, {}, changed=changed)
         self._count_outcome(uid, before)
+
+    def _is_of_others(self, fields: dict[str, Any], before: Task | None) -> bool:
+        """Whether a task of a team's file that has no agent is newly in progress."""
+        is_here = before is not None and before.status == "in_progress" and not before.deleted
+        return self._read.has_places and fields.get("agent") is None and not is_here
+
+    def _starter(self, before: Task | None) -> str:
+        """Return who has set a task in progress that has no agent: whoever did before, else who imports it."""
+        goes_on = before is not None and before.status == "in_progress" and not before.deleted
+        return before.who if before is not None and goes_on and before.agent is None else self._actor
 
     def _metadata(self, record: TaskRecord, fields: dict[str, Any], before: Task | None) -> dict[str, Any]:
         """Return the task's metadata, with what only the file's program knows of the task under the name of the
@@ -204,7 +310,7 @@ class Importer:
         if not record.log:
             return
         reduce = self._read.reducers.get("log", plain)
-        known = {reduce(entry.message) for entry in records.logs(self._db, uid)}
+        known = {reduce(entry.message) for entry in task_records.logs(self._db, uid)}
         for entry in record.log:
             if entry.uid is not None:
                 id_ = entry.uid
@@ -217,7 +323,7 @@ class Importer:
     def _count_outcome(self, uid: str, before: Task | None) -> None:
         if before is None or before.deleted:
             self.outcome.added += 1
-        elif queries.any_task(self._db, uid) != before:
+        elif task_queries.any_task(self._db, uid) != before:
             self.outcome.changed += 1
         else:
             self._unchanged.add(uid)

@@ -9,8 +9,11 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.formats.losses import losses
-from tui_tasks.formats.records import ExportData, ParsedFile, Step, no_step
+from tui_tasks.formats.exporting import in_parts, losses
+from tui_tasks.formats.file_records import ExportData, ParsedFile, Step, no_step
+
+# How many tasks are written and read back at once, to count what a format loses.
+_AT_ONCE: Final = 500
 
 
 class Format(NamedTuple):
@@ -23,6 +26,8 @@ class Format(NamedTuple):
         is_read: whether it can be imported.
         is_written: whether it can be exported.
         is_whole: whether an export and import restores every task exactly.
+        is_streamed: whether a task is written, and can be read back, without the others: the export of any number
+            takes little memory.
         folders: for a format of Markdown files in a folder, the subfolders that they are in; empty: it is one file.
     """
 
@@ -32,6 +37,7 @@ class Format(NamedTuple):
     is_read: bool = True
     is_written: bool = True
     is_whole: bool = False
+    is_streamed: bool = False
     folders: tuple[str, ...] = ()
 
     @property
@@ -55,6 +61,13 @@ class Format(NamedTuple):
             return losses(rows, module.read(text, now, step), self.name)
         found: Counter[str] = module.count_losses(rows)
         return found
+
+    def count_losses_in_parts(self, rows: ExportData, now: datetime, step: Step = no_step) -> Counter[str]:
+        """Do as `count_losses` does for a streamed format, for some tasks at a time."""
+        lost: Counter[str] = Counter()
+        for part in in_parts(rows, _AT_ONCE):
+            lost += self.count_losses(part, "".join(self.write(part, now)), now, step)
+        return lost
 
     def read(self, text: str, now: datetime, step: Step = no_step) -> ParsedFile:
         """Parse a text.
@@ -87,15 +100,19 @@ class Format(NamedTuple):
         try:
             return import_module(f"tui_tasks.formats.{self.module}")
         except ModuleNotFoundError as error:
-            message = f"{self.name} needs the library {error.name}: pip install 'tui-tasks[formats]'"
+            from tui_tasks.extras import install_command  # few are without it
+
+            message = f"{self.name} needs the library {error.name}: {install_command('formats')}"
             raise InvalidArgument("format", message) from None
 
 
 FORMATS: Final = {
     format_.name: format_
     for format_ in (
-        Format("jsonl", "standards.json_lines", "JSON Lines: everything, a task a line", is_whole=True),
-        Format("markdown", "standards.markdown", "Markdown checklists: `- [ ] name`"),
+        Format(
+            "jsonl", "standards.json_lines", "JSON Lines: everything, a task a line", is_whole=True, is_streamed=True
+        ),
+        Format("markdown", "standards.markdown", "Markdown checklists: `- [ ] name`", is_streamed=True),
         Format("todo.txt", "standards.todo_txt", "todo.txt: a task a line"),
         Format("taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads"),
         Format("backlog.md", "trackers.backlog_md", "the folder of Backlog.md", folders=("tasks", "completed")),

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import Clock
-from tui_tasks.cli.formats import formats
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import replay_check
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.claims import ClaimNext
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LinkNodes, LogTask, MoveTask
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, LinkNodes, LogTask, MoveTask
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.importing import Importer, Outcome
@@ -44,11 +43,17 @@ def filled(store: Store, now: int) -> list[str]:
 
 
 def names(store: Store) -> list[str]:
-    return sorted(task.name for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id))
+    return sorted(task.name for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id))
 
 
 def text_of(store: Store) -> str:
     return "".join(json_lines.write(exporting.rows(store.db, None, None), NOW))
+
+
+def lines_of(store: Store, *without: str) -> list[dict[str, Any]]:
+    """The lines of an export, without some of their members."""
+    lines = [json.loads(line) for line in text_of(store).splitlines()]
+    return [{name: value for name, value in line.items() if name not in without} for line in lines]
 
 
 def bring(store: Store, text: str, now: int, *, list_name: str | None = None, rehearsal: bool = False) -> Outcome:
@@ -78,7 +83,7 @@ def test_what_goes_out_comes_back_to_the_byte_and_the_second_import_changes_noth
     again = bring(empty, text, clock() + 2 * 10**9)
     assert (counts(again), dict(again.lost)) == ((0, 0, 3), {})
     assert journal.newest(empty.db) == newest
-    assert list(replay_check.differences(empty.db)) == []
+    assert list(diagnosis.differences(empty.db)) == []
 
 
 def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
@@ -91,7 +96,7 @@ def test_one_undo_takes_an_import_back_and_another_import_brings_it_again(
     assert [line for line in text_of(empty).splitlines() if '"record": "task"' in line] == []
     assert bring(empty, text, clock()).added == 3
     assert names(empty) == names(store)
-    assert list(replay_check.differences(empty.db)) == []
+    assert list(diagnosis.differences(empty.db)) == []
 
 
 def test_a_changed_task_is_one_changed_line_and_its_import_changes_that_task_alone(
@@ -104,7 +109,7 @@ def test_a_changed_task_is_one_changed_line_and_its_import_changes_that_task_alo
     after = text_of(store)
     assert sum(a != b for a, b in zip(before.splitlines(), after.splitlines(), strict=True)) == 1
     assert counts(bring(empty, after, clock())) == (0, 1, 2)
-    assert queries.task(empty.db, one).name == "other words"
+    assert task_queries.task(empty.db, one).name == "other words"
 
 
 def test_a_moved_task_moves_and_a_deleted_one_comes_back(store: Store, empty: Store, clock: Clock) -> None:
@@ -113,7 +118,39 @@ def test_a_moved_task_moves_and_a_deleted_one_comes_back(store: Store, empty: St
     store.commit(MoveTask(two, after=one), actor="human", now=clock())
     empty.commit(DeleteTask(one), actor="shell", now=clock())
     assert counts(bring(empty, text_of(store), clock())) == (1, 1, 1)
-    assert text_of(empty) == text_of(store)
+    # That it came back is a change of its own.
+    assert lines_of(empty, "version", "updated_at") == lines_of(store, "version", "updated_at")
+
+
+def test_a_changed_order_is_imported_though_each_place_was_another_tasks(
+    store: Store, empty: Store, clock: Clock
+) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
+    added = store.commit(*(AddTask(name, home.uid) for name in "abc"), actor="claude", now=clock())
+    bring(empty, text_of(store), clock())
+    lines = [json.loads(line) for line in text_of(store).splitlines()]
+    ranks = {task.uid: other.rank for task, other in zip(added, reversed(added), strict=True)}
+    text = "\n".join(json.dumps(line | ({"rank": ranks[line["uid"]]} if "rank" in line else {})) for line in lines)
+    assert counts(bring(empty, text, clock())) == (0, 2, 1)
+    same = task_queries.find_list(empty.db, "tasklist")
+    assert same is not None
+    assert [task.name for task in task_queries.tasks(empty.db, same.id)] == ["c", "b", "a"]
+
+
+def test_two_who_append_a_task_to_one_file_get_the_same_order(store: Store, empty: Store, clock: Clock) -> None:
+    for each, name in ((store, "of a"), (empty, "of b")):
+        (home,) = each.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=clock())
+        each.commit(AddTask(name, home.uid), actor="claude", now=clock())
+    merged = "".join(dict.fromkeys((text_of(store) + text_of(empty)).splitlines(keepends=True)))
+    for each in (store, empty):
+        bring(each, merged, clock())
+    assert lines_of(store, "version", "updated_at") == lines_of(empty, "version", "updated_at")
+    ranks = [line["rank"] for line in lines_of(store) if "rank" in line]
+    assert len(ranks) == len(set(ranks)) == 2
+    for text in (text_of(store), text_of(empty)):
+        for each in (store, empty):
+            bring(each, text, clock())
+    assert text_of(store) == text_of(empty)
 
 
 def test_a_rehearsal_tells_the_same_and_keeps_nothing(store: Store, empty: Store, clock: Clock) -> None:
@@ -128,21 +165,22 @@ def test_what_an_agent_has_claimed_is_left_alone_and_told(store: Store, empty: S
     filled(store, clock())
     text = text_of(store)
     bring(empty, text, clock(), list_name="shared")
-    home = queries.find_list(empty.db, "shared")
+    home = task_queries.find_list(empty.db, "shared")
     assert home is not None
-    uid = next(task.uid for task in queries.tasks(empty.db, home.id) if task.status == "in_progress")
+    uid = next(task.uid for task in task_queries.tasks(empty.db, home.id) if task.status == "in_progress")
     empty.commit(EditTask(uid, {"status": "pending"}), actor="shell", now=clock())
     empty.commit(ClaimNext("claude", 60, home.uid), actor="claude", now=clock())
     outcome = bring(empty, text, clock(), list_name="shared")
     assert outcome.lost["left alone: an agent has claimed the task"] == 1
-    assert queries.task(empty.db, uid).claimed_by == "claude"
+    assert task_queries.task(empty.db, uid).claimed_by == "claude"
 
 
 def test_nobody_speaks_for_the_human_by_a_file(empty: Store, clock: Clock) -> None:
     log = [{"uid": "l1", "at": "2026-01-01T00:00:00Z", "agent": "human", "message": "approved"}]
     bring(empty, json.dumps({"uid": "foreign", "name": "x", "log": log}), clock())
-    (task,) = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
-    assert [entry.agent for entry in records.logs(empty.db, task.uid)] == ["imported:human"]
+    (task,) = task_queries.tasks(empty.db, task_queries.lists(empty.db)[0].id)
+    assert [entry.agent for entry in task_records.logs(empty.db, task.uid)] == ["imported:human"]
+    assert json.loads(text_of(empty).splitlines()[-1])["log"][0]["agent"] == "human"
     assert task.created_by == "shell"
 
 
@@ -150,7 +188,7 @@ def test_a_dependency_may_stand_later_in_the_file_and_one_that_is_nowhere_is_tol
     lines = [{"uid": "a", "name": "a", "depends_on": ["b", "gone"]}, {"uid": "b", "name": "b"}]
     text = "\n".join(map(json.dumps, lines))
     outcome = bring(empty, text, clock())
-    a, b = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
+    a, b = task_queries.tasks(empty.db, task_queries.lists(empty.db)[0].id)
     assert a.depends_on == (b.uid,)
     assert outcome.lost == {"depends_on: no such task in the file or the database": 1}
     assert counts(bring(empty, text, clock())) == (0, 0, 2)
@@ -192,31 +230,9 @@ def test_a_place_that_is_none_is_the_lists_end(empty: Store, clock: Clock) -> No
     bad = ["zz", "ff", "8", "\u0660\u0660", "80" * 500]
     text = "\n".join(json.dumps({"uid": f"t{at}", "name": rank[:9], "rank": rank}) for at, rank in enumerate(bad))
     assert bring(empty, text, clock()).added == len(bad)
-    home = queries.lists(empty.db)[0]
-    first = queries.tasks(empty.db, home.id)[0]
+    home = task_queries.lists(empty.db)[0]
+    first = task_queries.tasks(empty.db, home.id)[0]
     empty.commit(AddTask("between", before=first.uid), actor="human", now=clock())
-
-
-def test_the_file_is_kept_up_to_date_and_what_others_write_into_it_is_not_lost(
-    store: Store, clock: Clock, tmp_path: Path
-) -> None:
-    one, _, _ = filled(store, clock())
-    path = tmp_path / "tasks.jsonl"
-    # Nobody is told of what its own connection writes.
-    reader = Store(store.path, read_only=True)
-    following = formats.follow(reader, path, None, None)
-    next(following)
-    store.commit(EditTask(one, {"name": "new words"}), actor="human", now=clock())
-    next(following)
-    assert path.read_text() == text_of(store)
-    path.write_text(path.read_text() + '{"uid": "theirs", "name": "theirs"}\n')
-    store.commit(EditTask(one, {"name": "newer words"}), actor="human", now=clock())
-    with pytest.raises(InvalidArgument, match="changed by another program"):
-        next(following)
-    assert "theirs" in path.read_text()
-    with pytest.raises(InvalidArgument, match="1 tasks that the database does not have"):
-        formats._refuse_unknown(store, path)
-    reader.close()
 
 
 def test_a_key_that_another_task_has_is_told(empty: Store, clock: Clock) -> None:
@@ -232,5 +248,5 @@ def test_a_dependency_may_be_turned_around(empty: Store, clock: Clock) -> None:
 
     bring(empty, lines(["b"], []), clock())
     assert counts(bring(empty, lines([], ["a"]), clock())) == (0, 2, 0)
-    b, a = queries.tasks(empty.db, queries.lists(empty.db)[0].id)
+    b, a = task_queries.tasks(empty.db, task_queries.lists(empty.db)[0].id)
     assert (b.depends_on, a.depends_on) == ((a.uid,), ())

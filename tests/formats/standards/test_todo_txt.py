@@ -10,7 +10,7 @@ from tests.conftest import Clock
 from tests.formats.round_trips import bring, counts, filled, out
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats.table import FORMATS
@@ -20,7 +20,7 @@ TODO_TXT = FORMATS["todo.txt"]
 
 
 def tasks(store: Store) -> list[Task]:
-    return queries.tasks(store.db, queries.lists(store.db)[0].id)
+    return task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)
 
 
 def test_lines_of_others_come_in_once(store: Store, clock: Clock) -> None:
@@ -56,7 +56,7 @@ def test_what_is_taken_from_a_line_of_ours_is_taken_from_the_task(store: Store, 
     assert line.startswith("(A) 20") and " second uid:" in line and " due:2026-02-01 " in line
     changed = line.replace("(A) ", "").replace(" due:2026-02-01", "").replace(" second", " the second") + " @new"
     assert counts(bring(store, TODO_TXT, changed, clock())) == (0, 1, 0)
-    task = queries.task(store.db, two)
+    task = task_queries.task(store.db, two)
     assert (task.name, task.priority, task.due, task.tags) == ("the second", 3, None, ("new",))
 
 
@@ -68,3 +68,23 @@ def test_a_line_that_is_no_task_is_named(store: Store, clock: Clock) -> None:
 def test_what_has_no_place_in_a_task_is_told(store: Store, clock: Clock) -> None:
     outcome = bring(store, TODO_TXT, "(AA) one +a +b due:2026-13-45", clock())
     assert sorted(what.partition(":")[0] for what in outcome.lost) == ["due", "priority", "project"]
+
+
+def test_signs_that_stand_alone_are_words_of_the_name(store: Store, clock: Clock) -> None:
+    text = "meet Bob @ cafe\nmilk + eggs\n@ +\n"
+    assert dict(bring(store, TODO_TXT, text, clock()).lost) == {}
+    assert [(task.name, task.tags, task.domain) for task in tasks(store)] == [
+        ("meet Bob @ cafe", (), None),
+        ("milk + eggs", (), None),
+        ("@ +", (), None),
+    ]
+    assert counts(bring(store, TODO_TXT, text, clock())) == (0, 0, 3)
+
+
+@pytest.mark.parametrize("line", ["(C) water plants", "x 2026-01-02 2026-01-01 water plants pri:C"])
+def test_the_middle_letter_that_a_task_came_with_stays(store: Store, clock: Clock, line: str) -> None:
+    bring(store, TODO_TXT, f"{line}\nother\n", clock())
+    first, other = "".join(out(store, TODO_TXT).values()).splitlines()
+    assert "(C)" in first or "pri:C" in first
+    assert "(C)" not in other
+    assert counts(bring(store, TODO_TXT, f"{first}\n{other}\n", clock())) == (0, 0, 2)

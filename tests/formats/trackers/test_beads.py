@@ -10,13 +10,20 @@ import pytest
 from tests.conftest import Clock
 from tests.formats.round_trips import bring, counts, out
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats.table import FORMATS
 
 RECORDED = (Path(__file__).parents[1] / "recorded" / "beads.jsonl").read_text()
 BEADS = FORMATS["beads"]
+
+
+@pytest.fixture
+def empty(tmp_path: Path):
+    with Store(str(tmp_path / "empty.db")) as store:
+        yield store
 
 
 def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: Store, clock: Clock) -> None:
@@ -28,16 +35,19 @@ def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: S
         "memory: a line that is no issue": 1,
         "dependencies: discovered-from is kept in the metadata alone": 1,
         "dependencies: parent-child is kept in the metadata alone": 1,
+        "dependencies: when and by whom one was added is not kept": 3,
         **{f"{name}: kept in the metadata alone": 1 for name in kept},
     }
-    daemon, test, later = queries.tasks(store.db, queries.lists(store.db)[0].id)
+    daemon, test, later = task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)
     assert (daemon.status, daemon.priority, daemon.agent, daemon.estimate) == ("in_progress", 1, "claude", 45)
     assert (daemon.tags, daemon.depends_on) == (("infra", "daemon"), (test.uid,))
     assert daemon.due == "2026-02-01T17:00:00.000+00:00"
     assert daemon.metadata["beads"]["id"] == "bd-a1b2"
     assert (test.status, test.priority, test.result) == ("done", 5, "Written in 4f2a")
     assert (later.status, later.metadata["files"]) == ("pending", ["a.go"])
-    assert [(entry.agent, entry.message) for entry in records.logs(store.db, daemon.uid)] == [("bob", "Seen, too")]
+    assert [(entry.agent, entry.message) for entry in task_records.logs(store.db, daemon.uid)] == [
+        ("imported:bob", "Seen, too")
+    ]
     assert counts(bring(store, BEADS, RECORDED, clock())) == (0, 0, 3)
 
 
@@ -57,12 +67,28 @@ def test_an_issue_goes_out_under_its_own_id_with_all_that_it_came_with(store: St
 
 def test_what_was_changed_here_goes_out(store: Store, clock: Clock) -> None:
     bring(store, BEADS, RECORDED, clock())
-    later = queries.tasks(store.db, queries.lists(store.db)[0].id)[2]
+    later = task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)[2]
     store.commit(EditTask(later.uid, {"status": "done", "priority": 9}), actor="human", now=clock())
     (issue,) = [issue for issue in map(json.loads, out(store, BEADS)[""].splitlines()) if issue["id"] == "bd-zz"]
     assert (issue["status"], issue["priority"]) == ("closed", 4)
     bring(store, BEADS, json.dumps(issue), clock())
-    assert (queries.task(store.db, later.uid).status, queries.task(store.db, later.uid).priority) == ("done", 9)
+    assert (task_queries.task(store.db, later.uid).status, task_queries.task(store.db, later.uid).priority) == (
+        "done",
+        9,
+    )
+
+
+def test_a_title_that_was_shortened_at_a_space_settles(store: Store, empty: Store, clock: Clock) -> None:
+    (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="human", now=clock())
+    name = "a" * 499 + " and more words"
+    (task,) = store.commit(AddTask(name, home.uid), actor="human", now=clock())
+    files = out(store, BEADS)
+    assert counts(bring(empty, BEADS, files, clock())) == (1, 0, 0)
+    back = out(empty, BEADS)
+    assert json.loads(back[""])["title"] == json.loads(files[""])["title"]
+    assert counts(bring(store, BEADS, back, clock())) == (0, 0, 1)
+    assert task_queries.task(store.db, task.uid).name == name
+    assert counts(bring(empty, BEADS, out(store, BEADS), clock())) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.conftest import Clock
 from tests.formats.round_trips import bring, counts
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 
@@ -19,7 +19,7 @@ RECORDED = (Path(__file__).parents[1] / "recorded" / "github-issues.json").read_
 
 
 def tasks(store: Store) -> list[Task]:
-    return queries.tasks(store.db, queries.lists(store.db)[0].id)
+    return task_queries.tasks(store.db, task_queries.lists(store.db)[0].id)
 
 
 def test_issues_come_in_once_and_what_no_task_has_is_kept_and_told(store: Store, clock: Clock) -> None:
@@ -33,8 +33,8 @@ def test_issues_come_in_once_and_what_no_task_has_is_kept_and_told(store: Store,
     assert crash.metadata["github"]["number"] == 12
     assert crash.metadata["github"]["url"] == "https://github.com/o/r/issues/12"
     assert [task.status for task in (crash, bump, written)] == ["pending", "cancelled", "done"]
-    assert [(entry.agent, entry.message) for entry in records.logs(store.db, crash.uid)] == [
-        ("ada", "Seen here as well.")
+    assert [(entry.agent, entry.message) for entry in task_records.logs(store.db, crash.uid)] == [
+        ("imported:ada", "Seen here as well.")
     ]
     assert counts(bring(store, "github", RECORDED, clock())) == (0, 0, 3)
 
@@ -45,11 +45,11 @@ def test_what_was_not_asked_for_stays_and_work_that_began_here_goes_on(store: St
     store.commit(EditTask(crash.uid, {"status": "in_progress"}), actor="human", now=clock())
     issues = [{name: issue[name] for name in ("number", "title", "url", "state")} for issue in json.loads(RECORDED)]
     assert counts(bring(store, "github", json.dumps(issues), clock()))[0] == 0
-    task = queries.task(store.db, crash.uid)
+    task = task_queries.task(store.db, crash.uid)
     assert (task.status, task.tags, task.agent) == ("in_progress", ("bug", "good first issue"), "ada")
     issues[0]["state"] = "CLOSED"
     bring(store, "github", json.dumps(issues), clock())
-    assert queries.task(store.db, crash.uid).status == "done"
+    assert task_queries.task(store.db, crash.uid).status == "done"
 
 
 @pytest.mark.parametrize(

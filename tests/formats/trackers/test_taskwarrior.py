@@ -16,10 +16,10 @@ from tests.formats.round_trips import NOW, bring, counts, filled, lost, out, rea
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.losses import losses
+from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.table import FORMATS
 
 RECORDED = (Path(__file__).parents[1] / "recorded" / "taskwarrior-2.6.2.json").read_text()
@@ -31,17 +31,19 @@ def test_its_export_comes_in_once_and_what_no_task_has_is_kept_and_told(store: S
     outcome = bring(store, "taskwarrior", RECORDED, clock())
     assert counts(outcome) == (4, 0, 0)
     assert outcome.lost == {
-        "recurring: what is to be made from the template is imported, not the template": 1,
+        "recurring: the tasks of the template are imported, not the template": 1,
         **{f"{name}: kept in the metadata alone": 1 for name in ("recur", "rtype", "imask", "parent", "until")},
         **{f"{name}: kept in the metadata alone": 1 for name in ("wait", "scheduled")},
     }
-    milk, second = queries.task(store.db, MILK), queries.task(store.db, SECOND)
+    milk, second = task_queries.task(store.db, MILK), task_queries.task(store.db, SECOND)
     assert (milk.name, milk.status, milk.priority, milk.tags) == ("Buy milk", "done", 2, ("a", "b"))
     assert (milk.domain, milk.due) == ("home.shop", "2026-12-01T10:00:00.000+00:00")
     assert milk.metadata == {"taskwarrior": {"uuid": MILK}}
     assert (second.status, second.depends_on) == ("in_progress", (MILK,))
-    assert [(entry.message, entry.agent) for entry in records.logs(store.db, SECOND)] == [("a note", "taskwarrior")]
-    four = next(task for task in queries.tasks(store.db, second.list_id) if task.name == "four")
+    assert [(entry.message, entry.agent) for entry in task_records.logs(store.db, SECOND)] == [
+        ("a note", "imported:taskwarrior")
+    ]
+    four = next(task for task in task_queries.tasks(store.db, second.list_id) if task.name == "four")
     assert four.metadata["taskwarrior"]["scheduled"] == "20261205T000000Z"
     assert counts(bring(store, "taskwarrior", RECORDED, clock())) == (0, 0, 4)
 
@@ -51,7 +53,7 @@ def test_a_line_a_task_and_dependencies_in_one_text_are_read_too(store: Store, c
     tasks = [{"uuid": one, "description": "one"}, {"uuid": two, "description": "two"}]
     tasks.append({"uuid": one[:-1] + "3", "description": "three", "depends": f"{one},{two}"})
     bring(store, "taskwarrior", ",\n".join(map(json.dumps, tasks)), clock())
-    assert queries.task(store.db, one[:-1] + "3").depends_on == (one, two)
+    assert task_queries.task(store.db, one[:-1] + "3").depends_on == (one, two)
 
 
 def test_what_was_changed_there_is_changed_here_and_the_rest_stays(store: Store, clock: Clock) -> None:
@@ -63,10 +65,10 @@ def test_what_was_changed_there_is_changed_here_and_the_rest_stays(store: Store,
     store.commit(EditTask(four, {"description": "newer here"}), actor="human", now=clock())
     del tasks[four]["notes"]
     assert counts(bring(store, "taskwarrior", json.dumps(list(tasks.values())), clock())) == (0, 2, 2)
-    task = queries.task(store.db, four)
+    task = task_queries.task(store.db, four)
     # `completed` is what a failed task is told as, so it says nothing new.
     assert (task.status, task.priority, task.description) == ("failed", 2, "newer here")
-    assert queries.task(store.db, two).due is None
+    assert task_queries.task(store.db, two).due is None
 
 
 def test_a_day_is_its_first_instant_there_by_the_clock_of_its_own_season(store: Store, clock: Clock) -> None:
@@ -117,6 +119,17 @@ def test_the_real_program_takes_what_is_written_and_gives_it_back(store: Store, 
         what: often for what, often in lost(store, TASKWARRIOR, {"": text}).items() if not what.startswith("rank")
     }
     assert counts(bring(store, TASKWARRIOR, back, clock())) == (0, 0, 4)
-    task(store_uuid := queries.tasks(store.db, 1)[0].uid, "done")
+    task(store_uuid := task_queries.tasks(store.db, 1)[0].uid, "done")
     assert counts(bring(store, TASKWARRIOR, task("export"), clock())) == (0, 1, 3)
-    assert queries.task(store.db, store_uuid).status == "done"
+    assert task_queries.task(store.db, store_uuid).status == "done"
+
+
+def test_the_middle_priority_that_a_task_came_with_stays(store: Store, clock: Clock) -> None:
+    both = [
+        {"uuid": "11111111-1111-4111-8111-111111111111", "description": "a", "status": "pending", "priority": "M"},
+        {"uuid": "22222222-2222-4222-8222-222222222222", "description": "b", "status": "pending"},
+    ]
+    given = json.dumps([{**task, "entry": "20260101T000000Z"} for task in both])
+    bring(store, FORMATS["taskwarrior"], given, clock())
+    written = json.loads("".join(out(store, FORMATS["taskwarrior"]).values()))
+    assert [task.get("priority") for task in written] == ["M", None]

@@ -13,11 +13,11 @@ from typing import Final
 from icalendar import Calendar, Event, Todo
 
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.schedule import due
+from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HIGH, MEDIUM, URGENT
 from tui_tasks.formats.dates import SECOND, is_day, since_epoch, utc
-from tui_tasks.formats.records import ExportData, plain, plain_name
+from tui_tasks.formats.file_records import ExportData, plain, plain_name
 
 _AHEAD: Final = 30 * 86_400 * SECOND
 _MAX_RUNS: Final = 50
@@ -45,7 +45,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     at = since_epoch(now)
     for job in rows.jobs:
         if job.enabled:
-            for run in due.due_between(job, at, at + _AHEAD, _MAX_RUNS):
+            for run in fire_times.due_between(job, at, at + _AHEAD, _MAX_RUNS):
                 calendar.add_component(_event(job, run))
     yield calendar.to_ical().decode()
 
@@ -94,6 +94,6 @@ def count_losses(rows: ExportData) -> Counter[str]:
             for name in ("key", "domain", "result", "metadata", "agent", "intent", "node_ids", "estimate", "links"):
                 if getattr(task, name) not in (None, ()):
                     found[f"{name}: no place for it"] += 1
-            if task.uid in rows.logs:
+            if rows.logs.get(task.uid, []):
                 found["log: no place for it"] += 1
     return found

@@ -13,15 +13,15 @@ from typing import Any, Final
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.formats.dates import format_instant
-from tui_tasks.formats.records import ExportData, plain
-from tui_tasks.text import json_text
+from tui_tasks.formats.file_records import ExportData, plain
+from tui_tasks.text import safe
 
 _TEXTS: Final = ("key", "name", "description", "status", "priority", "domain", "agent", "intent", "due", "estimate")
 _MANY: Final = ("tags", "depends_on", "node_ids")
 _LINKS: Final = "links"
 _JSON: Final = ("result", "metadata")
 _INSTANTS: Final = ("created_at", "started_at", "finished_at", "updated_at")
-COLUMNS: Final = ("uid", "list", *_TEXTS, *_MANY, _LINKS, *_INSTANTS, "created_by", "updated_by", *_JSON)
+COLUMNS: Final = ("uid", "number", "list", *_TEXTS, *_MANY, _LINKS, *_INSTANTS, "created_by", "updated_by", *_JSON)
 # A spreadsheet takes such a cell for a formula, which can run programs and send the contents of other cells.
 _FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
 
@@ -41,12 +41,12 @@ def _row(cells: Any) -> str:
 
 
 def _values(task: Task, home: TaskList, now: datetime) -> Iterator[Any]:
-    yield from (task.uid, home.handle, *(getattr(task, name) for name in _TEXTS))
+    yield from (task.uid, task.number, home.handle, *(getattr(task, name) for name in _TEXTS))
     yield from (", ".join(getattr(task, name)) for name in _MANY)
     yield FIELDS[_LINKS].write(task.links, now)
     yield from (format_instant(getattr(task, name)) for name in _INSTANTS)
     yield from (task.created_by, task.updated_by)
-    yield from (None if (value := getattr(task, name)) is None else json_text.dumps(value) for name in _JSON)
+    yield from (None if (value := getattr(task, name)) is None else safe.dumps(value) for name in _JSON)
 
 
 def _cell(value: Any) -> Any:
@@ -58,4 +58,5 @@ def _cell(value: Any) -> Any:
 
 def count_losses(rows: ExportData) -> Counter[str]:
     """Count what has no column."""
-    return Counter({"log: no column for it": len(rows.logs)}) if rows.logs else Counter()
+    lost = sum(bool(rows.logs.get(task.uid, [])) for _, tasks in rows.lists for task in tasks)
+    return Counter({"log: no column for it": lost}) if lost else Counter()

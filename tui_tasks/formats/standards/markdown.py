@@ -1,7 +1,8 @@
 """Markdown checklists: a heading for each list, `- [ ] name` for each task, its description as a quotation below.
 
 An HTML comment at the end of such a line holds the other fields, the id above all; it is invisible where the Markdown
-is rendered. In files of others, a task depends on those nested in it, and the heading is its domain.
+is rendered. In files of others, a task depends on those nested in it, and the heading is its domain. The marks of
+Obsidian's tasks stand at the end of a line, after the comment (`task_marks`).
 """
 
 from __future__ import annotations
@@ -21,18 +22,22 @@ from markdown_it.tree import SyntaxTreeNode
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import CLOSED, MEDIUM
-from tui_tasks.formats.records import (
+from tui_tasks.formats.dates import day_of
+from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
     ParsedFile,
     Step,
     TaskRecord,
     checked_fields,
+    foreign_of,
     no_step,
     plain,
     plain_name,
+    valid_times,
 )
-from tui_tasks.text import json_text
+from tui_tasks.formats.standards import task_marks
+from tui_tasks.text import safe
 
 _BOX: Final = re.compile(r"\[([ xX/-])\]\s+(\S.*)", re.DOTALL)
 _COMMENT: Final = re.compile(r"(.*)<!-- (\{[^\n]*\}) -->", re.DOTALL)
@@ -40,6 +45,7 @@ _QUOTE_MARK: Final = re.compile(r"^ *> ?", re.MULTILINE)
 _STATUS: Final = {" ": "pending", "x": "done", "X": "done", "/": "in_progress", "-": "cancelled"}
 _LISTS: Final = ("bullet_list", "ordered_list")
 _MAX_NESTING: Final = 100
+_FORMAT: Final = "markdown"
 _NOT_A_TASK: Final = "text: what is no item with a box is not imported"
 
 
@@ -56,6 +62,7 @@ class _Comment(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     estimate: int | None = None
     depends_on: tuple[str, ...] = ()
     links: tuple[dict[str, str], ...] = ()
+    marks: tuple[str, ...] = ()
 
 
 class _ListComment(msgspec.Struct):
@@ -69,12 +76,13 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     for home, tasks in ((home, tasks) for home, tasks in rows.lists if tasks):
         yield f"# {plain_name(home.name, one_line=True)} {_format_comment({'list': home.uid})}\n\n"
         for task in tasks:
-            yield _format_item(task)
+            yield _format_item(task, now)
         yield "\n"
 
 
-def _format_item(task: Task) -> str:
+def _format_item(task: Task, now: datetime) -> str:
     box = {"done": "x"}.get(task.status, "-" if task.status in CLOSED else " ")
+    marks = _marks_of(task)
     comment = _Comment(
         task.uid,
         None if _STATUS[box] == task.status else task.status,
@@ -86,11 +94,19 @@ def _format_item(task: Task) -> str:
         task.estimate,
         tuple(sorted(task.depends_on)),
         task.links,
+        marks,
     )
-    lines = [f"- [{box}] {_name(task.name)} {_format_comment(msgspec.to_builtins(comment))}"]
+    parts = [f"- [{box}]", _name(task.name), _format_comment(msgspec.to_builtins(comment))]
+    lines = [" ".join([*parts, *task_marks.rendered(marks, task, now)])]
     if task.description:
         lines += ["", *(f"  > {line}".rstrip(" ") for line in _text(task.description).split("\n")), ""]
     return "\n".join(lines) + "\n"
+
+
+def _marks_of(task: Task) -> tuple[str, ...]:
+    """Return the marks that an import kept of a task. Agents write metadata, too: anything else is none."""
+    marks = foreign_of(task, _FORMAT).get("marks")
+    return tuple(marks) if isinstance(marks, list) and all(map(task_marks.is_kept, marks)) else ()
 
 
 def _name(name: str) -> str:
@@ -104,7 +120,7 @@ def _text(text: str) -> str:
 
 def _format_comment(value: dict[str, Any]) -> str:
     """Return JSON as an HTML comment; the two hyphens that would end it are escaped."""
-    return "<!-- " + json_text.dumps(value).replace("--", "-\\u002d") + " -->"
+    return "<!-- " + safe.dumps(value).replace("--", "-\\u002d") + " -->"
 
 
 def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
@@ -121,6 +137,7 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
             "name": _name,
             "description": _text,
             "status": lambda status: status if status in ("pending", "done") else status in CLOSED,
+            **dict.fromkeys(("created_at", "finished_at"), lambda at: at and day_of(at, now)),
         }
     )
     reader = _Reader(found, text.replace("\r\n", "\n").replace("\r", "\n"), now, step)
@@ -177,13 +194,21 @@ class _Reader:
     def _read_item(self, item: SyntaxTreeNode, box: re.Match[str], parent: TaskRecord | None) -> str:
         where = f"line {(item.map or (0, 0))[0] + 1}"
         status = _STATUS[box[1]]
-        ours = _COMMENT.fullmatch(box[2])
+        first, *further = box[2].split("\n")
+        first, marks = task_marks.split(first)
+        text = " ".join([first, *further])
+        ours = _COMMENT.fullmatch(text)
+        open_id = None
         if ours is None:
-            name = " ".join(box[2].split("\n"))
+            name, kept = text, task_marks.reduced(marks)
             fields: dict[str, Any] = {"domain": self._heading} if self._heading else {}
-            id_ = self._id_of_item(name, parent)
+            fields |= task_marks.fields(name, marks, self._now)
+            # A repeating task that is done stands beside its next one, under the same words.
+            is_occasion = task_marks.repeats(marks) and status in CLOSED
+            id_ = self._id_of_item(name + (f"\0{' '.join(marks)}" if is_occasion else ""), parent)
+            open_id = _open_id(id_, name, parent, is_occasion=is_occasion)
         else:
-            name = " ".join(ours[1].split("\n")).strip() or "\ufffd"
+            name = ours[1].strip() or "\ufffd"
             comment = _parse_comment(ours[2], _Comment)
             if comment is None:
                 raise InvalidArgument("file", f"{where}: the comment at its end is not as it was written")
@@ -191,13 +216,21 @@ class _Reader:
             fields["links"] = list(comment.links)
             id_ = fields.pop("uid")
             own = fields.pop("status")
+            written = fields.pop("marks")
+            task_marks.merge(fields, written, marks, self._now)
+            kept = task_marks.still_kept(written, marks)
             # The user may have changed the box since it was written.
             if (own == "in_progress" and box[1] == " ") or (own in CLOSED and box[1] == "-"):
                 status = own
+        for what in task_marks.without_field(marks):
+            self._found.lost[f"{what}: kept in the metadata alone"] += 1
         description, nested = self._description_and_sublists(item, is_ours=ours is not None)
         if description or ours is not None:
             fields["description"] = description
-        record = TaskRecord(where, id_, {}, home=self._home)
+        record = TaskRecord(
+            where, id_, {}, home=self._home, foreign={"marks": list(kept)} if kept else {}, open_id=open_id
+        )
+        record.times = valid_times(status, task_marks.times(marks, self._now))
         self._found.records.append(record)
         self._step()
         children = [id_ for node in nested for id_ in self._read_list(node, record)]
@@ -228,6 +261,14 @@ class _Reader:
 
     def _has_box(self, node: SyntaxTreeNode) -> bool:
         return any(child.type == "inline" and _BOX.fullmatch(child.content) for child in node.walk())
+
+
+def _open_id(id_: str, name: str, parent: TaskRecord | None, *, is_occasion: bool) -> str | None:
+    """Return the id that a line had while it, or the repeating task it is nested in, was open; None: the same."""
+    above = None if parent is None else parent.open_id
+    if not is_occasion:
+        return None if above is None else "\0".join([above, name, id_.rpartition("\0")[2]])
+    return "\0".join([above or ("" if parent is None else parent.id), name, "1"])
 
 
 def _parse_comment(text: str, kind: Any) -> Any:

@@ -19,13 +19,14 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
 from tui_tasks.formats.dates import day_of, day_of_due, since_epoch, start_of_day
-from tui_tasks.formats.records import (
+from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
     ParsedFile,
     Step,
     TaskRecord,
     checked_fields,
+    foreign_of,
     no_step,
     plain,
     plain_name,
@@ -33,8 +34,12 @@ from tui_tasks.formats.records import (
 )
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+# Medium is the default, and written only for a task that was imported with it.
+_MEDIUM_LETTER: Final = _LETTERS[MEDIUM - 1]
 _SPACE: Final = re.compile(r"\s+")
 _OUR_LINE: Final = re.compile(r"(.*) uid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})((?: \S+)*)")
+_NAME: Final = "todo.txt"
+_PROJECT_OR_CONTEXT: Final = re.compile(r"[+@]\S+")
 _MARK: Final = re.compile(r"(?:[+@]\S+|due:\d{4}-\d\d-\d\d|pri:[A-Z])")
 
 
@@ -52,6 +57,8 @@ def _line(task: Task, home: TaskList, now: datetime) -> str:
     if line.is_completed:
         line.completion_date = day_of(task.finished_at or task.updated_at, now)
     letter = _priority_letter(task.priority)
+    if letter is None and foreign_of(task, _NAME).get("priority") == _MEDIUM_LETTER:
+        letter = _MEDIUM_LETTER
     line.priority = letter
     words = {
         "uid": task.uid,
@@ -135,11 +142,15 @@ def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: d
         home = _apply_words(found, fields, rest.split(), line)
     else:
         name, marks = _split_marks(description)
-        _apply_words(found, fields, [word for word in name.split() if word[0] in "+@"] + marks, line)
+        _apply_words(
+            found, fields, [word for word in name.split() if _PROJECT_OR_CONTEXT.fullmatch(word)] + marks, line
+        )
         seen[name] += 1
         id_ = name if seen[name] == 1 else f"{name}\0{seen[name]}"
     if line.priority is not None:
         fields["priority"] = _parse_priority(found, line.priority)
+    letters = (line.priority, *line.attributes.get("pri", ()))
+    foreign = {"priority": _MEDIUM_LETTER} if _MEDIUM_LETTER in letters else {}
     days = {"created_at": line.creation_date, "finished_at": line.completion_date}
     times: dict[str, int | None] = {
         name: since_epoch(start_of_day(day, now)) for name, day in days.items() if day is not None
@@ -151,6 +162,7 @@ def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: d
         checked_fields(where, fields, found, now),
         home=home,
         times=valid_times(fields["status"], times),
+        foreign=foreign,
     )
 
 
@@ -161,7 +173,7 @@ def _split_marks(description: str) -> tuple[str, list[str]]:
     while at > 0 and (not words[at - 1] or _MARK.fullmatch(words[at - 1])):
         at -= 1
     if not at:
-        return description, [word for word in words if word and word[0] not in "+@"]
+        return description, [word for word in words if word and not _PROJECT_OR_CONTEXT.fullmatch(word)]
     return " ".join(words[:at]), [word for word in words[at:] if word]
 
 

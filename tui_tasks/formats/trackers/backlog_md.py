@@ -1,37 +1,32 @@
 """The tasks of Backlog.md (https://github.com/MrLesk/Backlog.md): Markdown files with front matter and sections.
 
 Backlog.md numbers its tasks and drops unknown front matter. So our uid is in one of a task's references,
-`tui-tasks:UID`; fields without a place are in further references. What a file has and a task has not is preserved: in
-the file when it is written again, in the task's metadata when it is imported.
+`tui-tasks:UID`; fields without a place are in further references. A file that exists is read, compared with its task,
+and changed in the lines of what differs. An import preserves in the task's metadata what a file has and a task has not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from typing import Any, Final
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, cast
 
 import msgspec
 
-from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
-from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
-from tui_tasks.formats.dates import since_epoch, utc
-from tui_tasks.formats.records import (
+from tui_tasks.core.vocab import CLOSED
+from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
-    LogRecord,
     ParsedFile,
     Step,
-    TaskRecord,
-    checked_fields,
     foreign_of,
     no_step,
     plain_name,
     uid_of,
-    valid_times,
 )
 from tui_tasks.formats.trackers.backlog_file import (
     COMMENTS,
@@ -39,26 +34,29 @@ from tui_tasks.formats.trackers.backlog_file import (
     HEADINGS,
     REFERENCE_PREFIX,
     SUMMARY,
-    BacklogFile,
-    FrontMatter,
     compose,
-    parse,
     refuse_too_many_values,
     section_text,
     texts,
+    with_changes,
+)
+from tui_tasks.formats.trackers.backlog_folder import (
+    NAME,
+    NO_ORDINAL,
+    Folder,
+    SortKey,
+    day,
+    format_date,
+    format_priority,
+    format_status,
+    labels,
+    message_text,
+    one_line,
+    parse_status,
+    reduced_status,
+    sort_key,
 )
 
-NAME: Final = "backlog.md"
-_MINUTE: Final = 60_000_000
-_STATUS: Final = {"pending": "To Do", "in_progress": "In Progress"}
-_STATUS_READ: Final = {
-    **dict.fromkeys(("to do", "todo", "draft", "backlog", "open", ""), "pending"),
-    **dict.fromkeys(("in progress", "doing"), "in_progress"),
-    **dict.fromkeys(("done", "complete", "completed", "closed"), "done"),
-}
-_PRIORITY_READ: Final = {"high": HIGH, "medium": MEDIUM, "low": LOW, "": MEDIUM}
-_COMMENT: Final = re.compile(r"(?:author: ([^\n]*)\n)?created: (\d{4}[^\n]*)\n---\n(.*?)\n---(?=\n|$)", re.DOTALL)
-_RULE: Final = re.compile(r"^---\s*$", re.MULTILINE)
 _NON_WORD: Final = re.compile(r"[\W_]+")
 
 
@@ -71,24 +69,78 @@ class _Preserved(msgspec.Struct):
     sections: dict[str, str] = {}
 
 
+def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -> ParsedFile:
+    """Parse the tasks of a folder, in Backlog.md's order.
+
+    Raises:
+        InvalidArgument: the front matter of files is invalid.
+    """
+    found = Folder(files, now, step).found
+    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    return found
+
+
 def write_folder(rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
     """Yield a file for each task: its existing one with the changes, else a new one with the next number.
 
     Raises:
-        InvalidArgument: an existing file cannot be parsed.
+        InvalidArgument: existing files cannot be parsed.
     """
-    existing = {uid_of(NAME, file.key): file for file in (parse(*each) for each in present.items())}
-    numbers = _IdAllocator([file.fields.id for file in existing.values()])
-    ids = {uid: file.fields.id for uid, file in existing.items()}
+    folder = Folder(present, now)
+    numbers = _IdAllocator([file.fields.id for file, _ in folder.tasks.values()])
+    ids = {uid: file.fields.id for uid, (file, _) in folder.tasks.items()}
     for _, tasks in rows.lists:
         for task in tasks:
             if task.uid not in ids:
                 ids[task.uid] = numbers.allocate(_preserved(task).id)
-    for at, (home, task) in enumerate(((home, task) for home, tasks in rows.lists for task in tasks), 1):
-        file = existing.get(task.uid)
-        id_ = ids[task.uid]
-        path = f"tasks/{id_.lower()} - {_slug(task.name)}.md" if file is None else file.path
-        yield path, _render(task, home, rows.logs.get(task.uid, []), file, ids, at, now)
+    for home, tasks in rows.lists:
+        files = [folder.tasks[task.uid][0] if task.uid in folder.tasks else None for task in tasks]
+        order = _ordinals([None if file is None else sort_key(file) for file in files])
+        for task, file, at in zip(tasks, files, order, strict=True):
+            ordinal = None if at is None else int(at)
+            log = rows.logs.get(task.uid, [])
+            if file is None:
+                path = f"tasks/{ids[task.uid].lower()} - {_slug(task.name)}.md"
+                yield path, _composed(task, home, log, ids, ordinal, now)
+            else:
+                front, sections = _differences(folder, task, home, log, ids, now)
+                yield file.path, with_changes(file, front | ({} if ordinal is None else {"ordinal": ordinal}), sections)
+
+
+def _differences(
+    folder: Folder, task: Task, home: TaskList, log: list[LogEntry], ids: Mapping[str, str], now: datetime
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values of the front matter and the sections of a task's file that differ from the task."""
+    file, record = folder.tasks[task.uid]
+    reducers, of_file = folder.found.reducers, record.fields
+    is_new = {
+        name
+        for name in (*_FRONT, "description", "result")
+        if reducers[name](getattr(task, name)) != reducers[name](of_file.get(name))
+    }
+    front: dict[str, Any] = {key: value(getattr(task, name)) for name, (key, value) in _FRONT.items() if name in is_new}
+    if "agent" in is_new:
+        front["assignee"] += texts(file.front.get("assignee"))[1:]
+    needed = {uid for uid in task.depends_on if uid in ids}
+    before = {uid for uid in folder.depends_on(task.uid) if (task.uid, uid) not in folder.left_out}
+    if needed != before & ids.keys():
+        known = texts(file.front.get("dependencies"))
+        kept = {id_: uid for id_ in known if (uid := folder.uid(id_)) in needed or uid not in ids}
+        front["dependencies"] = [*kept, *(ids[uid] for uid in sorted(needed - set(kept.values())))]
+    if "uid" in file.own:
+        references = _references(task, home, texts(file.front.get("references")), now)
+        if references != texts(file.front.get("references")):
+            front["references"] = references
+    sections: dict[str, str] = {}
+    if "description" in is_new:
+        sections[DESCRIPTION] = section_text(task.description)
+    if "result" in is_new and isinstance(task.result, str | None):
+        sections[SUMMARY] = section_text(task.result or "")
+    known_texts = {message_text(entry.message) for entry in record.log}
+    if new := [entry for entry in log if message_text(entry.message) not in known_texts]:
+        present = file.sections.get(COMMENTS, "")
+        sections[COMMENTS] = "\n\n".join(each for each in (present, _comments(new)) if each)
+    return front, sections
 
 
 def _preserved(task: Task) -> _Preserved:
@@ -129,41 +181,33 @@ def _slug(name: str) -> str:
     return _NON_WORD.sub("-", plain_name(name, one_line=True))[:60].strip("-") or "task"
 
 
-def _render(
-    task: Task,
-    home: TaskList,
-    log: list[LogEntry],
-    file: BacklogFile | None,
-    ids: Mapping[str, str],
-    at: int,
-    now: datetime,
+def _composed(
+    task: Task, home: TaskList, log: list[LogEntry], ids: Mapping[str, str], ordinal: int | None, now: datetime
 ) -> str:
+    """Return the file of a task that has none."""
     preserved = _preserved(task)
-    front = dict(file.front) if file else {**preserved.front_matter, "status": preserved.status}
-    sections = dict(file.sections if file else preserved.sections)
-    others = texts(front.get("assignee"))[1:]
-    own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
-    own["links"] = work_links.write(task.links, now) or None
-    own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
-    references = [each for each in texts(front.get("references")) if not each.startswith(REFERENCE_PREFIX)]
+    front = {**preserved.front_matter, "status": preserved.status}
+    sections = dict(preserved.sections)
+    references = texts(front.get("references"))
     if preserved.id is None:
-        references.append(REFERENCE_PREFIX + task.uid)
-        references += [
-            f"{REFERENCE_PREFIX}{name}={_line(str(value))}" for name, value in own.items() if value is not None
-        ]
+        references = _references(task, home, references, now)
     status = str(front.get("status") or "")
+    if not status or parse_status(status) != reduced_status(task.status):
+        status = format_status(task.status)
     given = {
         "id": ids[task.uid],
-        "title": plain_name(task.name, one_line=True),
-        "status": status if status and _parse_status(status) == _reduced_status(task.status) else _status(task.status),
-        "assignee": [*([f"@{_line(task.agent)}"] if task.agent else []), *others],
-        "created_date": _date(task.created_at),
-        "due_date": task.due[:10] if task.due else None,
-        "labels": _labels(task.tags),
+        "title": one_line(task.name),
+        "status": status
+        if status and parse_status(status) == reduced_status(task.status)
+        else format_status(task.status),
+        "assignee": _assignee(task.agent) + texts(front.get("assignee"))[1:],
+        "created_date": format_date(task.created_at),
+        "due_date": day(task.due),
+        "labels": labels(task.tags),
         "dependencies": [ids[uid] for uid in sorted(task.depends_on) if uid in ids],
         "references": references or None,
-        "priority": _priority(task.priority) or ("medium" if front.get("priority") == "medium" else None),
-        "ordinal": at * 1_000,
+        "priority": format_priority(task.priority),
+        "ordinal": ordinal,
     }
     front = {name: given.get(name, front.get(name)) for name in [*given, *(front.keys() - given.keys())]}
     front = {name: value for name, value in front.items() if value is not None}
@@ -174,153 +218,78 @@ def _render(
     return compose(front, sections)
 
 
-def _status(status: str) -> str:
-    return _STATUS.get(status, "Done")
+def _references(task: Task, home: TaskList, present: list[str], now: datetime) -> list[str]:
+    """Return the references of a task of ours: those that it has of others, then its uid and what has no place."""
+    own: dict[str, Any] = {"list": home.name, "domain": task.domain, "estimate": task.estimate}
+    own["links"] = work_links.write(task.links, now) or None
+    own["status"] = task.status if task.status in CLOSED and task.status != "done" else None
+    words = [f"{name}={one_line(str(value))}" for name, value in own.items() if value is not None]
+    others = [each for each in present if not each.startswith(REFERENCE_PREFIX)]
+    return others + [REFERENCE_PREFIX + each for each in (task.uid, *words)]
 
 
-def _parse_status(word: str) -> str:
-    """Return the status of a word; a status that only this folder has counts as open."""
-    return _STATUS_READ.get(word.lower(), "pending")
-
-
-def _reduced_status(status: str) -> str:
-    return "done" if status in CLOSED else status
-
-
-def _line(text: str) -> str:
-    return plain_name(text, one_line=True)
-
-
-def _labels(tags: tuple[str, ...]) -> list[str]:
-    return [_line(tag) for tag in tags]
-
-
-def _priority(priority: int) -> str | None:
-    return "high" if priority <= HIGH else None if priority == MEDIUM else "low"
-
-
-def _date(at: int) -> str:
-    return utc(at).replace(tzinfo=None).isoformat(sep=" ", timespec="minutes")
+def _assignee(agent: str | None) -> list[str]:
+    return [f"@{one_line(agent)}"] if agent else []
 
 
 def _comments(log: list[LogEntry]) -> str:
     return "\n\n".join(
-        f"author: {_line(entry.agent)}\ncreated: {_date(entry.at)}\n---\n{_message(entry.message)}\n---"
+        f"author: {one_line(entry.agent)}\ncreated: {format_date(entry.at)}\n---\n{message_text(entry.message)}\n---"
         for entry in sorted(log, key=lambda entry: (entry.at, entry.uid))
     )
 
 
-def _message(message: str) -> str:
-    """Return a comment's text, with lines of three hyphens, which would end it, made harmless."""
-    return _RULE.sub("- - -", section_text(message))
+_FRONT: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "name": ("title", one_line),
+    "status": ("status", format_status),
+    "priority": ("priority", format_priority),
+    "tags": ("labels", labels),
+    "agent": ("assignee", _assignee),
+    "due": ("due_date", day),
+}
 
 
-def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -> ParsedFile:
-    """Parse the tasks of a folder, in Backlog.md's order.
+def _ordinals(keys: list[SortKey | None]) -> list[float | None]:
+    """Return the new ordinals of tasks in their order, None for those that keep theirs: as many as can.
 
-    Raises:
-        InvalidArgument: a file is no task.
+    `keys` has None for a task without a file.
     """
-    found = ParsedFile(
-        reducers={
-            "name": _line,
-            "description": section_text,
-            "status": _status,
-            "priority": _priority,
-            "tags": lambda tags: _labels(tuple(tags)),
-            "agent": lambda agent: agent and _line(agent),
-            "domain": lambda domain: domain and _line(domain),
-            "due": lambda due: due and due[:10],
-            "result": lambda result: section_text(result) if isinstance(result, str) else result,
-            "created_at": lambda at: at // _MINUTE,
-            "log": _message,
-        }
-    )
-    parsed = sorted((parse(*each) for each in files.items()), key=_sort_key)
-    keys = {file.fields.id.upper(): file.key for file in parsed}
-    for file in parsed:
-        try:
-            found.records.append(_record(found, file, keys, now))
-            step()
-        except ValueError as error:
-            raise InvalidArgument("file", f"{file.path}: {error}") from None
-    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    stays = _longest_sorted(keys)
+    found: list[float | None] = [None] * len(keys)
+    low, at = 0.0, 0
+    while at < len(keys):
+        if at in stays:
+            low = cast("SortKey", keys[at])[0]
+            at += 1
+            continue
+        end = next((other for other in range(at, len(keys)) if other in stays), len(keys))
+        if low == NO_ORDINAL and end == len(keys) and not any(keys[at:]):
+            # Tasks without ordinals are sorted by their numbers, and new numbers are the highest.
+            break
+        high = cast("SortKey", keys[end])[0] if end < len(keys) else NO_ORDINAL
+        step = 1_000.0 if high == NO_ORDINAL else (high - low) / (end - at + 1)
+        if low == NO_ORDINAL or step < 1:
+            return [1_000.0 * number for number in range(1, len(keys) + 1)]
+        found[at:end] = [float(int(low + step * number)) for number in range(1, end - at + 1)]
+        at = end
     return found
 
 
-def _sort_key(file: BacklogFile) -> tuple[float, list[int]]:
-    ordinal = file.fields.ordinal
-    is_number = ordinal is not None and re.fullmatch(r"\d{1,15}(\.\d{1,15})?", ordinal)
-    numbers = [int(number) for number in re.findall(r"\d{1,15}", file.fields.id)]
-    return (float(ordinal) if ordinal is not None and is_number else float("inf"), numbers)
-
-
-def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: datetime) -> TaskRecord:
-    front, own = file.fields, file.own
-    foreign = _foreign(found, file)
-    status = _parse_status(front.status or "")
-    if (front.status or "").lower() not in _STATUS_READ:
-        found.lost[f"status: {front.status} is read as pending"] += 1
-    if own.get("status") in CLOSED and status == "done":
-        status = own["status"]
-    priority = _PRIORITY_READ.get((front.priority or "").lower())
-    if priority is None:
-        found.lost[f"priority: {front.priority} is none of high, medium and low"] += 1
-    assignees = texts(front.assignee)
-    fields: dict[str, Any] = {
-        "name": front.title,
-        "status": status,
-        "priority": priority or MEDIUM,
-        "agent": assignees[0].removeprefix("@") if assignees else None,
-        "due": front.due_date,
-        "tags": texts(front.labels),
-        "depends_on": [keys.get(id_.upper(), id_.upper()) for id_ in texts(front.dependencies)],
-        "description": file.sections.get(DESCRIPTION, ""),
-    }
-    if SUMMARY in file.sections:
-        fields["result"] = file.sections[SUMMARY]
-    fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
-    if "links" in own:
-        fields["links"] = list(work_links.parse(own["links"], now))
-    created = None if front.created_date is None else _parse_date(front.created_date)
-    return TaskRecord(
-        file.path,
-        file.key,
-        checked_fields(file.path, fields, found, now),
-        home=own.get("list"),
-        times=valid_times(status, {} if created is None else {"created_at": created}),
-        log=[
-            LogRecord(None, _parse_date(at), author or NAME, message)
-            for author, at, message in _COMMENT.findall(file.sections.get(COMMENTS, ""))
-        ],
-        foreign=foreign,
-    )
-
-
-def _foreign(found: ParsedFile, file: BacklogFile) -> dict[str, Any]:
-    """Return what the file has and no task has; also its id if the task's id is not ours."""
-    extra = {name: value for name, value in file.front.items() if name not in FrontMatter.__struct_fields__}
-    extra = {name: value for name, value in extra.items() if name != "updated_date" and value not in (None, [], "")}
-    references = [each for each in texts(file.fields.references) if not each.startswith(REFERENCE_PREFIX)]
-    if references:
-        extra["references"] = references
-    if assignees := texts(file.fields.assignee)[1:]:
-        extra["assignee"] = ["", *assignees]
-    sections = {
-        mark: text
-        for mark, text in file.sections.items()
-        if mark not in (DESCRIPTION, COMMENTS, SUMMARY) and text.strip()
-    }
-    for name in [*extra, *sections]:
-        found.lost[f"{name.removeprefix('SECTION:').lower()}: kept in the metadata alone"] += 1
-    preserved: dict[str, Any] = {} if "uid" in file.own else {"id": file.fields.id}
-    status = file.fields.status or ""
-    if status not in (*_STATUS.values(), "Done", ""):
-        preserved["status"] = status
-    return preserved | ({"front_matter": extra} if extra else {}) | ({"sections": sections} if sections else {})
-
-
-def _parse_date(text: str) -> int:
-    """Return a date in UTC, with or without a time, as microseconds since the epoch."""
-    at = datetime.fromisoformat(text.strip())
-    return since_epoch(at.replace(tzinfo=at.tzinfo or UTC))
+def _longest_sorted(keys: list[SortKey | None]) -> set[int]:
+    """Return the places of a longest sequence of keys that is sorted."""
+    ends: list[SortKey] = []
+    lengths = []
+    for key in keys:
+        at = -1
+        if key is not None:
+            at = bisect_right(ends, key)
+            ends[at : at + 1] = [key]
+        lengths.append(at + 1)
+    found: set[int] = set()
+    after: SortKey | None = None
+    for at in reversed(range(len(keys))):
+        key = keys[at]
+        if key is not None and lengths[at] == len(ends) - len(found) and (after is None or key <= after):
+            found.add(at)
+            after = key
+    return found

@@ -17,7 +17,7 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
 from tui_tasks.formats.dates import format_instant, in_zone, is_day, parse_instant
-from tui_tasks.formats.records import (
+from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
     LogRecord,
@@ -26,6 +26,7 @@ from tui_tasks.formats.records import (
     TaskRecord,
     checked_fields,
     foreign_of,
+    json_values,
     no_step,
     plain,
     plain_json,
@@ -33,8 +34,7 @@ from tui_tasks.formats.records import (
     uid_of,
     valid_times,
 )
-from tui_tasks.formats.trackers.json_values import json_values
-from tui_tasks.text import json_text
+from tui_tasks.text import safe
 
 NAME: Final = "beads"
 _METADATA_KEY: Final = "tui_tasks"
@@ -54,6 +54,8 @@ _IGNORED: Final = frozenset({"_type", "updated_at"})
 class _Dependency(msgspec.Struct):
     depends_on_id: str
     type: str = "blocks"
+    created_at: str | None = None
+    created_by: str | None = None
 
 
 class _Comment(msgspec.Struct):
@@ -110,7 +112,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     ids = {task.uid: _preserved(task)[1].id or task.uid for _, tasks in rows.lists for task in tasks}
     for home, tasks in rows.lists:
         for task in tasks:
-            yield json_text.dumps(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
+            yield safe.dumps(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
 
 
 def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str], now: datetime) -> dict[str, Any]:
@@ -156,7 +158,8 @@ def _status(status: str) -> str:
 
 
 def _title(name: str) -> str:
-    return plain_name(name)[:_MAX_TITLE]
+    # Cut before a space, so that the shortened title is one that is written as it is.
+    return plain_name(name)[:_MAX_TITLE].rstrip()
 
 
 def _priority(priority: int) -> int:
@@ -241,6 +244,8 @@ def _record(found: ParsedFile, where: str, issue: _Issue, value: dict[str, Any],
     own = own if isinstance(own, dict) else {}
     status = _STATUS_READ.get(issue.status, "pending")
     blocking = [each.depends_on_id for each in issue.dependencies if each.type == "blocks"]
+    if dated := sum(each.created_at is not None or each.created_by is not None for each in issue.dependencies):
+        found.lost["dependencies: when and by whom one was added is not kept"] += dated
     fields = {
         "name": issue.title,
         "description": issue.description,

@@ -14,16 +14,16 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.vocab import OPEN
 from tui_tasks.formats.dates import parse_instant
-from tui_tasks.formats.records import (
+from tui_tasks.formats.file_records import (
     LogRecord,
     ParsedFile,
     Step,
     TaskRecord,
     checked_fields,
+    json_values,
     no_step,
     valid_times,
 )
-from tui_tasks.formats.trackers.json_values import json_values
 
 NAME: Final = "github"
 _NOT_DONE: Final = ("NOT_PLANNED", "DUPLICATE")

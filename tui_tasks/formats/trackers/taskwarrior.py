@@ -19,7 +19,7 @@ from tui_tasks.core.schema import work_links
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.dates import SECOND, in_zone, is_day, since_epoch, start_of_day, utc
-from tui_tasks.formats.records import (
+from tui_tasks.formats.file_records import (
     ExportData,
     ListRecord,
     LogRecord,
@@ -28,13 +28,13 @@ from tui_tasks.formats.records import (
     TaskRecord,
     checked_fields,
     foreign_of,
+    json_values,
     no_step,
     plain,
     plain_name,
     valid_times,
 )
-from tui_tasks.formats.trackers.json_values import json_values
-from tui_tasks.text import json_text
+from tui_tasks.text import safe
 
 NAME: Final = "taskwarrior"
 _INSTANT: Final = "%Y%m%dT%H%M%SZ"
@@ -89,7 +89,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
     for home, tasks in rows.lists:
         for task in tasks:
             attributes = _attributes(task, home, rows.logs.get(task.uid, []), now)
-            yield ("\n" if first else ",\n") + json_text.dumps(attributes)
+            yield ("\n" if first else ",\n") + safe.dumps(attributes)
             first = False
     yield "\n]\n"
 
@@ -110,7 +110,8 @@ def _attributes(task: Task, home: TaskList, log: list[LogEntry], now: datetime) 
         "start": _format_instant(started or task.created_at if annotations == "started" else started),
         "end": _format_instant(ended),
         "due": None if task.due is None else _due(task.due, now=now),
-        "priority": _priority(task.priority),
+        # Medium is the default, which Taskwarrior has no letter for unless the task had one there.
+        "priority": _priority(task.priority) or ("M" if foreign.get("priority") == "M" else None),
         "project": _text(task.domain),
         "tags": list(_tags(task.tags)),
         "depends": sorted(task.depends_on),
@@ -198,7 +199,7 @@ def _add_record(found: ParsedFile, where: str, value: Any, now: datetime) -> Non
     try:
         task = msgspec.convert(value, _Attributes)
         if task.status == "recurring":
-            found.lost["recurring: what is to be made from the template is imported, not the template"] += 1
+            found.lost["recurring: the tasks of the template are imported, not the template"] += 1
             return
         found.records.append(_record(found, where, task, value, now))
     except (msgspec.ValidationError, ValueError) as error:
@@ -212,6 +213,8 @@ def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, A
         found.lost[f"{name}: kept in the metadata alone"] += 1
     if task.tasklist is None:
         foreign["uuid"] = task.uuid
+    if task.priority == "M":
+        foreign["priority"] = "M"
     status = _STATUS_READ[task.status]
     if status == "pending" and task.start is not None:
         status = "in_progress"

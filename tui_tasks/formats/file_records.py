@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.errors import InvalidArgument, ParseError
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
-from tui_tasks.text.safe import safe_copy
+from tui_tasks.dialects.requests import strict_json
 
 Step = Callable[[], None]
 """Called for each task, for a progress bar."""
@@ -25,6 +26,12 @@ _Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=r"\S")]
 _Word = Annotated[str, Meta(max_length=MAX_NAME)]
 _Text = Annotated[str, Meta(max_length=MAX_TEXT)]
 _Status = Literal["pending", "in_progress", "done", "failed", "skipped", "cancelled"]
+_VISIBLE_CONTROLS: Final = {
+    **{code: 0x2400 + code for code in range(0x20) if code not in b"\t\n"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
+}
+_LINE_BREAKS: Final = re.compile("[\t\n\u2028\u2029]")
 # The ids of other programs become UUIDs of version 5 in this namespace, so each id has one uid.
 _NAMESPACE: Final = uuid.UUID("8f1d6c52-0a5e-5b0e-9f53-6f0d5f3f7a11")
 
@@ -90,8 +97,11 @@ class TaskRecord(msgspec.Struct):
         rank: its rank in the list, if the file has ranks.
         times: `created_at`, `started_at` and `finished_at`, in microseconds since the epoch.
         log: its log entries.
+        changed: the version and the instant of its last change, if the file has them.
         foreign: what only the file's program knows of the task, such as its id there. It is kept in the task's
             metadata, under the name of the format.
+        open_id: for a task that may be the occasion of a repeating one: the id of that one's open line. The occasion
+            is that task where the file has no such line.
     """
 
     where: str
@@ -101,7 +111,9 @@ class TaskRecord(msgspec.Struct):
     rank: str | None = None
     times: dict[str, int | None] = {}
     log: list[LogRecord] = []
+    changed: tuple[int, int] | None = None
     foreign: dict[str, Any] = {}
+    open_id: str | None = None
 
 
 class ParsedFile(msgspec.Struct):
@@ -111,16 +123,35 @@ class ParsedFile(msgspec.Struct):
         lists: its lists.
         records: its tasks.
         lost: counts by description.
+        passed_over: the files of a folder that are no task, each with the reason.
         reducers: functions by field that reduce a value to what the format can express. A task whose value reduces to
             the same as that of the file keeps its own.
+        deleted: the version and the instant of their deletion by uid, of tasks that the file says were deleted.
         has_places: whether the file determines the list and the rank of tasks; else existing tasks keep theirs.
     """
 
     lists: list[ListRecord] = []
     records: list[TaskRecord] = []
     lost: Counter[str] = msgspec.field(default_factory=Counter)
+    passed_over: list[str] = []
     reducers: dict[str, Callable[[Any], Any]] = {}
+    deleted: dict[str, tuple[int, int]] = {}
     has_places: bool = False
+
+
+class Tasks(Protocol):
+    """Tasks in order: in memory, or read from the database each time."""
+
+    def __iter__(self) -> Iterator[Task]: ...
+
+    def __len__(self) -> int: ...
+
+
+class Logs(Protocol):
+    """The log entries of the tasks that have any, by uid: in memory, or read from the database each time."""
+
+    def get(self, uid: str, default: list[LogEntry], /) -> list[LogEntry]:
+        """Return the log of a task."""
 
 
 class ExportData(msgspec.Struct):
@@ -129,12 +160,17 @@ class ExportData(msgspec.Struct):
     Attributes:
         lists: the lists with their tasks in order.
         logs: the log entries of the tasks that have any, by uid.
+        by_uid: returns all tasks by uid, each with its list; None: `lists` are in memory, and are sorted.
         jobs: the jobs.
+        deleted: of each deleted task of the lists its list, uid, version and the instant of its deletion, if that is
+            to be exported.
     """
 
-    lists: list[tuple[TaskList, list[Task]]]
-    logs: dict[str, list[LogEntry]] = {}
+    lists: Sequence[tuple[TaskList, Tasks]]
+    logs: Logs = msgspec.field(default_factory=lambda: dict[str, list[LogEntry]]())
+    by_uid: Callable[[], Iterator[tuple[Task, TaskList]]] | None = None
     jobs: list[Job] = []
+    deleted: list[tuple[TaskList, str, int, int]] = []
 
 
 def checked_fields(where: str, given: dict[str, Any], read: ParsedFile, now: datetime) -> dict[str, Any]:
@@ -172,9 +208,14 @@ def no_step() -> None:
     """Do nothing, where nobody watches the progress."""
 
 
-def plain(text: str) -> str:
-    """Return a text for a file of another program, which may print it: control characters are made visible."""
-    return safe_copy(text)
+def plain(text: str, *, one_line: bool = False) -> str:
+    """Return a text for a file of another program, which may print it: the text as it is, with visible controls.
+
+    Control characters become their pictures, and U+FFFD stands for those that reorder what is around them. All others
+    stay: words and emoji are made of joiners, variation selectors and tags.
+    """
+    text = text.replace("\r\n", "\n").translate(_VISIBLE_CONTROLS)
+    return _LINE_BREAKS.sub(" ", text) if one_line else text
 
 
 def plain_json(value: Any) -> Any:
@@ -188,7 +229,7 @@ def plain_json(value: Any) -> Any:
 
 def plain_name(name: str, *, one_line: bool = False) -> str:
     """Return a task's name made `plain`, or the replacement character if nothing is left of it."""
-    return safe_copy(name, one_line=one_line).strip() or "\ufffd"
+    return plain(name, one_line=one_line).strip() or "\ufffd"
 
 
 def with_foreign(metadata: Any, format_: str, foreign: dict[str, Any]) -> Any:
@@ -218,3 +259,24 @@ def is_uid(text: str) -> bool:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
+
+
+def json_values(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield each value with its place in the file; lines may end with a comma.
+
+    Raises:
+        InvalidArgument: a line is no JSON.
+    """
+    is_array = text.lstrip().startswith("[")
+    lines = [text] if is_array else [line.rstrip().removesuffix(",") for line in text.split("\n")]
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = strict_json.loads(line)
+        except ParseError as error:
+            raise InvalidArgument("file", f"line {number}: {error.message}") from None
+        if is_array and isinstance(value, list):
+            yield from ((f"item {at}", each) for at, each in enumerate(value, 1))
+        else:
+            yield f"line {number}", value

@@ -1,0 +1,208 @@
+"""Merges files of JSON Lines for git: by task and field, and the same whoever merges.
+
+A merge is quick to start: this module imports nothing that opens a database.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks.core.rank import is_file_rank, without_collisions
+from tui_tasks.core.vocab import MAX_TEXT
+from tui_tasks.formats.cycles import closing_edges
+from tui_tasks.formats.standards import team_file
+from tui_tasks.formats.standards.team_file import DELETED, LIST, TASK, Line
+
+AUTHOR: Final = "git"
+"""Who logs what a merge leaves out."""
+_NAMESPACE: Final = uuid.UUID("5f0b7c1e-6b0e-5d0b-8a3e-2f6f1d7c9a10")
+# Fields that are one: they are taken from one side together.
+_GROUPS: Final = (("list", "rank"), ("status", "started_at", "finished_at"))
+# Fields of which each item counts by itself.
+_SETS: Final = frozenset({"tags", "depends_on", "node_ids", "links"})
+_COUNTED: Final = frozenset({"version", "updated_at", "log"})
+_NAMES: Final = {"list": "its place", "status": "status"}
+
+
+def merge(base: str, ours: str, theirs: str) -> str:
+    """Return the merged text. Which side is `ours` makes no difference.
+
+    Raises:
+        ValueError: a text is no file of tasks; the message names the line.
+    """
+    sides = [team_file.parse(text) for text in (base, ours, theirs)]
+    found: dict[str, Line] = {}
+    for id_ in sorted({*sides[1], *sides[2]}):
+        merged = _merged(*(side.get(id_) for side in sides))
+        if merged is not None:
+            found[id_] = merged
+    _settle(found, sides[1:])
+    return team_file.write(found.values())
+
+
+def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line | None:
+    if ours == theirs or theirs == base:
+        return ours
+    if ours == base:
+        return theirs
+    if ours is None or theirs is None:
+        # One side removed the line and the other changed it.
+        return ours or theirs
+    if ours["record"] == theirs["record"] == DELETED:
+        return max(ours, theirs, key=team_file.age) | {"version": max(ours.get("version", 1), theirs.get("version", 1))}
+    if ours["record"] != theirs["record"]:
+        # One side deleted the task and the other changed it.
+        live, other = (theirs, ours) if ours["record"] == DELETED else (ours, theirs)
+        return live | _newer(live, other)
+    earlier, later = sorted((ours, theirs), key=team_file.age)
+    found = dict(later)
+    if base is None or base["record"] != later["record"]:
+        base = {}
+    lost: list[tuple[str, Any]] = []
+    for names in _groups({*ours, *theirs} - _COUNTED):
+        was, first, last = ([line.get(name) for name in names] for line in (base, earlier, later))
+        name = names[0]
+        if name in _SETS:
+            found[name] = _united(was[0] or [], first[0] or [], last[0] or [])
+        elif first != was:
+            if last == was:
+                found |= zip(names, first, strict=True)
+            elif first[0] != last[0]:
+                lost.append((name, first[0]))
+    if later["record"] == TASK:
+        found["log"] = _united(base.get("log", []), earlier.get("log", []), later.get("log", []))
+        found |= _newer(earlier, later)
+        for name, value in lost:
+            _log(found, f"{_NAMES.get(name, name)} was also set to: {_text(value)}")
+    return found
+
+
+def _groups(names: set[str]) -> Iterable[tuple[str, ...]]:
+    yield from (group for group in _GROUPS if group[0] in names)
+    grouped = {name for group in _GROUPS for name in group if group[0] in names}
+    yield from ((name,) for name in sorted(names - grouped))
+
+
+def _united(base: list[Any], earlier: list[Any], later: list[Any]) -> list[Any]:
+    """Return the items that a side has added, and those that neither has removed."""
+    kept = [item for item in later if item in earlier or item not in base]
+    return kept + [item for item in earlier if item not in later and item not in base]
+
+
+def _newer(one: Line, other: Line) -> dict[str, Any]:
+    """Return a version and an instant that both sides import as newer than theirs."""
+    return {
+        "version": max(one.get("version", 1), other.get("version", 1)) + 1,
+        "updated_at": max(str(one.get("updated_at", "")), str(other.get("updated_at", ""))) or None,
+    }
+
+
+def _log(line: Line, message: str) -> None:
+    """Add a log entry that is the same whoever merges."""
+    message = f"merge: {message}"[:MAX_TEXT]
+    at = line.get("updated_at") or line.get("created_at")
+    uid = str(uuid.uuid5(_NAMESPACE, f"{line['uid']}\0{at}\0{message}"))
+    log = [entry for entry in line.get("log", []) if entry.get("uid") != uid]
+    line["log"] = [*log, {"uid": uid, "at": at, "agent": AUTHOR, "message": message}]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _settle(lines: dict[str, Line], sides: list[dict[str, Line]]) -> None:
+    """Change what the tasks of a file cannot have together, so that an import does not have to."""
+
+    def is_had(id_: str, on: str) -> bool:
+        """Whether a task that one side deleted was a dependency on both, so that both databases still have it."""
+        return lines.get(on, {}).get("record") != DELETED or all(
+            on in side.get(id_, {}).get("depends_on", ()) for side in sides
+        )
+
+    tasks = {id_: line for id_, line in lines.items() if line["record"] == TASK}
+    one_in_progress = {id_ for id_, line in lines.items() if line["record"] == LIST and line.get("one_in_progress")}
+    changed: set[str] = set()
+
+    def each(names: Callable[[Line], tuple[Any, ...] | None], order: Callable[[Line], Any]) -> Iterable[Line]:
+        """Yield the tasks but the first of those that have the same values."""
+        seen = set()
+        for line in sorted(tasks.values(), key=order):
+            values = names(line)
+            if values is None:
+                continue
+            if values in seen:
+                changed.add(line["uid"])
+                yield line
+            seen.add(values)
+
+    def turn(line: Line) -> tuple[Any, ...] | None:
+        is_one = line.get("status") == "in_progress" and line.get("list") in one_in_progress and line.get("agent")
+        return (line["list"], line["agent"]) if is_one else None
+
+    def key(line: Line) -> tuple[Any, ...] | None:
+        return (line.get("list"), line["key"]) if line.get("key") is not None else None
+
+    for line in each(turn, lambda line: (str(line.get("started_at")), line["uid"])):
+        line |= {"status": "pending", "started_at": None, "finished_at": None}
+        _log(line, f"status was also set to: in_progress, as was another task of {line['agent']}")
+    for line in each(key, lambda line: (str(line.get("created_at")), line["uid"])):
+        _log(line, f"key was also: {line['key']}, as was another task's")
+        line["key"] = None
+    after = {
+        id_: sorted(on for on in set(line.get("depends_on", ())) if is_had(id_, on)) for id_, line in tasks.items()
+    }
+    for id_, on in closing_edges(after):
+        after[id_].remove(on)
+        _log(tasks[id_], f"depends_on had also: {on}, but the two would wait for each other")
+    for id_, on_uids in after.items():
+        if set(on_uids) != set(tasks[id_].get("depends_on", ())):
+            changed.add(id_)
+        tasks[id_]["depends_on"] = on_uids
+    by_list: dict[Any, dict[str, str]] = {}
+    for id_, line in tasks.items():
+        if isinstance(line.get("rank"), str) and is_file_rank(line["rank"]):
+            by_list.setdefault(line.get("list"), {})[id_] = line["rank"]
+    for wanted in by_list.values():
+        for id_, rank in without_collisions(wanted).items():
+            if tasks[id_]["rank"] != rank:
+                tasks[id_]["rank"] = rank
+                changed.add(id_)
+    for id_ in changed:
+        tasks[id_]["version"] = tasks[id_].get("version", 1) + 1
+    for line in tasks.values():
+        line["log"] = sorted(line.get("log", []), key=lambda entry: (entry["at"], entry["uid"]))
+
+
+def main(arguments: list[str]) -> int:
+    """Merge as git's driver: `BASE OURS THEIRS [MARKER_SIZE]`. The result replaces OURS; return the exit status.
+
+    Texts that cannot be merged by task are merged by line, with git's conflict marks.
+    """
+    base, ours, theirs = (Path(name) for name in arguments[:3])
+    try:
+        merged = merge(*(path.read_bytes().decode() for path in (base, ours, theirs)))
+    except (ValueError, KeyError, TypeError) as error:
+        sys.stderr.write(f"tui-tasks: not merged by task: {error}\n")
+        size = arguments[3] if len(arguments) > 3 else "7"
+        return _merged_by_line(ours, base, theirs, size)
+    ours.write_bytes(merged.encode())
+    return 0
+
+
+def _merged_by_line(ours: Path, base: Path, theirs: Path, marker_size: str) -> int:
+    from tui_tasks.runner.process import git  # few merges need it
+
+    try:
+        return min(git.merge_lines(ours, base, theirs, marker_size), 127)
+    except git.GitFailed as failed:
+        sys.stderr.write(f"tui-tasks: not merged by line: {failed}\n")
+        return 127
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
