@@ -1,0 +1,1 @@
+"""Tests of work: agents that the human starts on tasks."""

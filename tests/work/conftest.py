@@ -1,0 +1,75 @@
+"""A repository, a scripted agent, and starts that wait until their agent has ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.store import Store
+from tui_tasks.work import starting
+from tui_tasks.work.starting import Starter
+
+GIT = ("git", "-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
+
+
+def git(folder: Path, *words: str) -> str:
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run([*GIT, *words], cwd=folder, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "api"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.txt").write_text("one\n")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "First")
+    return folder
+
+
+@pytest.fixture
+def configure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Write settings: lines of [work], and the shell script of the program `robot`, whose $1 is the prompt."""
+
+    def write(script: str = "true", lines: str = "") -> None:
+        robot = tmp_path / "robot.sh"
+        robot.write_text(f"#!/bin/sh\n{script}\n")
+        robot.chmod(0o700)
+        file = tmp_path / "config.toml"
+        file.write_text(
+            f'[work]\nterminal = "none"\n{lines}\n[work.program.robot]\ncommand = ["{robot}", "{{prompt}}"]\n'
+        )
+        file.chmod(0o600)
+        monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
+
+    write()
+    return write
+
+
+@pytest.fixture
+def task(store: Store, clock: Clock) -> str:
+    (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
+    return store.commit(AddTask("Rotate API keys!", home.uid, "All of them."), actor="human", now=clock())[0].uid
+
+
+@pytest.fixture
+def starter(store: Store, clock: Clock, repo: Path, configure, monkeypatch: pytest.MonkeyPatch) -> Starter:
+    """Starts agents without a terminal, and returns when they have ended."""
+
+    def run(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
+        with log.open("wb") as output:
+            subprocess.run(
+                argv, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
+            )
+
+    monkeypatch.setattr(starting, "_start_headless", run)
+    return Starter(store, repo, clock)

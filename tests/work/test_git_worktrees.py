@@ -1,0 +1,109 @@
+"""Worktrees are read as trees, put away so that nothing is lost, and brought back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.work.repositories import Place, commit, copy, git, make, write
+from tui_tasks.core.errors import Conflict
+from tui_tasks.work import git_worktrees
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return make(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def place(made: Place, tmp_path: Path) -> Place:
+    return copy(made, tmp_path)
+
+
+def test_a_new_worktree_has_the_base_and_none_of_the_checkouts_changes(place: Place, tmp_path: Path) -> None:
+    write(place.root, a_txt="mine\n", untracked_txt="mine too\n")
+    before = git(place.root, "status", "--porcelain")
+    git_worktrees.add(place.root, tmp_path / "new", git(place.root, "rev-parse", "HEAD"), branch="task/2")
+    assert git(tmp_path / "new", "status", "--porcelain", "--branch") == "## task/2"
+    assert (tmp_path / "new" / "a.txt").read_text().startswith("line 0\n")
+    assert git(place.root, "status", "--porcelain") == before
+
+
+def test_the_tree_has_changed_and_untracked_files_and_leaves_the_index(place: Place) -> None:
+    index = Path(git(place.tree, "rev-parse", "--absolute-git-dir")) / "index"
+    clean, bytes_before = git_worktrees.tree_of(place.tree), index.read_bytes()
+    assert clean == git(place.tree, "rev-parse", "HEAD^{tree}")
+    write(place.tree, b_txt="changed\n", x_txt="new\n", y_log="ignored\n")
+    (place.tree / "c.txt").unlink()
+    tree = git_worktrees.tree_of(place.tree)
+    names = git(place.tree, "diff-tree", "-r", "--name-status", clean, tree).split()
+    assert names == ["M", "b.txt", "D", "c.txt", "A", "x.txt"]
+    assert index.read_bytes() == bytes_before
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_a_change_that_is_hidden_from_git_status_is_in_the_tree(place: Place, flag: str) -> None:
+    git(place.tree, "update-index", flag, "a.txt")
+    write(place.tree, a_txt="hidden\n")
+    assert git(place.tree, "status", "--porcelain") == ""
+    assert git_worktrees.tree_of(place.tree) != git(place.tree, "rev-parse", "HEAD^{tree}")
+
+
+def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> None:
+    write(place.tree, b_txt="staged\n", build__out_log="ignored\n", keep_txt="untracked\n", a_log="1\n")
+    git(place.tree, "add", "b.txt")
+    write(place.tree, b_txt="and changed\n")
+    write(place.tree, nested__file="in a repository of its own\n")
+    git(place.tree / "nested", "init", "-q")
+    inner = commit(place.tree / "nested", "Inner")
+    head = git(place.tree, "rev-parse", "HEAD")
+    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    git_worktrees.remove(place.root, kept)
+    git_worktrees.remove(place.root, kept)
+    assert not place.tree.exists()
+    assert git(place.root, "branch", "--list", "task/1") == ""
+    git(place.root, "gc", "-q", "--prune=now")
+    git_worktrees.bring_back(place.root, kept)
+    git_worktrees.bring_back(place.root, kept)
+    assert git(place.tree, "rev-parse", "HEAD") == head
+    assert git(place.tree, "branch", "--show-current") == "task/1"
+    assert git(place.tree, "status", "--porcelain").splitlines() == [" M b.txt", "?? keep.txt", "?? nested/"]
+    assert (place.tree / "b.txt").read_text() == "and changed\n"
+    assert (place.tree / "build" / "out.log").read_text() == "ignored\n"
+    assert git(place.tree / "nested", "rev-parse", "HEAD") == inner
+    assert git(place.root, "show", f"{kept.ref}^2:b.txt") == "staged"
+    assert not (tmp_path / "trash").exists()
+
+
+def test_a_worktree_that_has_changed_since_it_was_put_away_is_not_removed(place: Place, tmp_path: Path) -> None:
+    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    write(place.tree, late_txt="written meanwhile\n")
+    with pytest.raises(Conflict, match="has changed since"):
+        git_worktrees.remove(place.root, kept)
+    assert (place.tree / "late.txt").exists()
+    assert git(place.root, "branch", "--list", "task/1")
+
+
+def test_a_branch_that_somebody_moved_stays(place: Place, tmp_path: Path) -> None:
+    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    git_worktrees.drop(place.root, place.tree)
+    git(place.root, "update-ref", "refs/heads/task/1", "main")
+    git_worktrees.remove(place.root, kept)
+    assert git(place.root, "branch", "--list", "task/1")
+
+
+def test_nothing_is_brought_back_over_something_else(place: Place, tmp_path: Path) -> None:
+    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    git_worktrees.remove(place.root, kept)
+    write(place.tree, mine_txt="mine\n")
+    with pytest.raises(Conflict, match="exists already"):
+        git_worktrees.bring_back(place.root, kept)
+    assert (place.tree / "mine.txt").read_text() == "mine\n"
+
+
+def test_a_folder_that_git_takes_for_another_one_is_refused(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    git(place.root, "config", "core.worktree", str(tmp_path / "elsewhere"))
+    with pytest.raises(Conflict, match=r"core\.worktree"):
+        git_worktrees.tree_of(place.root)

@@ -1,0 +1,102 @@
+"""Repositories that name programs in the ways that git knows: none runs, whatever is done with them."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.runner.process.test_git import SETTINGS
+from tests.work.repositories import ME, Place, commit, copy, git, make
+from tui_tasks.work import git_merging, git_review, git_worktrees
+
+HOOKS = (
+    "post-index-change", "reference-transaction", "post-checkout", "post-merge", "pre-merge-commit", "pre-commit",
+    "commit-msg", "prepare-commit-msg", "post-commit", "post-rewrite", "pre-auto-gc", "fsmonitor-watchman",
+)  # fmt: skip
+WAYS: dict[str, dict[str, str]] = {
+    **SETTINGS,
+    "merge options": {"branch.main.mergeoptions": "--no-ff -s evil"},
+    "stash and gc": {"merge.autoStash": "true", "gc.auto": "1", "maintenance.auto": "true"},
+    "renormalized": {"merge.renormalize": "true", "filter.x.clean": "{program}", "merge.default": "x"},
+}
+# Where the settings stand: in the repository, in a file that the repository includes, or in one for worktrees alone.
+PLACES = ("local", "include", "worktrees")
+# Every way in every place takes a minute: these are each seventh.
+CASES = list(itertools.product(WAYS, PLACES))[::7]
+NAMES = ("-rf", "a\nb", "\x1b]52;c;eA==\x07", ":(top)x", "--upload-pack=touch x")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return make(tmp_path_factory.mktemp("made"))
+
+
+def round_of(place: Place, folder: Path) -> None:
+    """A worktree made, reviewed, merged, put away and brought back."""
+    seen = git_review.review(place.tree, "main", "task/1")
+    for one in seen.files:
+        git_review.file_diff(place.tree, seen.merge_base, seen.tree, one)
+    merge = git_merging.prepare(place.root, seen, "merge", "Merge it", ME)
+    git_merging.materialise(place.root, merge.new, folder / "proof")
+    git_merging.carry_out(place.root, merge)
+    git_merging.take_back(place.root, merge)
+    kept = git_worktrees.put_away(place.tree, "u1", folder / "trash", remove_branch="task/1")
+    git_worktrees.remove(place.root, kept)
+    git_worktrees.bring_back(place.root, kept)
+
+
+@pytest.mark.parametrize(("way", "where"), CASES, ids=[f"{way}, {where}" for way, where in CASES])
+def test_nothing_that_a_hostile_repository_names_runs(made: Place, tmp_path: Path, way: str, where: str) -> None:
+    place = copy(made, tmp_path)
+    for name in NAMES:
+        (place.tree / name).write_text("x\n")
+    commit(place.root, "Elsewhere", b_txt="b2\n", a_txt="first\n" + (place.root / "a.txt").read_text())
+    lines = "* diff=x filter=x merge=x\na.txt filter=x.y\nc.txt filter=far\n"
+    commit(place.tree, "Attributes", b_txt="b\nb3\n" if where == "none" else "b\n", x_txt="x\n")
+    ran, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\nexit 1\n")
+    program.chmod(0o755)
+    (hooks := tmp_path / "hooks").mkdir()
+    for hook in HOOKS:
+        shutil.copy(program, hooks / hook)
+        shutil.copy(program, place.root / ".git" / "hooks" / hook)
+    (place.root / ".git" / "info").mkdir(exist_ok=True)
+    (place.root / ".git" / "info" / "attributes").write_text(lines)
+    (attributes := tmp_path / "attributes").write_text("* filter=far\n")
+    included = tmp_path / "included"
+    included.write_text(f'[filter "x"]\n\tsmudge = {program}\n')
+    values = {"program": program, "hooks": hooks, "attributes": attributes, "included": included}
+    target = place.root / ".git" / "config" if where == "local" else tmp_path / "settings"
+    for name, value in WAYS[way].items():
+        git(place.root, "config", "--file", str(target), name, value.format(**values))
+    if where == "include":
+        git(place.root, "config", "include.path", str(target))
+    if where == "worktrees":
+        git(place.root, "config", "includeIf.gitdir:**/worktrees/**.path", str(target))
+    ran.unlink(missing_ok=True)
+    round_of(place, tmp_path)
+    assert not ran.exists()
+
+
+def test_a_submodules_own_settings_run_nothing(made: Place, tmp_path: Path) -> None:
+    place = copy(made, tmp_path)
+    ran, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    inner = place.tree / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    commit(inner, "Inner", f_txt="f\n")
+    git(place.tree, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    (place.tree / ".gitmodules").write_text(
+        f'[submodule "inner"]\n\tpath = inner\n\turl = ext::{program}\n\tupdate = !{program}\n'
+    )
+    git(place.tree, "commit", "-qam", "A submodule")
+    git(inner, "config", "core.fsmonitor", str(program))
+    ran.unlink(missing_ok=True)
+    round_of(place, tmp_path)
+    assert not ran.exists()
+    assert (place.tree / "inner" / "f.txt").exists()

@@ -1,0 +1,63 @@
+"""What a crash left is taken back or named, and cleaning loses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import SECOND
+from tests.work.conftest import git
+from tests.work.test_starting import COMMITS, ROBOT, nothing_is_left, worktree
+from tui_tasks.core.operations.work import DiscardWork, StartWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.work import recovery
+
+
+def begun(store, clock, repo, task) -> StartWork:
+    commit = git(repo, "rev-parse", "HEAD")
+    path = str(worktree(store))
+    branch = "task/1-rotate-api-keys"
+    operation = StartWork(task, "robot", str(repo), path, branch=branch, base="main", base_commit=commit)
+    return store.commit(operation, actor="human", now=clock())[0]
+
+
+def test_a_start_that_was_interrupted_is_taken_back(store, clock, repo, task):
+    work = begun(store, clock, repo, task)
+    git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
+    assert recovery.recover(store, clock()) == []
+    assert recovery.recover(store, clock.forward(recovery.START_SECONDS)) == ["took back the start of robot-1"]
+    assert work_queries.find(store.db, work.uid).message == "its start was interrupted"
+    nothing_is_left(store, repo, task)
+
+
+def test_a_branch_with_commits_of_its_own_outlives_the_taking_back(store, clock, repo, task):
+    work = begun(store, clock, repo, task)
+    git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
+    git(Path(work.worktree), "commit", "-qm", "Mine", "--allow-empty")
+    recovery.recover(store, clock.forward(recovery.START_SECONDS))
+    assert git(repo, "log", "-1", "--format=%s", work.branch) == "Mine"
+
+
+def test_each_orphan_is_named(store, clock, repo, configure, starter, task):
+    begun(store, clock, repo, task)
+    stray = worktree(store).parent / "stray"
+    stray.mkdir(parents=True)
+    assert list(recovery.orphans(store)) == [
+        f"work of robot-1: its worktree {worktree(store)} is gone; discard it",
+        f"worktree {stray}: no work knows it; `git worktree remove` removes it",
+    ]
+
+
+def test_cleaning_removes_what_ended_work_left_and_keeps_what_is_in_no_commit(
+    store, clock, repo, configure, starter, task
+):
+    configure(f"{COMMITS}; echo draft > notes.txt")
+    work = starter.start(task, ROBOT).work
+    assert recovery.clean(store, (), clock()) == []
+    store.commit(
+        DiscardWork(work.uid, git(worktree(store), "rev-parse", "HEAD")), actor="human", now=clock.forward(SECOND)
+    )
+    assert recovery.clean(store, (), clock()) == [f"kept {worktree(store)}: it has files that are in no commit"]
+    (worktree(store) / "notes.txt").unlink()
+    assert recovery.clean(store, (), clock()) == [f"removed {worktree(store)}"]
+    assert git(repo, "log", "-1", "--format=%s", work.branch) == "Add b"
+    assert recovery.clean(store, (), clock()) == []

@@ -1,0 +1,186 @@
+"""What runs in an agent's terminal: starts the program, waits for it, records its end, and ends what it has left.
+
+`python -m tui_tasks.work.launcher FILE` reads the command, its environment and the prompt from FILE, of mode 0600: tmux
+takes no long command, and its server would show every agent the variables of the first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks.runner.process import processes
+
+_TRIES: Final = 50
+_WAIT_SECONDS: Final = 0.2
+_GRACE_SECONDS: Final = 2.0
+# A program that suspends itself at its terminal goes on: no shell is there to continue it.
+_BY_TERMINAL: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
+
+
+class LaunchFile(msgspec.Struct, frozen=True):
+    """What the launcher reads.
+
+    Attributes:
+        database: the path of the database.
+        uid: the work.
+        argv: the program and its arguments.
+        cwd: the folder in which it runs.
+        environment: its variables.
+        prompt: the prompt, if the program does not tell it by hooks; else empty.
+    """
+
+    database: str
+    uid: str
+    argv: tuple[str, ...]
+    cwd: str
+    environment: dict[str, str]
+    prompt: str = ""
+
+    def write(self, path: Path) -> None:
+        """Write it for its owner alone.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(msgspec.json.encode(self))
+
+
+def read(path: Path) -> LaunchFile:
+    """Read a launch file and remove it, as it holds the human's environment.
+
+    Raises:
+        OSError: it cannot be read.
+        msgspec.DecodeError: it is no launch file.
+    """
+    content = path.read_bytes()
+    path.unlink()
+    return msgspec.json.decode(content, type=LaunchFile)
+
+
+def main(path: Path) -> int:
+    """Run the program of a launch file to its end; return its exit status."""
+    launch = read(path)
+    # The settings and folders of the human's environment, which the tmux server lacks.
+    os.environ.update(
+        {name: value for name, value in launch.environment.items() if name.startswith(("TUI_TASKS_", "XDG_"))}
+    )
+    processes.adopt_orphans()
+    try:
+        program = subprocess.Popen(
+            launch.argv, cwd=launch.cwd, env=launch.environment, preexec_fn=_take_terminal, close_fds=True
+        )
+    except (OSError, ValueError) as error:
+        told = f"{launch.argv[0]}: {getattr(error, 'strerror', None) or error}"
+        _commit(launch, lambda store, work, now: _fail(store, work, now, told))
+        sys.stdout.write(f"{told}\n")
+        return 127
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: processes.send_group(program.pid, number))
+    identity = processes.identity(program.pid)
+    _commit(launch, lambda store, work, now: _run(store, work, now, identity, launch.prompt))
+    status = _wait(program.pid)
+    _end_rest(program.pid)
+    _commit(launch, _end)
+    sys.stdout.write(f"\r\n[the program has ended with status {status}]\r\n")
+    return status
+
+
+def _take_terminal() -> None:
+    """Give the new process group the terminal, if there is one, as a shell does for a job in the foreground."""
+    os.setpgid(0, 0)
+    if os.isatty(0):
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        with contextlib.suppress(OSError):
+            os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+
+
+def _wait(pid: int) -> int:
+    """Wait for the program; return its exit status as a shell has it."""
+    while True:
+        ended, status = os.waitpid(-1, os.WUNTRACED)
+        if ended != pid:
+            continue
+        if os.WIFSTOPPED(status):
+            if os.WSTOPSIG(status) in _BY_TERMINAL:
+                processes.send_group(pid, signal.SIGCONT)
+            continue
+        code = os.waitstatus_to_exitcode(status)
+        return code if code >= 0 else 128 - code
+
+
+def _end_rest(pid: int) -> None:
+    """End the process group, then everything below this process that is left."""
+    processes.send_group(pid, signal.SIGTERM)
+    end = time.monotonic() + _GRACE_SECONDS
+    while time.monotonic() < end:
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.05)
+        except ChildProcessError:
+            return
+    processes.kill_descendants()
+
+
+def _commit(launch: LaunchFile, write: Callable[[Any, Any, int], None]) -> None:
+    """Write to the database, which another process may hold for a while; what cannot be written is found later."""
+    # Imported only now, so that the program starts at once.
+    from tui_tasks import clock
+    from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal
+    from tui_tasks.core.read import work_queries
+    from tui_tasks.core.store import Store
+
+    for _ in range(_TRIES):
+        try:
+            with Store(launch.database, makes=False) as store:
+                write(store, work_queries.find(store.db, launch.uid), clock.now())
+        except Busy:
+            time.sleep(_WAIT_SECONDS)
+        except (DatabaseRefused, Refusal) as error:
+            sys.stderr.write(f"tui-tasks: {error}\n")
+            return
+        else:
+            return
+
+
+def _run(store: Any, work: Any, now: int, identity: processes.ProcessIdentity, prompt: str) -> None:
+    from tui_tasks.core.operations.sessions import Process
+    from tui_tasks.core.operations.work import RunWork
+    from tui_tasks.core.vocab import SYSTEM
+
+    store.commit(RunWork(work.uid, Process(*identity), prompt), actor=SYSTEM, now=now)
+
+
+def _fail(store: Any, work: Any, now: int, message: str) -> None:
+    from tui_tasks.core.operations.work import FailWork
+    from tui_tasks.core.vocab import SYSTEM
+
+    store.commit(FailWork(work.uid, message), actor=SYSTEM, now=now)
+
+
+def _end(store: Any, work: Any, now: int) -> None:
+    """Record the end of the session, and whether there is something to review."""
+    from tui_tasks.core.operations.sessions import EndSession
+    from tui_tasks.core.vocab import SYSTEM
+    from tui_tasks.hooks import intake
+    from tui_tasks.work import progress
+
+    intake.process_payloads(store, now)
+    store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=now)
+    progress.look_at(store, work, now)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

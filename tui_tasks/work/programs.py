@@ -1,0 +1,153 @@
+"""How each agent program is started on a task: its command, its environment, and the files that connect it with us.
+
+Nothing is written into the repository. Codex runs hooks only where its user has trusted them: `tui-tasks setup codex
+--user --hooks` writes those.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.snapshots import Work
+from tui_tasks.hooks import hook_settings
+from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
+
+SERVER: Final = "tui-tasks"
+# A program describes each tool to its model: those with which an agent works on one task.
+TOOLS: Final = "tasklist,ask,control:task,control:update_task,control:work_ready"
+# Variables of the human's shell that would tell the agent that it runs somewhere else.
+_DROPPED: Final = frozenset({"TMUX", "TMUX_PANE", "STY", "COLUMNS", "LINES", "TUI_TASKS_RUN_ID", "TUI_TASKS_RUN_TOKEN"})
+# By which Claude Code knows its own children.
+_DROPPED_BEGINNINGS: Final = ("CLAUDE_CODE_SESSION", "CLAUDECODE", "CLAUDE_PID", "CODEX_SANDBOX", "OPENCODE_SESSION")
+
+
+class Command(NamedTuple):
+    """What starts an agent.
+
+    Attributes:
+        argv: the words.
+        environment: all variables.
+        has_hooks: whether the program tells of its own session.
+    """
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    has_hooks: bool
+
+
+def check(settings: WorkSettings, program: str) -> None:
+    """Refuse a program that cannot be started.
+
+    Raises:
+        NotFound: there is no program of that name.
+        Conflict: it is not installed.
+    """
+    if program not in settings.names():
+        raise NotFound("program", f"{program}: there is {', '.join(settings.names())}")
+    word = _words(settings, program)[0]
+    if shutil.which(word) is None:
+        where = f"[work.program.{program}] in the settings" if program in settings.programs else "install it"
+        raise Conflict(f"{program} cannot be started: no program {word} ({where})", program=program)
+
+
+def _words(settings: WorkSettings, program: str) -> tuple[str, ...]:
+    own = settings.programs.get(program)
+    if own is None:
+        return (program,)
+    return (str(Path(own.command[0]).expanduser()), *own.command[1:])
+
+
+def command(
+    settings: WorkSettings, work: Work, prompt: str, database: str, folder: Path, environ: Mapping[str, str],
+    *, is_headless: bool
+) -> Command:  # fmt: skip
+    """Return what starts the program of a work with a prompt; its files are written into a private folder.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    environment = {
+        name: value
+        for name, value in environ.items()
+        if name not in _DROPPED and not name.startswith(_DROPPED_BEGINNINGS)
+    } | {"TUI_TASKS_DB": database}
+    program = work.program
+    words = _words(settings, program)
+    if any(PROMPT in word for word in words):
+        return Command(tuple(word.replace(PROMPT, prompt) for word in words), environment, program in PROGRAM_NAMES)
+    build = {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode}[program]
+    more, variables = build(_Connection(work, database, folder), prompt, is_headless)
+    return Command((*words, *more), environment | variables, has_hooks=True)
+
+
+class _Connection(NamedTuple):
+    """What connects a program with us: its hooks' command, and our MCP server."""
+
+    work: Work
+    database: str
+    folder: Path
+
+    @property
+    def hook(self) -> list[str]:
+        return [*hook_settings.starter(), "hook", self.work.program, "--db", self.database]
+
+    @property
+    def server(self) -> list[str]:
+        return [
+            *hook_settings.starter(), "mcp", "--agent-only", self.work.agent, "--db", self.database, "--tools", TOOLS
+        ]  # fmt: skip
+
+    def file(self, name: str, text: str) -> str:
+        path = self.folder / f"{self.work.uid}.{name}"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        return str(path)
+
+
+_Built = tuple[list[str], dict[str, str]]
+
+
+def _claude(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+    settings = connection.file("settings.json", _json(hook_settings.hook_settings("claude", connection.hook)))
+    command, *arguments = connection.server
+    servers = {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
+    # The prompt first: `--mcp-config` takes any number of words.
+    words = [*(["-p"] if is_headless else []), prompt, "--settings", settings]
+    return [*words, "--mcp-config", connection.file("mcp.json", _json(servers))], {}
+
+
+def _codex(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+    command, *arguments = connection.server
+    # Its options are TOML, of which JSON's strings and arrays are a part.
+    options = [f"mcp_servers.{SERVER}.command={_json(command)}", f"mcp_servers.{SERVER}.args={_json(arguments)}"]
+    words = [word for option in options for word in ("-c", option)]
+    return [*(["exec"] if is_headless else []), *words, prompt], {}
+
+
+def _gemini(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+    command, *arguments = connection.server
+    settings: dict[str, Any] = hook_settings.hook_settings("gemini", connection.hook)
+    settings |= {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
+    path = connection.file("settings.json", _json(settings))
+    return ["-p" if is_headless else "-i", prompt], {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path}
+
+
+def _opencode(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+    plugin = connection.file("plugin.js", hook_settings.opencode_plugin(connection.hook))
+    settings = {
+        "plugin": [f"file://{plugin}"],
+        "mcp": {SERVER: {"type": "local", "command": connection.server}},
+    }
+    words = ["run", prompt] if is_headless else ["--prompt", prompt]
+    return words, {"OPENCODE_CONFIG_CONTENT": _json(settings)}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,109 @@
+"""How far the work of agents has come: what git counts, and which work is ready because its agent has stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.work import CountWork, FailWork, WorkReady
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.session_snapshots import AgentSession
+from tui_tasks.core.snapshots import Work
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner.process import git
+from tui_tasks.runner.process.git import GitFailed
+
+_SECONDS: Final = 20.0
+_MAX_BYTES: Final = 4 * 1024 * 1024
+_NONE: Final[dict[str, Any]] = dict.fromkeys(("head", "ahead", "behind", "files", "insertions", "deletions", "dirty"))
+
+
+def count(work: Work) -> dict[str, Any]:
+    """Return what git counts of a work against its merge base, by the HEAD of its worktree; None where unknown."""
+    folder = Path(work.worktree)
+    counts = dict(_NONE)
+    try:
+        counts["head"] = git.read(folder, "rev-parse", "--verify", "HEAD").strip()
+        status = git.read_work_tree(
+            folder, "status", "--porcelain", "-z", "--untracked-files=normal", timeout=_SECONDS, max_bytes=_MAX_BYTES
+        )
+        counts["dirty"] = bool(status)
+        base = _base(work, folder)
+        if base is None:
+            return counts
+        ahead, behind = git.read(folder, "rev-list", "--left-right", "--count", f"HEAD...{base}").split()
+        counts |= {"ahead": int(ahead), "behind": int(behind)}
+        words = ("diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", f"{base}...HEAD")
+        counts |= _numstat(git.read(folder, *words))
+    except (GitFailed, OSError, ValueError):
+        pass
+    return counts
+
+
+def _base(work: Work, folder: Path) -> str | None:
+    """Return the ref of the base branch, or the commit on which the work began if the branch is gone."""
+    if work.base is not None:
+        try:
+            git.read(folder, "rev-parse", "--verify", "--quiet", f"refs/heads/{work.base}")
+        except GitFailed:
+            return work.base_commit
+        return f"refs/heads/{work.base}"
+    return work.base_commit
+
+
+def _numstat(printed: str) -> dict[str, int]:
+    """Return the sums of `diff --numstat -z`; binary files count no lines."""
+    lines = [line.split("\t", 2) for line in printed.split("\0") if line.count("\t") >= 2]
+    added = sum(int(line[0]) for line in lines if line[0].isdecimal())
+    deleted = sum(int(line[1]) for line in lines if line[1].isdecimal())
+    return {"files": len(lines), "insertions": added, "deletions": deleted}
+
+
+def look(store: Store, now: int) -> int:
+    """Count every work that is not over, and set ready or failed whatever has ended; return how many have changed.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    changed = 0
+    for work in work_queries.live(store.db):
+        if work.state != "merging" and work.state != "starting":
+            changed += look_at(store, work, now)
+    return changed
+
+
+def look_at(store: Store, work: Work, now: int) -> bool:
+    """Do the same for one work."""
+    session = session_queries.find(store.db, work.agent)
+    counts = count(work)
+    known = work_queries.counts(store.db, work.uid)
+    operations: list[Operation] = []
+    if known is None or any(getattr(known, name) != value for name, value in counts.items()):
+        operations.append(CountWork(work.uid, counts))
+    if work.state == "working" and session is not None and (after := _after_turn(work, session, counts)) is not None:
+        operations.append(after)
+    if not operations:
+        return False
+    try:
+        store.commit(*operations, actor=SYSTEM, now=now)
+    except Refusal:  # its state has changed meanwhile
+        return False
+    return True
+
+
+def _after_turn(work: Work, session: AgentSession, counts: dict[str, Any]) -> Operation | None:
+    """Return what follows from the end of a turn, or of the agent; None while it works or waits."""
+    has_changes = bool(counts["ahead"] or counts["dirty"]) and (
+        work.makes_worktree or counts["head"] != work.base_commit
+    )
+    if session.state == session_queries.GONE:
+        if has_changes:
+            return WorkReady(work.uid)
+        return FailWork(work.uid, f"{work.agent} has ended without a change")
+    if session.state == "idle" and session.last_prompt is not None and has_changes:
+        return WorkReady(work.uid)
+    return None

@@ -1,0 +1,243 @@
+"""Starts an agent on a task: the state first, then git, then the program. Whatever fails takes back what was begun."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.operations.work import FailWork, StartWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN, SYSTEM
+from tui_tasks.hooks import hook_settings
+from tui_tasks.settings import config, paths, project, work_settings
+from tui_tasks.settings.project import ProjectRefused
+from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.work import programs, repositories, worktrees
+from tui_tasks.work.launcher import LaunchFile
+from tui_tasks.work.prompt import prompt
+from tui_tasks.work.terminals import Terminals, is_there
+from tui_tasks.work.worktrees import Place
+
+LAUNCHER: Final = "tui_tasks.work.launcher"
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What the human asks for.
+
+    Attributes:
+        program: the program; empty: the one used last, or that of the settings.
+        here: in the checkout itself, not in a worktree of its own.
+        words: extra words for the agent.
+        base: the branch to begin on; empty: as set.
+        branch: the name of the branch; empty: as set.
+        race: beside another agent on the same task.
+        share: in a folder in which another agent works.
+    """
+
+    program: str = ""
+    here: bool = False
+    words: str = ""
+    base: str = ""
+    branch: str = ""
+    race: bool = False
+    share: bool = False
+
+
+class Started(NamedTuple):
+    """What came of a start: the work, and notes about it for the human."""
+
+    work: Work
+    notes: tuple[str, ...]
+
+
+def settings() -> WorkSettings:
+    """Return the human's settings."""
+    return work_settings.read(config.load(paths.configuration())[0].work)
+
+
+def last_program(store: Store, found: WorkSettings) -> str:
+    """Return the program to propose: the one used last, else that of the settings, else claude."""
+    used = [work.program for work in work_queries.everything(store.db) if work.program in found.names()]
+    return used[-1] if used else found.program or "claude"
+
+
+class Starter:
+    """Starts agents on tasks of a database.
+
+    Args:
+        store: the database.
+        folder: a folder in the repository.
+        clock: returns the time of day, in microseconds since the epoch.
+        environ: the human's environment, which agents get.
+        show: is given each line that a setup command prints.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        clock: Callable[[], int],
+        environ: Mapping[str, str] = os.environ,
+        show: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._folder = folder
+        self._clock = clock
+        self._environ = environ
+        self._show = show
+        self._data = Path(store.path).resolve().parent
+
+    def start(self, task_uid: str, request: Request) -> Started:
+        """Start an agent on a task.
+
+        Raises:
+            Refusal: nothing was started, and nothing is left; the message says why.
+        """
+        found = settings()
+        program = request.program or last_program(self._store, found)
+        programs.check(found, program)
+        task = task_queries.task(self._store.db, task_uid)
+        self._refuse_too_many(found)
+        repository = repositories.find(self._folder)
+        if request.here:
+            place = worktrees.checkout(repository, request.base)
+        else:
+            others = len(work_queries.of_task(self._store.db, task.uid)) if request.race else 0
+            place = worktrees.plan(
+                repository,
+                found,
+                task.number,
+                task.name,
+                self._data,
+                base=request.base,
+                branch=request.branch,
+                suffix=f"-{others + 1}" if others else "",
+            )
+        has_terminal = found.terminal == "tmux" and is_there()
+        work = self._begin(task, program, repository.root, place, request, has_terminal=has_terminal)
+        try:
+            if place.is_new:
+                worktrees.make(repository, place, found, self._show)
+            self._launch(work, task, found, request.words)
+        except (Refusal, OSError) as error:
+            told = error.message if isinstance(error, Refusal) else str(error)
+            if place.is_new:
+                worktrees.remove(repository.root, place)
+            self._store.commit(FailWork(work.uid, told), actor=SYSTEM, now=self._clock())
+            if isinstance(error, Refusal):
+                raise
+            raise Conflict(told) from error
+        return Started(work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found)))
+
+    def _refuse_too_many(self, found: WorkSettings) -> None:
+        busy = [work for work in work_queries.live(self._store.db) if work.state in ("starting", "working")]
+        if len(busy) >= found.max_agents:
+            raise Conflict(
+                f"{len(busy)} agents are at work, and [work] max_agents is {found.max_agents}: wait, or raise it",
+                limit=found.max_agents,
+            )
+
+    def _begin(
+        self, task: Task, program: str, root: Path, place: Place, request: Request, *, has_terminal: bool
+    ) -> Work:
+        """Write what is about to be made."""
+        operation = StartWork(
+            task.uid,
+            program,
+            str(root),
+            str(place.path),
+            makes_worktree=place.is_new,
+            branch=place.branch,
+            base=place.base,
+            base_commit=place.base_commit,
+            has_terminal=has_terminal,
+            is_shared=request.share,
+            is_race=request.race,
+            project=_project(root),
+        )
+        work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
+        return work
+
+    def _launch(self, work: Work, task: Task, found: WorkSettings, words: str) -> None:
+        """Start the launcher with the program's command, in a terminal of ours or without one."""
+        folder = self._data / "work"
+        make_folder(str(folder))
+        starter = " ".join(hook_settings.starter())
+        text = prompt(self._store.db, task, work, words, command=starter)
+        database = str(Path(self._store.path).resolve())
+        command = programs.command(
+            found, work, text, database, folder, self._environ, is_headless=work.terminal is None
+        )
+        environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
+        told = "" if command.has_hooks else text
+        path = folder / f"{work.uid}.launch"
+        LaunchFile(database, work.uid, command.argv, work.worktree, environment, told).write(path)
+        argv = [sys.executable, "-P", "-m", LAUNCHER, str(path)]
+        try:
+            if work.terminal is not None:
+                Terminals(database).start(work.terminal, argv, Path(work.worktree))
+            else:
+                _start_headless(argv, folder / f"{work.uid}.log", work.worktree, self._environ)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _start_headless(argv: list[str], log: Path, cwd: str, environ: Mapping[str, str]) -> None:
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    try:
+        subprocess.Popen(
+            argv,
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=handle,
+            stderr=handle,
+            start_new_session=True,
+        )
+    finally:
+        os.close(handle)
+
+
+def _project(root: Path) -> str | None:
+    try:
+        return project.of_folder(root)
+    except (ProjectRefused, OSError, ValueError):
+        return None
+
+
+def _notes(repository: repositories.Repository, place: Place, found: WorkSettings) -> list[str]:
+    """Return what the human should know of the place of work."""
+    notes = []
+    if place.is_new and repository.has_changes:
+        notes.append(f"{repository.root} has uncommitted changes; the worktree begins without them")
+    if place.is_new and repository.has_submodules:
+        notes.append("its submodules are empty: a `setup` command can fetch them")
+    if place.is_new and repository.has_lfs and "lfs" not in found.filters:
+        notes.append('its LFS files are pointers: `filters = ["lfs"]` in [work] fetches them')
+    return notes
+
+
+def last_lines(database: str, work: Work, most: int) -> list[str]:
+    """Return the last lines of an agent's terminal, or of its log if it has none."""
+    if work.terminal is not None:
+        return Terminals(database).lines(work.terminal, most)
+    log = Path(database).resolve().parent / "work" / f"{work.uid}.log"
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 64 * 1024))
+            return file.read().decode(errors="replace").splitlines()[-most:]
+    except OSError:
+        return []

@@ -1,0 +1,165 @@
+"""The terminals of agents that we start: a tmux server of our own, which outlives the screen.
+
+The server is started without the variables of its starter, by a configuration of ours, on a socket with a short path in
+a folder of mode 0700. A pane stays when its program has ended, so that its last lines can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from tui_tasks.core.errors import Conflict
+
+MIN_TMUX: Final = (3, 0)
+DETACH: Final = "C-]"
+"""The key that leaves a terminal; the server knows no other."""
+DETACH_WORDS: Final = "Ctrl+]"
+_SECONDS: Final = 10.0
+_MAX_SOCKET: Final = 100  # characters that the path of a socket may have
+_COLUMNS, _ROWS = 160, 48
+_CONFIGURATION: Final = f"""\
+set -g default-terminal screen-256color
+set -g remain-on-exit on
+set -g history-limit 20000
+set -g prefix None
+set -g prefix2 None
+unbind-key -a -T prefix
+unbind-key -a -T root
+bind-key -n {DETACH} detach-client
+set -g set-clipboard off
+set -g mouse off
+set -g update-environment ""
+set -g status-style reverse
+set -g status-left " #{{session_name}} "
+set -g status-left-length 40
+set -g status-right " {DETACH_WORDS} goes back "
+set -g window-status-format ""
+set -g window-status-current-format ""
+set -s escape-time 10
+set -s exit-empty on
+"""
+
+
+def version() -> tuple[int, int] | None:
+    """Return the version of tmux; None if it is not installed."""
+    if shutil.which("tmux") is None:
+        return None
+    try:
+        printed = subprocess.run(["tmux", "-V"], capture_output=True, timeout=_SECONDS, check=True).stdout.decode()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r"(\d+)\.(\d+)", printed)
+    # A version from the repository says `next-3.5` or `master`.
+    return (int(found[1]), int(found[2])) if found else (99, 0)
+
+
+def is_there() -> bool:
+    """Return whether a tmux that is new enough is installed."""
+    return (version() or (0, 0)) >= MIN_TMUX
+
+
+class Terminals:
+    """The tmux server of a database.
+
+    Attributes:
+        folder: its private folder.
+        socket: the path of its socket.
+    """
+
+    def __init__(self, database: str, environ: Mapping[str, str] = os.environ) -> None:
+        """Find the folder; nothing is made."""
+        digest = hashlib.sha256(os.path.realpath(database).encode(errors="surrogateescape")).hexdigest()[:12]
+        runtime = environ.get("XDG_RUNTIME_DIR", "")
+        name = f"tui-tasks-{digest}"
+        is_usable = runtime.startswith("/") and len(runtime) + len(name) + 6 < _MAX_SOCKET and Path(runtime).is_dir()
+        self.folder = Path(runtime, name) if is_usable else Path("/tmp", f"{name}-{os.getuid()}")
+        self.socket = self.folder / "tmux"
+        self._environment = {
+            name: value for name in ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE") if (value := environ.get(name))
+        } | {"TERM": "screen-256color", "SHELL": "/bin/sh"}
+
+    def _make_folder(self) -> None:
+        """Make the private folder.
+
+        Raises:
+            Conflict: somebody else has it.
+        """
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            found = os.lstat(self.folder)
+        except OSError as error:
+            raise Conflict(f"{self.folder}: {error.strerror}") from error
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+            raise Conflict(f"{self.folder} is not yours alone: remove it, or set XDG_RUNTIME_DIR")
+        (self.folder / "tmux.conf").write_text(_CONFIGURATION)
+
+    def start(self, name: str, argv: Sequence[str], folder: Path) -> None:
+        """Start a command in a new terminal of that name.
+
+        Raises:
+            Conflict: tmux is not there, too old, or refuses; the message says what to do.
+        """
+        found = version()
+        if found is None:
+            raise Conflict('tmux is not installed: install it, or set terminal = "none" in [work]')
+        if found < MIN_TMUX:
+            raise Conflict(f"tmux {found[0]}.{found[1]} is too old: install {MIN_TMUX[0]}.{MIN_TMUX[1]} or newer")
+        self._make_folder()
+        size = ("-x", str(_COLUMNS), "-y", str(_ROWS))
+        done = self._run("new-session", "-d", "-s", name, *size, "-c", str(folder), "--", *argv)
+        if done.returncode:
+            raise Conflict(f"tmux: {done.stderr.strip() or 'it has started nothing'}")
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a terminal of that name."""
+        return self.socket.exists() and self._run("has-session", "-t", f"={name}").returncode == 0
+
+    def names(self) -> list[str]:
+        """Return the names of all terminals."""
+        if not self.socket.exists():
+            return []
+        done = self._run("list-sessions", "-F", "#{session_name}")
+        return done.stdout.split() if done.returncode == 0 else []
+
+    def lines(self, name: str, most: int) -> list[str]:
+        """Return the last lines of a terminal, without colours; empty if it is gone. Nothing is resized."""
+        if not self.socket.exists():
+            return []
+        done = self._run("capture-pane", "-p", "-J", "-t", f"={name}:", "-S", f"-{most}")
+        found = done.stdout.rstrip().splitlines() if done.returncode == 0 else []
+        return [line.rstrip() for line in found[-most:]]
+
+    def attach_argv(self, name: str) -> list[str]:
+        """Return the command that attaches this terminal to one of ours, from inside another tmux as well."""
+        return ["env", "-u", "TMUX", *self._argv("attach-session", "-t", f"={name}")]
+
+    def end(self, name: str) -> None:
+        """Close a terminal; what runs in it gets a hang-up."""
+        if self.socket.exists():
+            self._run("kill-session", "-t", f"={name}")
+
+    def _argv(self, *words: str) -> list[str]:
+        return ["tmux", "-u", "-S", str(self.socket), "-f", str(self.folder / "tmux.conf"), *words]
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                self._argv(*words),
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return subprocess.CompletedProcess(words, 1, "", str(error))

@@ -1,0 +1,195 @@
+"""Worktrees for agents: planned from the settings, made by git, and taken away again where a start fails.
+
+Nothing that the repository names runs: no hook, and no filter that the human has not allowed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.errors import Conflict
+from tui_tasks.runner.process import git
+from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.settings import work_settings
+from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.work import repositories
+from tui_tasks.work.repositories import Repository
+
+GIT_SECONDS: Final = 120.0
+SETUP_SECONDS: Final = 600.0
+_LAST_WORDS: Final = 300
+
+
+class Place(NamedTuple):
+    """Where an agent is to work.
+
+    Attributes:
+        path: the folder.
+        branch: the branch; None if the checkout's HEAD is detached.
+        base: the branch into which the work is to be merged.
+        base_commit: the commit on which it begins.
+        is_new: whether the worktree and the branch are to be made.
+    """
+
+    path: Path
+    branch: str | None
+    base: str | None
+    base_commit: str
+    is_new: bool
+
+
+def plan(
+    repository: Repository,
+    settings: WorkSettings,
+    number: int,
+    name: str,
+    data: Path,
+    *,
+    base: str = "",
+    branch: str = "",
+    suffix: str = "",
+) -> Place:
+    """Return the new worktree of a task. Nothing is made.
+
+    Args:
+        repository: the checkout.
+        settings: the human's settings.
+        number: the number of the task.
+        name: the name of the task.
+        data: the folder of the database.
+        base: the branch on which it begins; empty: that of the settings, else the checkout's.
+        branch: the name of the new branch; empty: that of the settings.
+        suffix: appended to path and branch, for a second agent on the task.
+
+    Raises:
+        Conflict: HEAD is detached and no base is named, or the branch or the path exists.
+        NotFound: there is no such base.
+    """
+    base = base or settings.base or repository.branch or ""
+    if not base:
+        raise Conflict(f"{repository.root} is on no branch: name the branch to begin on with --base")
+    values = {
+        "data": data, "repo": _plain(repository.root.name), "number": number, "slug": work_settings.slug(name) + suffix
+    }  # fmt: skip
+    path = Path(work_settings.expand(settings.worktree, **values)).expanduser()
+    if not path.is_absolute():
+        path = repository.root / path
+    branch = branch or work_settings.expand(settings.branch, **values)
+    commit = repositories.commit_of(repository, base)
+    repositories.check_branch(repository, branch)
+    repositories.check_path(path)
+    return Place(Path(os.path.normpath(path)), branch, base, commit, is_new=True)
+
+
+def checkout(repository: Repository, base: str = "") -> Place:
+    """Return the checkout itself as the place of work."""
+    base = base or repository.branch or ""
+    return Place(repository.root, repository.branch, base or None, repository.commit, is_new=False)
+
+
+def _plain(name: str) -> str:
+    """Return the name of a folder as a part of a path and of a branch."""
+    return (
+        "".join(char if char.isascii() and (char.isalnum() or char in "._") else "-" for char in name).strip(".-")
+        or "repo"
+    )
+
+
+def make(repository: Repository, place: Place, settings: WorkSettings, show: Callable[[str], None]) -> None:
+    """Make the worktree, copy files into it, and run the setup command. What fails leaves nothing.
+
+    `show` is given each line that the setup command prints.
+
+    Raises:
+        Conflict: it cannot be made; the message says why.
+    """
+    make_folder(str(place.path.parent))
+    try:
+        git.write(
+            repository.root,
+            *("worktree", "add", "--quiet", "-b", str(place.branch), "--", str(place.path), place.base_commit),
+            timeout=GIT_SECONDS,
+            allowed_filters=settings.filters,
+        )
+        _copy(repository, place, settings)
+        if settings.setup:
+            _set_up(place, settings, show)
+    except (GitFailed, OSError, Conflict) as error:
+        remove(repository.root, place)
+        told = error.message if isinstance(error, Conflict) else str(error)
+        raise Conflict(f"no worktree was made: {told}", path=str(place.path)) from error
+
+
+def remove(root: Path, place: Place) -> None:
+    """Remove a worktree that a start has made, and its branch if nothing was committed on it."""
+    with contextlib.suppress(GitFailed):
+        git.write(root, "worktree", "remove", "--force", "--", str(place.path), timeout=GIT_SECONDS)
+    with contextlib.suppress(OSError):
+        shutil.rmtree(place.path)
+    with contextlib.suppress(GitFailed):
+        git.write(root, "worktree", "prune", timeout=GIT_SECONDS)
+    with contextlib.suppress(GitFailed):
+        # With the old value: a branch with commits of its own stays.
+        git.write(root, "update-ref", "-d", f"refs/heads/{place.branch}", place.base_commit, timeout=GIT_SECONDS)
+
+
+def _copy(repository: Repository, place: Place, settings: WorkSettings) -> None:
+    """Copy the files and folders that are there; links are copied as links."""
+    for name in settings.copy:
+        source, target = repository.root / name, place.path / name
+        if not os.path.lexists(source) or os.path.lexists(target):
+            continue
+        if not target.parent.resolve().is_relative_to(place.path.resolve()):
+            raise Conflict(f"[work] copy: {name} leads out of the worktree")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir() and not source.is_symlink():
+            shutil.copytree(source, target, symlinks=True)
+        else:
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _set_up(place: Place, settings: WorkSettings, show: Callable[[str], None]) -> None:
+    """Run the setup command of the human's settings in the worktree.
+
+    Raises:
+        Conflict: it failed.
+    """
+    words = settings.setup
+    last = ""
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=place.path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise Conflict(f"[work] setup: {words[0]}: {error.strerror}") from error
+    import threading
+
+    timer = threading.Timer(SETUP_SECONDS, lambda: os.killpg(process.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            last = line.strip() or last
+            show(line.rstrip("\n"))
+        status = process.wait()
+    finally:
+        timer.cancel()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if status:
+        raise Conflict(f"[work] setup: {words[0]} ended with status {status}: {last[:_LAST_WORDS]}")
