@@ -251,11 +251,11 @@ class _Guard:
         poller.register(self.woken, select.POLLIN)
         if self.before is not None or self.is_piped:
             poller.register(0, 0)
-        told: float | None = None
+        signalled_at: float | None = None
         while not self.done:
             wait = 1.0
-            if told is not None:
-                wait = told + (EXIT_SECONDS_GONE if self.gone else self.patience) - time.monotonic()
+            if signalled_at is not None:
+                wait = signalled_at + (EXIT_SECONDS_GONE if self.gone else self.patience) - time.monotonic()
                 if wait <= 0:
                     self._end()
             events = dict(poller.poll(wait * 1000))
@@ -268,8 +268,8 @@ class _Guard:
             # Not every system can poll a terminal; there it is checked every second.
             if self.before is not None and not self.gone and _attributes(0) is None:
                 self._lose_terminal()
-            if told is None and self.status is not None:
-                told = time.monotonic()
+            if signalled_at is None and self.status is not None:
+                signalled_at = time.monotonic()
 
     def _lose_terminal(self) -> None:
         """Leave as on SIGHUP; further output is discarded, so that writing it does not fail."""

@@ -10,7 +10,7 @@ import shlex
 import pytest
 
 from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.help_texts import HEADINGS
+from tui_tasks.cli.help_texts import DAILY, HEADINGS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.options import SHARED, parse
 from tui_tasks.cli.parser import command_of, parser
@@ -50,15 +50,16 @@ def test_an_option_that_means_nothing_to_a_command_is_wrong_usage_after_it(line:
 def test_every_shared_option_may_stand_before_any_command(tmp_path, capsys) -> None:
     db = str(tmp_path / "x.db")
     before = ["--db", db, "--no-scheduler", "--ascii", "--project", ""]
-    assert main([*before, "--agent", "bob", "--list", "work", "add", "one"]) == 0
+    assert main([*before, "--agent", "bob", "--list", "work", "add", "one", "--new"]) == 0
     assert main([*before, "--agent", "bob", "--list", "work", "ls"]) == 0
-    assert " p    1  one  [work, bob, " in capsys.readouterr().out
+    assert "#1 p  one  [work, bob, " in capsys.readouterr().out
 
 
 def test_a_later_option_wins_over_an_earlier_one(tmp_path, capsys) -> None:
     db = str(tmp_path / "x.db")
     assert (
-        main(["--db", str(tmp_path / "other.db"), "--list", "early", "add", "one", "--db", db, "--list", "late"]) == 0
+        main(["--db", str(tmp_path / "no.db"), "--list", "early", "add", "one", "--db", db, "--list", "late", "--new"])
+        == 0
     )
     assert main(["ls", "--db", db, "--list", "late"]) == 0
     assert "one  [late, shell, " in capsys.readouterr().out
@@ -88,7 +89,7 @@ def test_words_may_stand_on_both_sides_of_the_options(tmp_path, capsys) -> None:
     assert main(["edit", "2", "Two", "--untag", "a", *db, "anew"]) == 0
     capsys.readouterr()
     assert main(["ls", "status:open", *db, "anew"]) == 0
-    assert "2  Two anew  " in capsys.readouterr().out
+    assert "#2 ○  Two anew  " in capsys.readouterr().out
     assert main(["status", "2", "failed", "no", *db, "time"]) == 0
     assert main(["log", "2", "one", "more", *db, "1"]) == 0
     assert main(["show", "2", *db, "--json"]) == 0
@@ -123,11 +124,20 @@ def test_the_examples_in_the_help_of_a_command_can_be_typed(name: str) -> None:
         parse(parser(name), words)
 
 
-def test_the_help_has_every_command_in_groups(capsys) -> None:
+def test_the_help_has_the_ten_commands_of_a_day_and_names_the_page_with_all(capsys) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     listed = capsys.readouterr().out.partition("COMMAND\n")[2]
-    assert [line.split()[0] for line in listed.splitlines() if re.match(r"    [a-z]", line)] == list(COMMANDS)
+    named = [line.split()[0] for line in listed.splitlines() if re.match(r"    [a-z]", line)]
+    assert named == [name for name in COMMANDS if name in DAILY]
+    assert len(named) == 10
+    assert "tui-tasks help commands" in listed
+
+
+def test_the_page_of_commands_has_every_command_in_groups(capsys) -> None:
+    assert main(["help", "commands"]) == 0
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines() if re.match(r"  [a-z]", line)] == list(COMMANDS)
     assert set(HEADINGS) <= set(COMMANDS)
     for heading in HEADINGS.values():
-        assert f"\n\n  {heading}:\n" in f"\n{listed}"
+        assert f"\n\n{heading}:\n" in f"\n\n{listed}"

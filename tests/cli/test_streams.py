@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.contract.client import environment, line, program
+from tests.started import Started
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.table import TABLE
 
@@ -19,12 +20,23 @@ from tui_tasks.dialects.table import TABLE
 def run(tmp_path: Path, path: Path):
     """Run a command in a shell, with redirections behind it."""
 
-    def run(command: str, redirected: str = "", given: bytes = b"", **more: str) -> subprocess.CompletedProcess[bytes]:
+    def run(
+        command: str, redirected: str = "", given: bytes = b"", stdout: int = subprocess.PIPE, **more: str
+    ) -> subprocess.CompletedProcess[bytes]:
         kept = environment(tmp_path, TUI_TASKS_DB=str(path)) | more
         kept.pop("PYTHONUNBUFFERED", None)
         kept |= {name: value for name, value in more.items() if name == "PYTHONUNBUFFERED"}
         shell = ["sh", "-c", f'"$@" {command} {redirected}', "sh", *program()]
-        return subprocess.run(shell, input=given, env=kept, cwd=tmp_path, capture_output=True, timeout=60, check=False)
+        return subprocess.run(
+            shell,
+            input=given,
+            env=kept,
+            cwd=tmp_path,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
 
     return run
 
@@ -76,8 +88,11 @@ def test_a_task_that_cannot_be_told_of_has_been_added_once(run, names, redirecte
 
 def test_a_reader_that_has_gone_ends_a_command_without_a_word(run) -> None:
     assert run("add one").returncode == 0
-    done = run("ls", "| true")
-    assert done.stderr == b""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = run("ls", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp"])
@@ -167,7 +182,7 @@ def test_a_failure_that_names_such_a_database_is_sent(run, strange, tmp_path: Pa
     script = 'rm x*.db; echo \'{"tool": "tasklist:display", "id": 2}\''
     given = line("tasklist:display", 1)
     kept = environment(tmp_path) | strange
-    with subprocess.Popen(program("serve"), stdin=-1, stdout=-1, stderr=-1, env=kept, cwd=tmp_path) as serve:
+    with Started(program("serve"), stdin=-1, stdout=-1, stderr=-1, env=kept, cwd=tmp_path) as serve:
         assert serve.stdin is not None
         assert serve.stdout is not None
         serve.stdin.write(given)
@@ -185,3 +200,17 @@ def test_a_server_at_such_a_path_cannot_be_set_up_and_nothing_is_written(run, st
     assert done.returncode == 1
     assert "not UTF-8" in one_line_error(done)
     assert not (tmp_path / ".mcp.json").exists()
+
+
+def test_what_is_empty_says_so_beside_the_output(run) -> None:
+    assert run("add one").returncode == 0
+    assert run("done 1").returncode == 0
+    done = run("ls --status pending")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"no task matches\n")
+
+
+def test_a_driver_that_there_is_not_is_refused(run) -> None:
+    assert run("add one").returncode == 0
+    done = run("ls", TUI_TASKS_SQLITE_DRIVER="bogus")
+    assert done.returncode == 1
+    assert one_line_error(done).startswith("tui-tasks: TUI_TASKS_SQLITE_DRIVER=bogus: no such driver; set one of ")

@@ -7,17 +7,17 @@ import pytest
 from tui_tasks.cli import main
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.tasks import json_export, queries, ready
+from tui_tasks.core.read.tasks import json_export, ready_tasks, task_queries
 from tui_tasks.core.store import Store
 
 
 @pytest.mark.parametrize(
     ("command", "broken"),
     [
-        (["ls"], (queries, "lists")),
+        (["ls"], (task_queries, "lists")),
         (["ls", "--json"], (json_export, "_pages")),
-        (["show", "abc"], (queries, "tasks_beginning")),
-        (["next"], (ready, "next_task")),
+        (["show", "abc"], (task_queries, "tasks_beginning")),
+        (["next"], (ready_tasks, "next_task")),
         (["watch", "--plain"], (journal, "newest")),
     ],
     ids=str,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.runner.checks import check_table, checks
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.runner.checks import check_profiles, check_table
 from tui_tasks.settings import config
-from tui_tasks.settings.current import CheckSettings, ReviewSettings
+from tui_tasks.settings.current import CheckSettings, review_settings
 
 
 def written(folder: Path, text: str) -> Path:
@@ -26,7 +26,7 @@ def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files
         tmp_path, '[check.a]\ncommand = ["true"]\n[check.b]\ncommand = ["x", ""]\ncwd = "../y"\n[check.c]\ncwd = "~"\n'
     )
     found = CheckSettings(lambda: file)()
-    assert found.profiles["a"] == checks.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
+    assert found.profiles["a"] == check_profiles.CheckProfile("a", ("true",), str(tmp_path), 600, (), (), False)
     assert found.profiles["b"].cwd == str(tmp_path.parent / "y")
     assert found.unreadable == {"c"}
 
@@ -38,6 +38,7 @@ def test_a_check_is_read_with_its_defaults_and_its_folder_is_told_from_the_files
         ('command = [""]', 2, "check.a.command: Expected the name of a program as the first word"),
         ('command = "pytest"', 2, "check.a.command: Expected `array | null`, got `str`"),
         ("timeout = 1", 1, "check.a.command: is missing"),
+        ('command = ["true"]\nsnapshot = true', 3, "check.a.snapshot: needs inputs: the copy holds nothing else"),
         ('command = ["x"]\ntimeout = 0', 3, "check.a.timeout: Expected `int` >= 1"),
         ('command = ["x"]\nshell = true', 3, "check.a.shell: is no setting of a check"),
         ('command = ["x"]\ninputs = ["/etc/**"]', 3, "check.a.inputs: Expected a pattern below cwd, not /etc/**"),
@@ -71,10 +72,10 @@ def test_an_edit_is_read_and_what_is_no_toml_takes_nothing_away(tmp_path: Path) 
 
 def test_only_what_is_run_and_looked_at_is_in_the_digest() -> None:
     def digest(**more: object) -> str:
-        return checks.CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
+        return check_profiles.CheckProfile("a", ("x",), "/y", **more).digest  # type: ignore[arg-type]
 
     assert digest() == digest(timeout=1, lists=("l",), gate=True)
-    assert len({digest(), digest(inputs=("a",)), checks.CheckProfile("a", ("x", "z"), "/y").digest}) == 3
+    assert len({digest(), digest(inputs=("a",)), check_profiles.CheckProfile("a", ("x", "z"), "/y").digest}) == 3
 
 
 # The review lane
@@ -87,12 +88,12 @@ def rewritten(file: Path, text: str, at: int) -> None:
 
 
 def test_without_a_file_no_list_is_under_review(tmp_path: Path) -> None:
-    assert ReviewSettings(lambda: tmp_path / "config.toml")() == ReviewPolicy((), 25)
+    assert review_settings(lambda: tmp_path / "config.toml")() == ReviewPolicy((), 25)
 
 
 def test_what_the_file_says_holds_as_soon_as_it_has_changed(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
-    settings = ReviewSettings(lambda: file)
+    settings = review_settings(lambda: file)
     assert settings().lists == ()
     rewritten(file, '[review]\nlists = ["tasklist"]\n', 1)
     assert settings() == ReviewPolicy(("tasklist",), 25)
@@ -104,7 +105,7 @@ def test_what_the_file_says_holds_as_soon_as_it_has_changed(tmp_path: Path) -> N
 
 def test_a_file_that_is_wrong_lets_nothing_through_that_was_held_before(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
-    settings = ReviewSettings(lambda: file)
+    settings = review_settings(lambda: file)
     rewritten(file, '[review]\nlists = ["tasklist"]\n', 1)
     settings()
     for at, text in enumerate(("[review\n", '[review]\nlists = "tasklist"\n', "[review]\nlimit = 0\n"), 2):
@@ -116,6 +117,6 @@ def test_a_file_that_is_wrong_lets_nothing_through_that_was_held_before(tmp_path
 
 def test_a_file_that_cannot_be_named_is_as_good_as_none() -> None:
     def nowhere() -> Path:
-        raise DatabaseRefused("~nobody: nobody of that name has a folder here")
+        raise DatabaseRefused("~nobody: no user of that name has a folder here")
 
-    assert ReviewSettings(nowhere)() == ReviewPolicy()
+    assert review_settings(nowhere)() == ReviewPolicy()

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tui_tasks.text import instants
+from tui_tasks.text import times
 
 ZONE = ZoneInfo("Europe/Berlin")
 
@@ -33,15 +33,15 @@ NOW = at("2026-11-21T20:15:00")
     ],
 )
 def test_an_instant_is_meant_where_the_person_is(text: str, meant: str) -> None:
-    assert instants.past(text, NOW, ZONE) == at(meant)
+    assert times.past(text, NOW, ZONE) == at(meant)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "8x", "25:00", "yesterday 25:00", "2026-13-01", "99999999999d", "-3h"])
 def test_what_is_no_instant_is_refused_with_what_is_taken(text: str) -> None:
     with pytest.raises(ValueError, match="is no instant: give an age"):
-        instants.past(text, NOW, ZONE)
+        times.past(text, NOW, ZONE)
 
 
 def test_what_is_yet_to_come_is_refused() -> None:
     with pytest.raises(ValueError, match="not past yet"):
-        instants.past("2026-12-01", NOW, ZONE)
+        times.past("2026-12-01", NOW, ZONE)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from wcwidth import wcswidth
 
 from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
@@ -59,6 +60,7 @@ hostile = st.one_of(
     st.text(),
     st.text(alphabet=st.characters()),
     st.text(alphabet="ab\x1b\x9b\r\n\t\x7f\u0301\u0316é数👍🏽\u200d\ufe0f\u20e3\u202e🇩\u3164 \u3000\u1160\ud800"),
+    st.text(alphabet="a\u0645\u06cc\u0915\u094d\u064e\u200c\u200d\u200b \n"),
     st.sampled_from(sorted(PAYLOADS.values())),
 )
 
@@ -72,8 +74,9 @@ def longest_run_of_marks(text: str) -> int:
 
 
 def assert_harmless(text: str) -> None:
-    for char in text:
-        assert unicodedata.category(char) not in FORBIDDEN or char == "\n", (hex(ord(char)), text)
+    for at, char in enumerate(text):
+        is_within_a_word = char == "\u200c" and 0 < at < len(text) - 1 and safe._joins(text[at - 1], text[at + 1])
+        assert unicodedata.category(char) not in FORBIDDEN or char == "\n" or is_within_a_word, (hex(ord(char)), text)
         assert not 0xFE00 <= ord(char) <= 0xFE0F, text
         assert not 0x1F3FB <= ord(char) <= 0x1F3FF, text
         assert char != "\u20e3", text
@@ -184,10 +187,36 @@ def test_every_character_that_takes_no_cell_counts_as_a_mark_or_goes() -> None:
         ("e" + "\u0301" * 9, "e\u0301\u0301\u0301"),
         ("\u3164", ""),
         ("a\u3000b", "a b"),
+        # Within a word of a script that needs it, a non-joiner is drawn; anywhere else it goes.
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u0915\u094d\u200c\u0937", "\u0915\u094d\u200c\u0937"),
+        ("\u0645\u06cc\u200c", "\u0645\u06cc"),
+        ("\u200c\u0645\u06cc", "\u0645\u06cc"),
+        ("\u0645\u200c\u200c\u06cc", "\u0645\u200c\u06cc"),
+        ("\u0645\u200ca\u200c\u06cc", "\u0645a\u06cc"),
+        ("\u0645\u200c\u0915", "\u0645\u0915"),
+        ("ru\u200cn", "run"),
+        ("\u0663\u200c\u0663", "\u0663\u0663"),
+        ("\u0645\u200c\u200b\u06cc", "\u0645\u06cc"),
     ],
 )
 def test_a_line_shows(text: str, shown: str) -> None:
     assert safe.safe_line(text) == shown
+
+
+def test_a_non_joiner_takes_no_cell_and_ends_no_line_that_was_cut() -> None:
+    word = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    assert cell_len(word) == wcswidth(word) == 7
+    assert safe.fit(word, 9) == word + "  "
+    assert safe.safe_line(word, 3) == "\u0645\u06cc…"
+    assert safe.safe_text(word, 4) == "\u0645\u06cc…"
+
+
+def test_what_is_decided_about_shows_a_joiner_of_any_script() -> None:
+    assert safe.whole_text("ru\u200cn") == "ru<U+200C>n"
+    assert safe.whole_text("\u0645\u200c\u06cc \u0915\u094d\u200d\u0937") == (
+        "\u0645<U+200C>\u06cc \u0915\u094d<U+200D>\u0937"
+    )
 
 
 def test_many_lines_keep_their_lines_and_columns() -> None:
@@ -391,3 +420,45 @@ def test_names_that_differ_at_their_ends_alone_look_different_where_there_is_lit
     one, other = (safe.fit_ends(f"claude-code-worker-{number}", 12) for number in (1, 2))
     assert (one, other) == ("claude…ker-1", "claude…ker-2")
     assert safe.fit_ends("short", 12) == "short       "
+
+
+@given(hostile)
+def test_of_what_a_person_decides_about_nothing_is_hidden(text: str) -> None:
+    shown = safe.whole_text(text)
+    assert all(unicodedata.category(char) not in FORBIDDEN for char in shown if char != "\n")
+    # Every character of the text is there, as itself or by its number; only tabs become spaces.
+    at = 0
+    for char in text:
+        if char == "\t":
+            continue
+        forms = (char, f"<U+{ord(char):04X}>", chr(0x2400 + ord(char)) if char < " " else "\u2421")
+        at = min((found + len(form) for form in forms if (found := shown.find(form, at)) >= 0), default=-1)
+        assert at >= 0, (char, shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("is\u200bAdmin", "is<U+200B>Admin"),
+        ("\U000e0041\U000e0042", "<U+E0041><U+E0042>"),
+        ("rm\u00a0-rf", "rm<U+00A0>-rf"),
+        ("a\u2028b\x85c\r\nd", "a<U+2028>b<U+0085>c␍\nd"),
+        ("\u202egnp.exe", "<U+202E>gnp.exe"),
+        ("e" + "\u0301" * 4, "e\u0301\u0301\u0301<U+0301>"),
+        ("\u0301", "<U+0301>"),
+        ("\u3164\u2800", "<U+3164><U+2800>"),
+        ("\x1b[2J ␛[2J", "␛[2J <U+241B>[2J"),
+        ("👍🏽", "👍<U+1F3FD>"),
+        ("plain, naïve, 语言", "plain, naïve, 语言"),
+    ],
+)
+def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> None:
+    assert safe.whole_text(text) == shown
+
+
+def test_no_two_characters_look_the_same_where_a_person_decides() -> None:
+    shown: dict[str, str] = {}
+    for code in range(0x110000):
+        char = chr(code)
+        if char != "\t":
+            assert shown.setdefault(safe.whole_text(f"a{char}b"), char) == char

@@ -1,17 +1,18 @@
 """The commands of the program: the help, the shared options and the module of each.
 
 A command's module is imported only to declare its arguments and to run it. It has `declare(name, parser)`, and
-`run(name, options)`, which returns the exit status.
+`run(name, options)`, which returns the exit status. The classes here are plain: making a `NamedTuple` takes longer than
+the rest of this module, and every command imports it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final
 
 
-class Command(NamedTuple):
+class Command:
     """A command.
 
     Attributes:
@@ -23,17 +24,78 @@ class Command(NamedTuple):
         is_screen: whether it paints on the terminal; standard output then belongs to an agent on the pipe.
     """
 
-    name: str
-    help: str
-    module: str
-    options: str = ""
-    is_short: bool = False
-    is_screen: bool = False
+    def __init__(
+        self,
+        name: str,
+        help: str,
+        module: str,
+        options: str = "",
+        *,
+        is_short: bool = False,
+        is_screen: bool = False,
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.module = module
+        self.options = options
+        self.is_short = is_short
+        self.is_screen = is_screen
 
     def load(self) -> ModuleType:
         """Import the module of the command."""
         return import_module(f"tui_tasks.cli.{self.module}")
 
+
+class Rights:
+    """Who may run a command. Actions are separated by spaces; `*`: the whole command.
+
+    Attributes:
+        person: the actions that only a person at a terminal may take.
+        asks: of those, what accepts, allows or deletes for good: where a screen is open, it is asked first.
+    """
+
+    def __init__(self, person: str = "", asks: str = "") -> None:
+        self.person = person
+        self.asks = asks
+
+    def is_for_person(self, action: str) -> bool:
+        """Return whether only a person may take an action; "" is the command without one."""
+        return self.person == "*" or action in self.person.split()
+
+    def asks_screen(self, action: str) -> bool:
+        """Return whether an action asks the open screen first."""
+        return self.asks == "*" or action in self.asks.split()
+
+
+ANYONE: Final = Rights()
+NOBODY_ELSE: Final = Rights("*", "*")
+"""A command that is not in the table is the person's alone."""
+RIGHTS: Final[dict[str, Rights]] = {
+    **dict.fromkeys(("add", "ls", "show", "next", "start", "log", "status", "done", "fail", "skip"), ANYONE),
+    **dict.fromkeys(("edit", "mv", "link", "rm", "undo", "redo", "digest", "watch", "demo", "setup", "prime"), ANYONE),
+    **dict.fromkeys(("call", "serve", "mcp", "hook", "schema", "init", "export", "sync-file", "scheduler"), ANYONE),
+    **dict.fromkeys(("doctor", "backup", "completion", "help"), ANYONE),
+    "config": Rights("use", "use"),
+    # Held where `add` would be: the rules of the state say so.
+    "import": ANYONE,
+    "check": Rights("give take default", "take default"),
+    "lists": Rights("new rename archive unarchive rm one-in-progress review", "review"),
+    "asks": Rights("answer", "answer"),
+    "rules": Rights("remove"),
+    "accept": NOBODY_ELSE,
+    "decline": Rights("*"),
+    "join": Rights("*"),
+    "release": Rights("*"),
+    "jobs": Rights("stop"),
+    "agents": Rights("message stop pause resume undo", "resume"),
+    "work": Rights("start attach comment discard restore clean", "start discard"),
+    "token": Rights("add revoke", "add"),
+    "restore": NOBODY_ELSE,
+    "compact": NOBODY_ELSE,
+    # The screen that writes: a person's, but its terminal need not be standard input.
+    "": Rights("write"),
+    "web": Rights("write"),
+}
 
 # The options that limit an agent, for the commands through which agents speak.
 _BOUNDS: Final = "agent-only list-only"
@@ -68,25 +130,24 @@ COMMANDS: Final[dict[str, Command]] = {
         _verb("rm", "delete a task"),
         Command(
             "check",
-            "list checks, run those of a task, let a task have one or not",
+            "list checks, run a task's checks, or change them",
             "tasks.check_command",
             "db list project read-only no-scheduler ascii agent",
         ),
-        _verb("undo", "take back the newest change that was made from a shell", "db agent project read-only"),
-        _verb("redo", "do again what undo took back", "db agent project read-only"),
+        _verb("undo", "undo the newest change made from a shell", "db agent project read-only"),
+        _verb("redo", "redo what undo took back", "db agent project read-only"),
         Command(
             "lists",
             "list the lists; make, rename, archive, delete one",
             "supervise.lists_command",
             "db project read-only",
         ),
-        Command("asks", "list what agents ask you, and answer", "supervise.asks_command", "db read-only"),
-        Command("accept", "let a held task be taken up", "supervise.held_commands", _READS),
-        Command("decline", "cancel a held task, and tell its agents why", "supervise.held_commands", _READS),
-        Command("join", "join a held task to one that says the same", "supervise.held_commands", _READS),
-        Command(
-            "release", "give a task back as pending and nobody's, whoever holds it", "supervise.held_commands", _READS
-        ),
+        Command("asks", "list the agents' questions, and answer them", "supervise.asks_command", "db read-only"),
+        Command("rules", "list, try and remove your standing answers to permissions", "supervise.rules_command", "db"),
+        Command("accept", "accept a held task", "supervise.held_commands", _READS),
+        Command("decline", "decline a held task, with a reason for its agents", "supervise.held_commands", _READS),
+        Command("join", "join a held task to a duplicate", "supervise.held_commands", _READS),
+        Command("release", "return a task to the list: pending, without agent", "supervise.held_commands", _READS),
         Command(
             "jobs",
             "list the jobs; make, run, stop, switch or change one",
@@ -95,9 +156,15 @@ COMMANDS: Final[dict[str, Command]] = {
         ),
         Command(
             "agents",
-            "list who works; write to an agent, pause or stop it, take back what it did",
+            "list the agents; write to one, pause or stop it, undo what it did",
             "supervise.agents_command",
             "db read-only",
+        ),
+        Command(
+            "work",
+            "start agents on tasks, each in a git worktree; list, watch and clean up their work",
+            "supervise.work_command",
+            _READS,
         ),
         Command("digest", "what happened while you were away", "screen.digest_command", "db read-only"),
         Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
@@ -109,40 +176,44 @@ COMMANDS: Final[dict[str, Command]] = {
         ),
         Command(
             "demo",
-            "look around: a throw-away database, and a scripted agent at work",
+            "try it, with a temporary database and a scripted agent",
             "screen.screen_commands",
             "ascii",
             is_screen=True,
         ),
         Command(
             "setup",
-            "let an agent program use the tools, and tell of itself by hooks",
-            "setup.command",
+            "connect an agent program: claude, codex, cursor, gemini, opencode, vscode",
+            "setup.setup_command",
             f"{_CHANNEL} tools",
         ),
-        Command("prime", "print what an agent needs to know to start", "agents.prime", _WRITES, is_short=True),
+        Command("prime", "print the instructions for an agent's first prompt", "agents.prime", _WRITES, is_short=True),
         Command("call", "one tool call from a shell", "agents.call", _CHANNEL, is_short=True),
-        Command("serve", "the control channel alone, with no screen", "agents.headless", f"{_CHANNEL} tools"),
+        Command("serve", "serve the control channel, without a screen", "agents.headless", f"{_CHANNEL} tools"),
         Command(
             "mcp",
-            "the same tools over MCP, on standard input and output or over HTTP",
+            "serve the same tools over MCP, by standard input or HTTP",
             "agents.mcp_commands",
             f"{_CHANNEL} tools",
         ),
-        Command("token", "let an agent on another machine in, over HTTP", "agents.mcp_commands", "db read-only"),
-        Command("hook", "take in what a hook of an agent program tells on standard input", "agents.hook", "db project"),
+        Command(
+            "token", "make or revoke a token, for an agent on another machine", "agents.mcp_commands", "db read-only"
+        ),
+        Command("hook", "report an event of an agent program (its hooks run this)", "agents.hook", "db project"),
         Command("schema", "print the JSON Schemas of the channel and of --json", "help"),
-        Command("init", "make this folder a project's, with lists of its own", "admin.init", "project"),
-        Command("export", "write tasks as another program reads them", "formats.formats", _READS),
-        Command("import", "take in the tasks of another program; again: what has changed", "formats.formats", _WRITES),
-        Command("sync-file", "keep a file of JSON Lines up to date, for a team to commit", "formats.formats", _READS),
-        Command("scheduler", "the scheduler alone, as a service", "agents.headless", "db"),
-        Command("doctor", "check the database, its file, the clock and the settings", "admin.admin", "db"),
-        Command("backup", "copy the database while it is in use", "admin.admin", "db"),
-        Command("restore", "put a backup in the place of the database, also while it is in use", "admin.admin", "db"),
-        Command("compact", "drop the journal's oldest entries", "admin.admin", "db"),
-        Command("config", "print where the settings are, each with its default and meaning", "admin.admin"),
-        Command("completion", "let bash, zsh or fish complete the command line", "completion.completion_command"),
-        Command("help", "print a page: the channel, its tools, jobs, settings, security and the like", "help"),
+        Command("init", "make this folder a project with its own lists", "admin.init", "project"),
+        Command("export", "write tasks in the format of another program", "import_export", _READS),
+        Command("import", "read tasks of another program, or their changes", "import_export", _WRITES),
+        Command("sync-file", "keep a file of all tasks up to date, for a team's git", "import_export", _READS),
+        Command("scheduler", "run the scheduler alone, as a service", "agents.headless", "db"),
+        Command("doctor", "check the database, its file, the clock and the settings", "admin.admin_commands", "db"),
+        Command("backup", "copy the database while it is in use", "admin.admin_commands", "db"),
+        Command("restore", "restore a backup, even while the database is in use", "admin.admin_commands", "db"),
+        Command("compact", "drop the oldest entries of the journal", "admin.admin_commands", "db"),
+        Command(
+            "config", "print the settings: their file, values, defaults and meanings", "admin.admin_commands", "db"
+        ),
+        Command("completion", "print the completion script for bash, zsh or fish", "completion"),
+        Command("help", "print a page of the documentation", "help"),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -12,42 +13,117 @@ from typing import Final
 PAGES: Final = Path(__file__).parents[1] / "docs"
 SCHEMA: Final = PAGES / "schema.json"
 """The JSON Schemas of every request, reply and event of the channel, and of what commands print with `--json`."""
-_INDENT: Final = "    "
+MANUAL: Final = PAGES / "tui-tasks.1"
+"""All commands as a manual page."""
+_COMMANDS: Final = "commands"
+GROUPS: Final = {
+    "start here": ("first-day", "index"),
+    "guides": (
+        "supervising",
+        "work",
+        "connecting",
+        "scheduling",
+        "sharing",
+        "phone",
+        "mcp",
+        "scripts",
+        "isolation",
+    ),
+    "reference": (
+        "protocol",
+        "tools",
+        "events-and-errors",
+        "configuration",
+        "formats",
+        "agent-programs",
+        "security",
+        "performance",
+        "platforms",
+        "architecture",
+        "changelog",
+    ),
+}
+"""The pages by what their readers want."""
+FORMER: Final = {
+    "agents": "connecting",
+    "clients": "scripts",
+    "import-and-export": "formats",
+    "python": "scripts",
+    "shell": "scripts",
+}
+"""Topics that have moved to another page. Their names still work."""
 
 
 def topics() -> list[str]:
-    """Return the names of the pages, sorted."""
-    return sorted(page.stem for page in PAGES.glob("*.md"))
+    """Return the names of the pages, by group."""
+    return [topic for group in GROUPS.values() for topic in group]
+
+
+def _topic(word: str) -> str:
+    return FORMER.get(word, word)
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what a command takes."""
     if name == "schema":
         return
+    words = [_COMMANDS, *topics()]
     command.add_argument(
-        "topic", metavar="TOPIC", nargs="?", choices=topics(), help=f"one of {', '.join(topics())}; without: a list"
+        "topic",
+        metavar="TOPIC",
+        nargs="?",
+        type=_topic,
+        choices=words,
+        help="the name of a page; without: the list of pages",
     )
     command.add_argument("--man", action="store_true", help="print all commands as a manual page, for `man -l -`")
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Print a page, the manual page, which pages there are, or the schemas. Exit status 0."""
+    """Print a page, the manual page, the list of pages, or the schemas. Return exit status 0."""
     if name == "schema":
         sys.stdout.write(SCHEMA.read_text(encoding="utf-8"))
         return 0
     if options.man:
-        from datetime import date
-
-        from tui_tasks.cli.manual import manual
-
-        print(manual(date.today()), end="")
+        sys.stdout.write(MANUAL.read_text(encoding="utf-8"))
         return 0
     if options.topic is None:
         print(listing())
         return 0
+    if options.topic == _COMMANDS:
+        print(commands())
+        return 0
     text = page(options.topic)
-    print(fitted(text, os.get_terminal_size(1).columns) if sys.stdout.isatty() else text, end="")
+    if sys.stdout.isatty():
+        _show(text)
+    else:
+        sys.stdout.write(text)
     return 0
+
+
+def _show(text: str) -> None:
+    """Print a page formatted for the terminal, through the pager that the person uses."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    # As git does: keep colours, and end at once where all fits on the screen.
+    os.environ.setdefault("LESS", "FRX")
+    console = Console()
+    with console.pager(styles=True):
+        console.print(Markdown(text, hyperlinks=False))
+
+
+def commands() -> str:
+    """Return the list of all commands, by group."""
+    from tui_tasks.cli.command_table import COMMANDS
+    from tui_tasks.cli.help_texts import HEADINGS
+
+    lines: list[str] = []
+    for command in COMMANDS.values():
+        if command.name in HEADINGS:
+            lines += ["", f"{HEADINGS[command.name]}:"]
+        lines += _wrapped(f"  {command.name:16} {command.help}", 80, "", " " * 19)
+    return "\n".join([*lines[1:], "", "tui-tasks COMMAND --help shows one command."])
 
 
 def page(topic: str) -> str:
@@ -57,41 +133,18 @@ def page(topic: str) -> str:
 
 def listing() -> str:
     """Return the list of topics, each with the subject of its page."""
-    lines = [line for topic in topics() for line in _wrapped(f"{topic:19}{_about(page(topic))}", 80, "", " " * 19)]
+    lines = _wrapped(f"  {_COMMANDS:19}All commands of the shell, by group", 80, "", " " * 21)
+    for group, names in GROUPS.items():
+        lines += ["", f"{group}:"]
+        for name in names:
+            lines += _wrapped(f"  {name:19}{_about(page(name))}", 80, "", " " * 21)
     return "\n".join([*lines, "", "tui-tasks help TOPIC prints a page."])
 
 
 def _about(text: str) -> str:
     """Return the first sentence below a page's title."""
-    paragraph = text.split("\n\n")[1].replace("\n", " ")
+    paragraph = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text.split("\n\n")[1].replace("\n", " "))
     return paragraph.partition(". ")[0].removesuffix(".")
-
-
-def fitted(text: str, width: int) -> str:
-    """Return a page for a terminal of a width in cells: the cells of wider table rows are put below one another."""
-    lines: list[str] = []
-    table: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if line.startswith("|"):
-            table.append(line)
-            continue
-        if table:
-            lines += table if max(map(len, table)) <= width else _stacked(table, width)
-            table = []
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def _stacked(table: list[str], width: int) -> list[str]:
-    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
-    lines: list[str] = []
-    for first, *others in rows:
-        lines += _wrapped(f"- {first}", width, "", "  ")
-        for name, cell in zip(head[1:], others, strict=True):
-            if cell:
-                told = f"{name}: {cell}" if len(head) > 2 else cell
-                lines += _wrapped(told, width, _INDENT, _INDENT)
-    return lines
 
 
 def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:

@@ -16,6 +16,9 @@ HEADINGS: Final = {
 }
 """The titles of the groups of commands, by the first command of each."""
 
+DAILY: Final = ("add", "ls", "show", "done", "undo", "asks", "agents", "digest", "setup", "init")
+"""The commands that `tui-tasks --help` lists. `tui-tasks help commands` lists all."""
+
 EXAMPLES: Final = {
     "add": """\
 tui-tasks add 'Rotate API keys #infra !high @claude after #2 due:fri'
@@ -37,7 +40,7 @@ tui-tasks edit 3 'Rotate all keys !urgent due:tomorrow'
 tui-tasks edit 3 '#infra after #5' --untag ops --not-after 2
 tui-tasks edit 3 due:none --clear agent""",
     "mv": """\
-tui-tasks mv 3 1
+tui-tasks mv 3 --first
 tui-tasks mv 3 --after 5
 tui-tasks mv 3 --to later""",
     "link": "tui-tasks link 3 branch:auth file:src/auth.py",
@@ -49,6 +52,10 @@ tui-tasks check give 3 tests""",
 tui-tasks undo
 tui-tasks undo --agent robin""",
     "redo": "tui-tasks redo",
+    "work": """\
+tui-tasks work start 3 5 --program claude
+tui-tasks work attach 3
+tui-tasks work clean""",
     "lists": """\
 tui-tasks lists --all
 tui-tasks lists rename sprint 'sprint 12'
@@ -100,7 +107,9 @@ tui-tasks export jsonl --dry-run""",
     "import": """\
 tui-tasks import todo.txt todo.txt --list sprint
 tui-tasks import jsonl tasks.jsonl --dry-run""",
-    "sync-file": "tui-tasks sync-file tasks.jsonl --once",
+    "sync-file": """\
+tui-tasks sync-file tasks.jsonl --install-merge
+tui-tasks sync-file tasks.jsonl --once""",
     "scheduler": "tui-tasks scheduler",
     "doctor": "tui-tasks doctor --replay",
     "backup": "tui-tasks backup tasks-monday.db",

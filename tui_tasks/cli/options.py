@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
 
+TASK_REFERENCE: Final = "its number, its uid, or the beginning of that"
+"""What a TASK is, for help."""
 # Exit statuses.
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 
@@ -25,18 +28,13 @@ _REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "t
 
 
 class _HelpFormatter(argparse.HelpFormatter):
-    """Wraps each line of a text separately, so that examples keep their lines, and prints the titles of groups."""
+    """Wraps each line of a text separately, so that examples keep their lines."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         fill = super()._fill_text
         return "\n".join(
             fill(line, width, indent + " " * (len(line) - len(line.lstrip()))) for line in text.splitlines()
         )
-
-    def _format_action(self, action: argparse.Action) -> str:
-        heading = getattr(action, "heading", "")
-        title = f"\n{' ' * (self._current_indent - 2)}{heading}:\n" if heading else ""
-        return title + super()._format_action(action)
 
 
 def help_format(prog: str) -> argparse.HelpFormatter:
@@ -60,16 +58,16 @@ SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all of the project; to add to: its tasklist)"}),
     "project": (
         _STATE,
-        {"metavar": "NAME", "help": "the project (default: that of .tui-tasks.toml, found upwards; '': none)"},
+        {"metavar": "NAME", "help": "the project (default: the nearest .tui-tasks.toml upwards; '': none)"},
     ),
     "read-only": (_STATE, {**_FLAG, "help": "write nothing"}),
-    "no-scheduler": ("", {**_FLAG, "help": "start no jobs from here"}),
-    "ascii": ("", {**_FLAG, "help": "letters in place of glyphs"}),
-    "agent-only": (_AGENTS, {"metavar": "NAME", "help": "as --agent, and no request names another"}),
-    "list-only": (_AGENTS, {"metavar": "NAME", "help": "as --list, and nothing else is reached"}),
+    "no-scheduler": ("", {**_FLAG, "help": "this process starts no jobs"}),
+    "ascii": ("", {**_FLAG, "help": "letters instead of glyphs"}),
+    "agent-only": (_AGENTS, {"metavar": "NAME", "help": "as --agent; requests cannot name another agent"}),
+    "list-only": (_AGENTS, {"metavar": "NAME", "help": "as --list; nothing else can be reached"}),
     "tools": (
         _AGENTS,
-        {"metavar": "NAMES", "help": "serve these alone: dialects and tools, with commas (tasklist,ask,claim)"},
+        {"metavar": "NAMES", "help": "serve only these dialects and tools (tasklist,ask,claim)"},
     ),
 }
 
@@ -103,22 +101,32 @@ def table_of(options: argparse.Namespace) -> Table:
     named = getattr(options, "tools", None)
     if named is None:
         return TABLE
-    from tui_tasks.dialects.requests import selection
+    from tui_tasks.dialects.requests import confinement
 
-    return selection.select(selection.words_of(named))
+    return confinement.select(confinement.words_of(named))
 
 
 def print_missing_extra(what: str, extra: str) -> None:
     """Print to standard error that something needs an extra that is not installed, and how to install it."""
-    install = f"install 'tui-tasks[{extra}]' the way tui-tasks was (pip, pipx or uv tool install)"
-    print(f"{what} needs the extra `{extra}`: {install}", file=sys.stderr)
+    from tui_tasks.extras import install_command
+
+    print(f"{what} needs the extra `{extra}`: {install_command(extra)}", file=sys.stderr)
 
 
 def print_refusal(refused: Exception, what: str = "tui-tasks") -> None:
-    """Print to standard error why something was refused; unsafe characters of the message are replaced."""
+    """Print to standard error why something was refused; unsafe characters of the message are replaced.
+
+    Several problems are a line each.
+    """
     from tui_tasks.text.safe import safe_line
 
-    print(f"{what}: {safe_line(str(refused))}", file=sys.stderr)
+    problems = getattr(refused, "data", {}).get("problems", ())
+    if len(problems) < 2:
+        print(f"{what}: {safe_line(str(refused))}", file=sys.stderr)
+        return
+    print(f"{what}: {safe_line(str(refused).partition(':')[0])}:", file=sys.stderr)
+    for problem in problems:
+        print(f"  {safe_line(problem['message'])}", file=sys.stderr)
 
 
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
@@ -133,8 +141,8 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
         from tui_tasks.text.safe import safe_line
 
         called = f"tui-tasks {options.command.name}".rstrip()
-        told = safe_line(" ".join(more), 60)
-        parser.exit(USAGE, f"{called}: unrecognized arguments: {told}; `{called} --help` lists what it takes\n")
+        unknown = safe_line(" ".join(more), 60)
+        parser.exit(USAGE, f"{called}: unrecognized arguments: {unknown}; `{called} --help` lists what it takes\n")
     _take_bounds(parser, options)
     for name, given in vars(options).items():
         texts = given if isinstance(given, list) else [given]
@@ -183,6 +191,23 @@ def check_speaker(options: argparse.Namespace) -> None:
     speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
 
 
+def is_first_use(options: argparse.Namespace) -> bool:
+    """Say that there are no tasks yet, and return True, if no database is named and the default one is missing."""
+    from tui_tasks.settings import paths
+
+    if options.db or os.environ.get("TUI_TASKS_DB") or not _is_missing(paths.database(None)):
+        return False
+    print("no tasks yet: tui-tasks add 'TITLE' makes the first", file=sys.stderr)
+    return True
+
+
+def _is_missing(path: str) -> bool:
+    from tui_tasks.state.opening import has_hooks
+
+    # A write-ahead log without its database is reported when it is opened.
+    return not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path)
+
+
 def require_database(options: argparse.Namespace) -> None:
     """Refuse a missing database, for commands that need an existing one.
 
@@ -191,11 +216,9 @@ def require_database(options: argparse.Namespace) -> None:
     """
     from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.settings import paths
-    from tui_tasks.state.opening import has_hooks
 
     path = paths.database(options.db)
-    # A write-ahead log without its database is reported when it is opened.
-    if not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path):
+    if _is_missing(path):
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
@@ -210,6 +233,20 @@ def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager
     from tui_tasks.state.opening import opened_store
 
     return opened_store(paths.database(options.db), read_only=options.read_only)
+
+
+def left_now(db: Database, now: int) -> dict[str, str]:
+    """Return the tasks in progress whose agent is gone, each with the agent, as the screen shows them."""
+    from tui_tasks.core.read.agents import fleet
+    from tui_tasks.settings import config, paths
+
+    settings, _ = config.load(paths.configuration())
+    return fleet.left_now(db, now, int(settings.quiet_after * 1_000_000))
+
+
+def declare_new(command: argparse.ArgumentParser) -> None:
+    """Declare the option of a command that may make a list."""
+    command.add_argument("--new", action="store_true", help="make the named list or project if there is none")
 
 
 def following_hooks(options: argparse.Namespace, store: Store) -> contextlib.AbstractContextManager[None]:

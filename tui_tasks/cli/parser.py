@@ -10,8 +10,8 @@ from tui_tasks.cli.command_table import COMMANDS, SCREEN, Command
 from tui_tasks.cli.options import declare_options, help_format
 
 _EPILOG = (
-    "Options before a command hold for it where it has them: `tui-tasks COMMAND --help` tells. With JSON lines on "
-    "standard input, they are the control channel and the screen is the terminal.\n\n"
+    "All commands: tui-tasks help commands. One command: tui-tasks COMMAND --help. Its options may also precede it. "
+    "JSON lines on standard input are an agent's control channel; the screen stays on the terminal.\n\n"
     "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
 )
 
@@ -35,11 +35,12 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     if name in COMMANDS and not whole:
         _add(commands, COMMANDS[name], declares=True)
         return made
-    from tui_tasks.cli.help_texts import HEADINGS
+    from tui_tasks.cli.help_texts import DAILY
 
     for command in COMMANDS.values():
         _add(commands, command, declares=whole)
-        commands._choices_actions[-1].heading = HEADINGS.get(command.name, "")  # type: ignore[attr-defined]
+        if not whole and command.name not in DAILY:
+            commands._choices_actions.pop()
     return made
 
 
@@ -76,6 +77,14 @@ def command_of(arguments: Sequence[str]) -> str | None:
     found = _shared_alone(arguments)
     others = found[1] if found is not None else []
     return others[0] if others and not others[0].startswith("-") else None
+
+
+def unknown_option(arguments: Sequence[str]) -> str | None:
+    """Return an unknown option before a command, which would be blamed for it; None if there is none."""
+    found = None if arguments[:1] and not arguments[0].startswith("-") else _shared_alone(arguments)
+    first, *others = (found[1] if found is not None else []) or [""]
+    is_known = not first.startswith("--") or any(each.startswith(first) for each in ("--help", "--version"))
+    return first if not is_known and any(word in COMMANDS for word in others) else None
 
 
 def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:

@@ -1,71 +1,196 @@
-"""Actions that only the human may take, in a shell: they need a person at a terminal, as the screen does.
+"""What only a person at a terminal may do in a shell: checked here for every command, by `command_table.RIGHTS`.
 
-Refused are runs of jobs, processes of agent programs, pipes and named agents; the attempt is recorded.
+Refused are runs of jobs, processes of agent programs, pipes and named agents, each by its name in the journal. What a
+terminal does in the human's name is in the journal with that terminal and its parents, and shown by the open screen.
+What accepts, allows or deletes for good asks that screen first (docs: isolation).
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-import os
 import sys
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks import clock
-from tui_tasks.core.errors import Forbidden, StorageFailed
-from tui_tasks.core.operations.changes import RecordRefusal
-from tui_tasks.core.read.agents import sessions
-from tui_tasks.core.vocab import HUMAN, SHELL
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.run_context import inside_run
+from tui_tasks.cli.command_table import NOBODY_ELSE, RIGHTS
 
 if TYPE_CHECKING:
-    import argparse
-
-    from tui_tasks.core.operations.operation import Operation
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.core.operations import Operation
+    from tui_tasks.core.operations.changes import RecordTerminal
     from tui_tasks.core.store import Store
 
-
-def commit(options: argparse.Namespace, store: Store, *operations: Operation) -> list[Any]:
-    """Commit operations as the human; return their results.
-
-    Raises:
-        Forbidden: the caller is not recognisable as a person at a terminal.
-        Refusal: the state forbids it.
-    """
-    require_person(options, store)
-    return list(store.commit(*operations, actor=HUMAN, now=clock.now()))
+YES: Final = "Do it"
+NO: Final = "Refuse"
+WAIT_SECONDS: Final = 300.0
+"""How long a command waits for the answer of the open screen."""
+_CHECK_VERBS: Final = ("give", "take", "default")
 
 
-def require_person(options: argparse.Namespace, store: Store) -> None:
-    """Refuse a caller that is not recognisable as a person at a terminal.
+def check(options: argparse.Namespace) -> None:
+    """Refuse a caller of a person's command that is not recognisable as a person at a terminal.
 
     Raises:
-        Forbidden: the message has the reason.
+        Forbidden: the message has the reason, and the attempt is in the journal.
     """
-    other = _why_no_person(options, store)
+    if not RIGHTS.get(options.command.name, NOBODY_ELSE).is_for_person(_action_of(options)):
+        return
+    from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+
+    try:
+        with contextlib.ExitStack() as opening:
+            _refuse_others(options, _existing_store(options, opening))
+    except (DatabaseRefused, StorageFailed):
+        # The command tells what is wrong with the database; a person may restore it.
+        _refuse_others(options, None)
+    options.is_person = True
+
+
+def _action_of(options: argparse.Namespace) -> str:
+    """Return the word of `command_table.RIGHTS` for what is asked for; "" for the command alone."""
+    name = options.command.name
+    if name == "":
+        return "" if options.read_only else "write"
+    if name == "web":
+        return "write" if options.write and not options.read_only else ""
+    if name == "config":
+        return "use" if options.use else ""
+    if name == "check":
+        return next((word for word in options.words[:1] if word in _CHECK_VERBS), "")
+    return getattr(options, "action", None) or ""
+
+
+def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) -> Store | None:
+    from pathlib import Path
+
+    from tui_tasks.cli.options import open_store
+    from tui_tasks.settings import paths
+
+    if not Path(paths.database(options.db)).exists():
+        return None
+    # `--read-only` of `token` is about the token.
+    is_read_only = options.read_only and options.command.name != "token"
+    return opening.enter_context(open_store(argparse.Namespace(**{**vars(options), "read_only": is_read_only})))
+
+
+def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.state import person
+
+    # On a screen, `--agent` names who speaks on the pipe beside it.
+    is_screen = options.command.name in ("", "web")
+    named = None if is_screen else getattr(options, "agent", None)
+    other = person.other_caller(None if store is None else store.db, named)
+    if other is None and not is_screen and not person.has_terminal():
+        other = person.OtherCaller(None, "standard input is no terminal")
     if other is None:
         return
-    called = f"tui-tasks {options.command.name} {getattr(options, 'action', None) or ''}".rstrip()
-    refused = Forbidden(f"`{called}` is for a person at a terminal: {other}")
-    if not store.read_only:
-        with contextlib.suppress(StorageFailed):  # it is refused even if the attempt cannot be recorded
-            store.commit(RecordRefusal(called, refused.message), actor=options.agent or SHELL, now=clock.now())
+    refused = Forbidden(f"`{_called(options)}` is for a person at a terminal: {other.why}")
+    if store is not None and not store.read_only:
+        _record_refusal(store, options, other.agent, refused)
     raise refused
 
 
-def _why_no_person(options: argparse.Namespace, store: Store) -> str | None:
-    """Return why the caller is no person at a terminal; None if it is one."""
-    if options.agent is not None:
-        return "--agent names an agent"
-    if inside_run(os.environ, store.db):
-        return "this is inside a run of a job"
-    live = sessions.live(store.db)
-    agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live if one.pid}
-    for pid in processes.ancestors(os.getpid()) if agents else ():
-        if (agent := agents.get(processes.identity(pid))) is not None:
-            return f"this was started by {agent}"
-    return None if _has_terminal() else "standard input is no terminal"
+def _record_refusal(store: Store, options: argparse.Namespace, agent: str | None, refused: Forbidden) -> None:
+    from tui_tasks import clock
+    from tui_tasks.core.errors import StorageFailed
+    from tui_tasks.core.operations.changes import RecordRefusal
+    from tui_tasks.core.vocab import SHELL
+
+    with contextlib.suppress(StorageFailed):  # it is refused even if the attempt cannot be recorded
+        store.commit(RecordRefusal(_called(options), refused.message), actor=agent or SHELL, now=clock.now())
 
 
-def _has_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
+def _called(options: argparse.Namespace) -> str:
+    name, action = options.command.name, _action_of(options)
+    if name in ("", "web", "config"):
+        action = f"--{action}" if name and action else ""
+    return " ".join(filter(None, ("tui-tasks", name, action)))
+
+
+def commit(options: argparse.Namespace, store: Store, *operations: Operation, what: str = "") -> list[Any]:
+    """Commit operations as the human; return their results.
+
+    `what`: the text by which the open screen is asked, where the action asks it.
+
+    Raises:
+        Forbidden: the open screen refused it.
+        Refusal: the state forbids it.
+    """
+    from tui_tasks import clock
+    from tui_tasks.core.vocab import HUMAN
+
+    confirm(options, store, what)
+    return store.commit(terminal_record(options), *operations, actor=HUMAN, now=clock.now())[1:]
+
+
+def record(options: argparse.Namespace, store: Store) -> None:
+    """Record in the journal that a command has used the human's name from this terminal."""
+    from tui_tasks import clock
+    from tui_tasks.core.vocab import HUMAN
+
+    store.commit(terminal_record(options), actor=HUMAN, now=clock.now())
+
+
+def terminal_record(options: argparse.Namespace) -> RecordTerminal:
+    """Return the entry about this terminal."""
+    from tui_tasks.core.operations.changes import RecordTerminal
+    from tui_tasks.state import person
+
+    assert options.is_person, "`check` comes before every use of the human's name"
+    return RecordTerminal(_called(options), *person.terminal_use())
+
+
+def confirm(options: argparse.Namespace, store: Store, what: str) -> None:
+    """Ask the open screen, if there is one and the action asks it, and wait for its answer.
+
+    Raises:
+        Forbidden: the answer is another than yes, or none came.
+    """
+    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.hooks.presence import screen_presence
+
+    assert options.is_person, "`check` comes before every use of the human's name"
+    rights = RIGHTS.get(options.command.name, NOBODY_ELSE)
+    if not rights.asks_screen(_action_of(options)) or not screen_presence.is_open(store.path):
+        return
+    print("The screen is open: answer there (Ctrl+C withdraws).", file=sys.stderr, flush=True)
+    answer = _answer_of_screen(options, store, what)
+    if answer != YES:
+        reason = "the screen refused it" if answer is not None else "no answer on the screen"
+        raise Forbidden(f"`{_called(options)}`: {reason}")
+
+
+def _answer_of_screen(options: argparse.Namespace, store: Store, what: str) -> str | None:
+    """Ask by a question of the shell; return the answer, or None if none came in time."""
+    from tui_tasks import clock
+    from tui_tasks.core import connections
+    from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.errors import Conflict
+    from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
+    from tui_tasks.core.operations.sessions import Process
+    from tui_tasks.core.read import ask_queries
+    from tui_tasks.core.rules.agents.decided_text import decided_line
+    from tui_tasks.core.vocab import SHELL
+    from tui_tasks.runner.process import processes
+
+    used = terminal_record(options)
+    where = decided_line(f"`{used.command}` at {used.terminal}, below {' < '.join(used.parents)}")
+    text = "\n".join((where, "", *(decided_line(line, is_prose=True) for line in what.split("\n"))))
+    with store.transaction(clock.now()) as transaction, transaction.change():
+        transaction.speak(SHELL)
+        ask = transaction.run(OpenAsk(text, (YES, NO)))
+        # If this process is killed, the screen withdraws the question.
+        connections.put_asker(store.db, ask.uid, Process(*processes.identity()))
+    end = time.monotonic() + WAIT_SECONDS
+    watch = Watch(store.db)
+    try:
+        while (found := ask_queries.ask(store.db, ask.uid)).state == "open" and time.monotonic() < end:
+            while not (watch.changed(time.monotonic()) or watch.is_lost or time.monotonic() >= end):
+                watch.sleep()
+        return found.answer
+    finally:
+        watch.close()
+        with contextlib.suppress(Conflict):  # it is answered
+            store.commit(CloseAsk(ask.uid, "withdrawn"), actor=SHELL, now=clock.now())

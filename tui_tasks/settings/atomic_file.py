@@ -1,20 +1,21 @@
-"""Files that are replaced atomically, and never written through a link."""
+"""Files that are replaced atomically: the program's own, never through a link, and those that the user names."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from tui_tasks.core.engine.private_files import sync, sync_folder
 
 
-def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
+def replace(path: Path, content: bytes | Iterable[bytes], new_mode: int = 0o600) -> None:
     """Replace a file atomically: every reader, and a crash, finds the old or the new content whole.
 
-    It keeps its mode; a new file gets `new_mode`. A link in its place is replaced, and the link's target is left alone.
-    The caller prevents concurrent calls.
+    The content may come in parts. The file keeps its mode; a new file gets `new_mode`. A link in its place is replaced,
+    and the link's target is left alone. The caller prevents concurrent calls.
 
     Raises:
         OSError: it cannot be written; the old one is as it was.
@@ -27,7 +28,7 @@ def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
     try:
         with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
             os.fchmod(handle, mode)
-            file.write(content)
+            file.writelines(_parts(content))
             file.flush()
             sync(handle)
         beside.replace(path)
@@ -36,6 +37,44 @@ def replace(path: Path, content: bytes, new_mode: int = 0o600) -> None:
             beside.unlink()
         raise
     sync_folder(str(path.parent))
+
+
+def write_named(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a file that the user has named. The content may come in parts.
+
+    A link is followed. A regular or new file is replaced atomically, and a new one gets the mode that the umask allows.
+    Anything else, such as a device or a FIFO, is written into.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    real = Path(os.path.realpath(path))
+    if is_replaceable(real):
+        replace(real, content, 0o666 & ~_umask())
+        return
+    with real.open("wb", buffering=0) as file:
+        for part in _parts(content):
+            left = memoryview(part)
+            while left:
+                left = left[file.write(left) :]
+
+
+def _parts(content: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    return (content,) if isinstance(content, bytes) else content
+
+
+def is_replaceable(path: Path) -> bool:
+    """Whether there is a regular file, or nothing, where a path leads."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _mode_of(path: Path, otherwise: int) -> int:

@@ -1,6 +1,7 @@
 """The human's settings, from one file that no agent writes (docs: protocol, section 1).
 
-Tables that another room uses are declared there: `[runner]`, `[check]`, `[stuck]` and `[review]`.
+Tables that another room uses are declared there: `[runner]`, `[check]`, `[stuck]`, `[review]`, `[[rule]]`; `[work]` in
+`work_settings`.
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
+from tui_tasks import regular_files
 from tui_tasks.core.engine.private_files import make_folder
-from tui_tasks.core.read.agents.stuck import Thresholds
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.settings import atomic_file, permissions
+from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
+from tui_tasks.core.read.agents.stuck_agents import Thresholds
+from tui_tasks.core.rules.agents import answer_rules
+from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.settings import atomic_file, permissions, work_settings
+from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 
 Seconds = Annotated[int, Meta(ge=1)]
 WaitSeconds = Annotated[int, Meta(ge=0, le=3600)]
 Program = Literal["claude", "codex", "gemini", "opencode"]
 
-# The terminals of Codex and Gemini CLI are blocked while a hook waits.
-DEFAULT_WAITS: Final[dict[Program, int]] = {"claude": 50, "codex": 0, "gemini": 0, "opencode": 50}
+# The own windows of Claude Code and opencode stay usable while a hook waits; Codex and Gemini CLI are blocked.
+DEFAULT_WAITS: Final[dict[Program, int]] = {"claude": 1_800, "codex": 0, "gemini": 0, "opencode": 1_800}
 Topic = Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")]
 TOKENS: Final = ("TUI_TASKS_NTFY_TOKEN", "NTFY_TOKEN")
 """The environment variables for the token; the first one that is set is used."""
@@ -52,6 +58,16 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         if isinstance(self.wait, int):
             return dict.fromkeys(DEFAULT_WAITS, self.wait)
         return {program: self.wait.get(program, default) for program, default in DEFAULT_WAITS.items()}
+
+
+class AskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The table `[asks]`.
+
+    Attributes:
+        limit: how many questions of one agent may wait for the human.
+    """
+
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = MAX_OPEN_ASKS
 
 
 class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -95,7 +111,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Every setting, its default, and what it does."""
 
     theme: Annotated[str, Meta(description="The theme's name; `:` and `theme` in the screen shows them all.")] = "dark"
-    ascii: Annotated[bool, Meta(description="Letters in place of glyphs.")] = False
+    ascii: Annotated[bool, Meta(description="Letters instead of glyphs.")] = False
     quiet_after: Annotated[
         Seconds, Meta(description="Seconds without a word after which an agent of the channel is quiet.")
     ] = 600
@@ -116,17 +132,24 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     review: Annotated[
         ReviewPolicy, Meta(description="Lists in which what agents file waits for you; see [review] below.")
     ] = ReviewPolicy()
+    asks: Annotated[
+        AskSettings, Meta(description="How many questions of one agent may wait for you; see [asks] below.")
+    ] = AskSettings()
     stuck: Annotated[Thresholds, Meta(description="When an agent is said to be stuck; see [stuck] below.")] = (
         Thresholds()
     )
-    sessions: Annotated[
-        SessionSettings, Meta(description="Agent programs that tell of themselves by hooks; see [sessions] below.")
-    ] = SessionSettings()
+    sessions: Annotated[SessionSettings, Meta(description="Agent programs with hooks; see [sessions] below.")] = (
+        SessionSettings()
+    )
     ntfy: Annotated[
         NtfySettings, Meta(description="What needs you, sent to your phone by ntfy; `tui-tasks help phone`.")
     ] = NtfySettings()
+    rule: Annotated[
+        tuple[AnswerRule, ...], Meta(description="Your standing answers to permissions; see [[rule]] below.")
+    ] = ()
     runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
     check: Annotated[dict[str, Any], Meta(description="What proves that a task is done; see [check] below.")] = {}
+    work: Annotated[dict[str, Any], Meta(description="Agents that you start on tasks; `tui-tasks help work`.")] = {}
 
 
 class SettingsProblem(msgspec.Struct, frozen=True):
@@ -153,12 +176,12 @@ def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
     A missing file counts as empty. A file that others may write is not used, as it names programs to run.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = regular_files.read_text(path, MAX_SETTINGS_BYTES)
         why = permissions.refused(path)
     except FileNotFoundError:
         return Config(), []
     except (OSError, UnicodeDecodeError) as error:
-        return Config(), [SettingsProblem(path, None, f"cannot be read: {error}")]
+        return Config(), [SettingsProblem(path, None, f"cannot be read: {regular_files.reason(error)}")]
     if why:
         return Config(), [SettingsProblem(path, None, why)]
     import tomllib  # imported here, as few have such a file
@@ -182,9 +205,12 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             )
             continue
         try:
+            value = answer_rules.with_text_times(value) if name == "rule" else value
             good[name] = msgspec.convert(value, known[name].type)
             if name in ("runner", "check"):
                 problems += _table_problems(path, text, name, value)
+            if name == "work":
+                work_settings.read(value)
         except msgspec.ValidationError as error:
             problems.append(SettingsProblem(path, line_of(text, name), f"{name}: {error}"))
     return Config(**good), problems
@@ -232,7 +258,7 @@ def keep_theme(path: Path, name: str) -> None:
     import tomllib
 
     path = Path(os.path.realpath(path))
-    text = path.read_bytes().decode() if path.exists() else ""
+    text = regular_files.read_text(path, MAX_SETTINGS_BYTES) if path.exists() else ""
     wanted = tomllib.loads(text) | {"theme": name}
     line, lines = line_of(text, "theme"), text.splitlines(keepends=True)
     if line is None:

@@ -1,4 +1,5 @@
-"""What of the configuration file applies at once, without a restart: the checks and the review lane.
+"""What of the configuration file applies at once, without a restart: the checks, the review lane, the
+standing answers, how many questions may wait.
 
 The file is read again when it has changed (docs: configuration, "Checks"; protocol, section 11, `[review]`).
 """
@@ -7,15 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
-from tui_tasks.runner.checks.checks import CheckProfiles
+from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
+from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.settings import paths
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tui_tasks.settings.config import Config
+
+
+def source_of(file: str | Path) -> str:
+    """Return the path by which a settings file is recorded with a database."""
+    return os.path.abspath(file)
 
 
 class CheckSettings:
@@ -31,7 +41,7 @@ class CheckSettings:
     def __call__(self) -> CheckProfiles:
         """Return the checks. A file that cannot be read, or is not TOML, leaves the last ones in force."""
         try:
-            file = self._file = self._file or os.path.abspath(self._find())
+            file = self._file = self._file or source_of(self._find())
         except DatabaseRefused:
             return self._known
         try:
@@ -59,24 +69,36 @@ class CheckSettings:
         return read(settings.check, file)[0]
 
 
-class ReviewSettings:
-    """Returns the policy, and reads the file again when it has changed, so that changes apply at once."""
+Table = TypeVar("Table")
 
-    def __init__(self, find: Callable[[], str | Path] = paths.configuration_path) -> None:
-        """`find` returns the path of the file; it is called once, at the first use."""
+
+class CurrentTable(Generic[Table]):
+    """Returns a table of the file, and reads the file again when it has changed, so that changes apply at once."""
+
+    def __init__(
+        self,
+        table: Callable[[Config], Table],
+        default: Table,
+        find: Callable[[], str | Path] = paths.configuration_path,
+    ) -> None:
+        """`table` takes the table out of the settings; `find` returns the path of the file, and is called once, at the
+        first use.
+        """
+        self._table = table
+        self._default = default
         self._find = find
         self._file: str | Path | None = None
         self._stamp: tuple[int, ...] | None = None
-        self._policy = ReviewPolicy()
+        self._current = default
 
-    def __call__(self) -> ReviewPolicy:
-        """Return the policy. A file with mistakes leaves the last one in force."""
+    def __call__(self) -> Table:
+        """Return the table. A file with mistakes leaves the last one in force."""
         try:
             file = self._file = self._file or self._find()
             found = os.stat(file)
         except (OSError, DatabaseRefused):
-            self._stamp, self._policy = None, ReviewPolicy()
-            return self._policy
+            self._stamp, self._current = None, self._default
+            return self._current
         stamp = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
         if stamp != self._stamp:
             # Imported here, as few have such a file.
@@ -85,7 +107,22 @@ class ReviewSettings:
             from tui_tasks.settings import config
 
             settings, problems = config.load(Path(file))
-            if not problems or settings.review != ReviewPolicy():
-                self._policy = settings.review
+            if not problems or self._table(settings) != self._default:
+                self._current = self._table(settings)
             self._stamp = stamp
-        return self._policy
+        return self._current
+
+
+def review_settings(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[ReviewPolicy]:
+    """Return what returns the lists under review."""
+    return CurrentTable(lambda settings: settings.review, ReviewPolicy(), find)
+
+
+def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[tuple[AnswerRule, ...]]:
+    """Return what returns the standing answers."""
+    return CurrentTable(lambda settings: settings.rule, (), find)
+
+
+def ask_limit(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[int]:
+    """Return what returns how many questions of one agent may wait for the human."""
+    return CurrentTable(lambda settings: settings.asks.limit, MAX_OPEN_ASKS, find)

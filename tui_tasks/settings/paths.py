@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.default_paths import default_configuration, default_database
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+MAX_SETTINGS_BYTES: Final = 1024 * 1024
+"""The size above which a settings file is not read."""
 
 
 def database(given: str | None) -> str:
@@ -57,5 +60,5 @@ def expanded(named: str) -> str:
     """
     found = os.path.expanduser(named)
     if named.startswith("~") and found == named:
-        raise DatabaseRefused(f"{named}: nobody of that name has a folder here")
+        raise DatabaseRefused(f"{named}: no user of that name has a folder here")
     return found

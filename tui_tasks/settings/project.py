@@ -9,9 +9,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks import regular_files
 from tui_tasks.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FILE: Final = ".tui-tasks.toml"
@@ -58,32 +60,63 @@ def of_process(named: str | None) -> str | None:
 def of_folder(folder: str | Path) -> str | None:
     """Return the project in the nearest `.tui-tasks.toml`, in a folder or above it; None without one.
 
-    A file of another user is skipped, as anybody could put one above a shared folder.
+    A git work tree that has no such file takes that of its repository's main work tree: the file may not be committed
+    yet, or be younger than the branch. A file of another user is skipped, as anybody could put one above a shared
+    folder.
 
     Raises:
         ProjectRefused: the file cannot be read, or names no project.
     """
+    linked = None
+    for place in _upwards(folder):
+        if _is_trusted(file := os.path.join(place, FILE)):
+            return _read(file)
+        linked = linked or _main_tree(place)
+    file = os.path.join(linked, FILE) if linked else ""
+    return _read(file) if file and _is_trusted(file) else None
+
+
+def _upwards(folder: str | Path) -> Iterator[str]:
     place, above = "", os.path.abspath(folder)
     while place != above:
         place, above = above, os.path.dirname(above)
-        file = os.path.join(place, FILE)
-        try:
-            owner = os.stat(file).st_uid
-        except OSError:
-            continue
-        if owner in (os.geteuid(), 0):
-            return _read(file)
-    return None
+        yield place
+
+
+def _is_trusted(file: str) -> bool:
+    try:
+        return os.stat(file).st_uid in (os.geteuid(), 0)
+    except OSError:
+        return False
+
+
+def _main_tree(place: str) -> str | None:
+    """Return the main work tree of the repository whose linked work tree a folder is (gitrepository-layout(5)); None if
+    it is none.
+
+    Git's files are read without running git, as the folder may be anybody's.
+    """
+    pointer = os.path.join(place, ".git")
+    if not os.path.isfile(pointer) or not _is_trusted(pointer):
+        return None
+    try:
+        of_tree = regular_files.read_text(pointer, MAX_BYTES).removeprefix("gitdir:").strip()
+        of_tree = os.path.join(place, of_tree)
+        common = regular_files.read_text(os.path.join(of_tree, "commondir"), MAX_BYTES).strip()
+    except (OSError, ValueError):  # a submodule has a pointer, and no common folder
+        return None
+    repository = os.path.normpath(os.path.join(of_tree, common))
+    return os.path.dirname(repository) if os.path.basename(repository) == ".git" else None
 
 
 def _read(file: str) -> str:
     import tomllib
 
     try:
-        with open(file, "rb") as opened:
-            held = tomllib.loads(opened.read(MAX_BYTES).decode())
+        held = tomllib.loads(regular_files.read_text(file, MAX_BYTES))
     except (OSError, ValueError) as error:  # tomllib's errors and those of UTF-8 are ValueErrors
-        raise ProjectRefused(f"{file} cannot be used ({error}): tui-tasks init writes one") from error
+        why = regular_files.reason(error)
+        raise ProjectRefused(f"{file} cannot be used: {why}; remove it, and tui-tasks init writes one") from error
     name = held.get("project")
     if not isinstance(name, str):
         raise ProjectRefused(f'{file} names no project: write project = "NAME" into it')

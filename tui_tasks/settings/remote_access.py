@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from tui_tasks import regular_files
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound
 from tui_tasks.settings import atomic_file
@@ -23,6 +24,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 # A prefix by which scanners of sources and logs recognize a token.
 _PREFIX: Final = "tui-tasks_"
 _BYTES: Final = 32
+_MAX_BYTES: Final = 16 * 1024 * 1024
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -65,7 +67,7 @@ class Tokens:
         stamp = (found.st_mtime_ns, found.st_ino)
         if stamp != self._stamp:
             try:
-                self._held = msgspec.json.decode(self.path.read_bytes(), type=list[Token])
+                self._held = msgspec.json.decode(regular_files.read_regular(self.path, _MAX_BYTES), type=list[Token])
             except OSError as error:
                 raise self._refused(str(error.strerror)) from error
             except msgspec.MsgspecError as error:

@@ -1,8 +1,9 @@
-"""The glyph, word, letter and colour of each state, and signs of other things. Pure."""
+"""The glyph, word, letter and colour of each state, the words for proof, and signs of other things. Pure."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tui_tasks.text.safe import safe_line
@@ -41,6 +42,7 @@ LOOKS: Final = {
     "in_progress": _ACTIVE,
     "needs_you": Look("?", "needs you", "?", "$state-needs-you"),
     "held": Look("◇", "waits for you", "h", "$state-needs-you"),
+    "reviewable": Look("⇡", "to be reviewed", "^", "$state-needs-you"),
     "blocked": Look("⊘", "blocked", "b", "$state-blocked"),
     "done": _DONE,
     "failed": _FAILED,
@@ -49,6 +51,7 @@ LOOKS: Final = {
     "overdue": _OVERDUE,
     "quiet": _OVERDUE._replace(word="quiet"),
     "stuck": _OVERDUE._replace(word="stuck"),
+    "stopped": _OVERDUE._replace(word="stopped", letter="z"),
     # Jobs, and the results of their runs.
     "idle": _PENDING._replace(word="waiting", letter="w"),
     "running": _ACTIVE._replace(word="running", letter="r"),
@@ -74,6 +77,7 @@ SIGNS: Final = {
     "none": ("—", "-"),
     "rule": ("─", "-"),
     "divider": ("│", "|"),
+    "wrapped": ("\u21b3", "\\"),
     "tee": ("┬", "+"),
     "foot": ("┴", "+"),
 }
@@ -96,3 +100,20 @@ def bar(progress: float, cells: int, *, ascii_only: bool = False) -> str:
     if 0.0 < progress < 1.0 and cells > 1:
         filled = min(max(filled, 1), cells - 1)
     return full * filled + rest * (cells - filled)
+
+
+PROOF_LOOKS: Final = {
+    "passed": Look("✓", "proven", "+", "$state-done"),
+    "failed": Look("✗", "check failed", "x", "$state-failed"),
+    "running": Look("◐", "being checked", "r", "$state-in-progress"),
+    "stale": Look("~", "stale", "~", "$state-overdue"),
+    "unproven": Look("○", "unproven", "o", "$muted"),
+}
+"""How what is verified of a task is shown, by its word on the channel."""
+
+
+def proof_words(state: str, failed: Sequence[str], *, ascii_only: bool) -> str:
+    """Return what is verified in a word or two with its mark; `failed` are the names of failed checks."""
+    shown = PROOF_LOOKS[state]
+    names = ", ".join(safe_line(name, 20) for name in failed)
+    return f"{shown.mark(ascii_only=ascii_only)} {f'{names} failed' if names else shown.word}"

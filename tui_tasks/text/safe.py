@@ -1,4 +1,4 @@
-"""Makes agents' texts safe for a terminal: no control character, markup or change of direction passes.
+"""Makes agents' texts safe for a terminal, in inputs and JSON too: no control character, markup or bidi control.
 
 All text that an agent can write is unsafe until it went through `safe_line` or `safe_text`. Pure; needs no Textual, so
 that commands use it too.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 LINE_CHARS: Final = 4_000
 """The most characters of a text that a one-line place looks at."""
@@ -36,8 +37,13 @@ _DROPPED: Final = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u20e3\u3164\ufe00-\ufe0f\uffa0"
     "\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff]"
 )
+# Printable, but drawn as another character is: the pictures of controls, and a blank.
+_AMBIGUOUS: Final = "[\u2400-\u2421\u2800]"
 # Vowels and finals of Hangul join the character before them, as marks do.
 _JAMO: Final = "[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]"
+# Blocks of scripts in which a non-joiner decides between two spellings: Arabic, as in Persian, and those of India.
+_JOINED: Final = "[\u0620-\u06d3\u0750-\u077f\u08a0-\u08ff]{2}|[\u0900-\u0d7f]{2}"
+_NON_JOINER: Final = "\u200c"
 _REGIONAL_A = 0x1F1E6
 _MARK = "mark"
 
@@ -73,12 +79,24 @@ def _stands_for(char: str) -> str:
     return "\ufffd" if category[0] == "C" else char
 
 
+def _joins(before: str, after: str) -> bool:
+    """Return whether a non-joiner between two characters is part of a word: in a script that needs it.
+
+    It has no width in any terminal. A joiner is drawn nowhere: Rich counts no cell for the character after it.
+    """
+    both = _pattern(_JOINED).fullmatch(before + after)
+    return both is not None and unicodedata.category(before)[0] in "LM" and unicodedata.category(after)[0] == "L"
+
+
 def _clean(text: str, newline: str, tab: str) -> str:
     """Replace each character by its replacement; drop marks without a base, or too many."""
     shown: list[str] = []
     marks = MAX_MARKS
-    for char in text.replace("\r\n", "\n"):
+    text = text.replace("\r\n", "\n")
+    for at, char in enumerate(text):
         what = tab if char == "\t" else _stands_for(char)
+        if char == _NON_JOINER and shown and _joins(shown[-1], text[at + 1 : at + 2]):
+            what = _MARK
         if what == _MARK:
             marks += 1
             if marks <= MAX_MARKS:
@@ -99,8 +117,9 @@ def _is_ordinary(text: str) -> bool:
 def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = False) -> str:
     """Return `text` as one line that is safe to print, at most `limit_cells` wide.
 
-    Controls become pictures, newlines and tabs spaces; characters without an agreed width are dropped; other unsafe
-    ones become U+FFFD. Cut text ends in `…` (`~` with `ascii_only`), never within a character. The cost depends on
+    Controls become pictures, newlines and tabs spaces; characters without an agreed width are dropped, but for the
+    non-joiner within a word of Persian or Hindi; other unsafe ones become U+FFFD. Cut text ends in `…` (`~` with
+    `ascii_only`), never within a character. The cost depends on
     `limit_cells`, not on the length of `text`.
     """
     most = LINE_CHARS if limit_cells is None else min(LINE_CHARS, 8 * max(limit_cells, 0) + 64)
@@ -130,8 +149,32 @@ def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = Fa
     if not _is_ordinary(text):
         text = _clean(text, newline="\n", tab="\t").expandtabs(TAB)
     if cut or len(text) > limit_chars:
-        return text[: limit_chars - 1] + ("~" if ascii_only else "…")
+        return text[: limit_chars - 1].rstrip(_NON_JOINER) + ("~" if ascii_only else "…")
     return text
+
+
+def whole_text(text: str, *, joins: bool = False) -> str:
+    """Return `text` as lines that are safe to print, with nothing hidden: for what a person decides about.
+
+    As `safe_text`, but nothing is cut or dropped: characters without a shape of their own, such as U+200B, become
+    `<U+200B>`. `joins`: non-joiners stay within words of the scripts that need them, as in `safe_text`.
+    """
+    if _is_ordinary(text) and _pattern(_AMBIGUOUS).search(text) is None:
+        return text
+    shown: list[str] = []
+    marks = MAX_MARKS
+    for at, char in enumerate(text):
+        what = char if char in "\n\t" else _stands_for(char)
+        if joins and char == _NON_JOINER and shown and _joins(shown[-1], text[at + 1 : at + 2]):
+            what = _MARK
+        if what == _MARK and marks < MAX_MARKS:
+            marks += 1
+            shown.append(char)
+            continue
+        is_drawn = (what == char or char < " " or char == "\x7f") and not _pattern(_AMBIGUOUS).match(char)
+        shown.append(what if is_drawn else f"<U+{ord(char):04X}>")
+        marks = MAX_MARKS if what in ("\n", _MARK) else 0
+    return "".join(shown).expandtabs(TAB)
 
 
 def safe_copy(text: str, *, one_line: bool = False) -> str:
@@ -163,7 +206,7 @@ def beginning(text: str, limit_cells: int) -> str:
     for at, char in enumerate(text):
         used += get_character_cell_size(char)
         if used > limit_cells:
-            return text[:at]
+            return text[:at].rstrip(_NON_JOINER)
     return text
 
 
@@ -179,7 +222,7 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     ends.
     """
     line = safe_line(text, ascii_only=ascii_only)
-    tail = line[-(limit_cells // 2 - 1) :] if limit_cells >= 6 else ""
+    tail = line[-(limit_cells // 2 - 1) :].lstrip(_NON_JOINER) if limit_cells >= 6 else ""
     if not tail or cell_len(line) <= limit_cells:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     return safe_line(line, limit_cells - cell_len(tail), ascii_only=ascii_only) + tail
@@ -188,3 +231,74 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
 def fit_ends(text: str, cells: int, *, ascii_only: bool = False) -> str:
     """Return `safe_ends` of `text` padded to exactly `cells` cells, for columns."""
     return fit(safe_ends(text, cells, ascii_only=ascii_only), cells, ascii_only=ascii_only)
+
+
+def one_to_one(text: str) -> str:
+    """Return `text` with each character that is unsafe for a terminal replaced by one that is safe.
+
+    As `safe.safe_line`, but nothing is dropped: what that would drop, including marks beyond the third, is shown as
+    U+FFFD.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    letters: list[str] = []
+    marks = MAX_MARKS
+    for letter in text:
+        marks = marks + 1 if _is_mark(letter) else 0
+        letters.append(letter if 0 < marks <= MAX_MARKS else _safe_letter(letter))
+    return "".join(letters)
+
+
+def _is_mark(letter: str) -> bool:
+    """Return whether it is a mark whose width terminals agree on; variation selectors are not."""
+    return unicodedata.category(letter).startswith("M") and safe_line(f"a{letter}") == f"a{letter}"
+
+
+def _safe_letter(letter: str) -> str:
+    if letter == "\n":
+        return "\u2424"
+    safe = safe_line(letter)
+    return safe if len(safe) == 1 else "\ufffd"
+
+
+# Variation selectors count as printable, but change the width of the character before, depending on the terminal.
+_SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+# Bytes of a piece of a long text.
+_PIECE: Final = 1 << 20
+
+
+def readable(text: str) -> str:
+    """Return JSON with escapes for all characters that are not plainly visible, or that terminals disagree on."""
+    # Nearly all texts pass these tests, which take a hundredth of the time. In ASCII, JSON has escaped
+    # every control character but DEL.
+    if text.isascii() and "\x7f" not in text:
+        return text
+    if text.replace("\n", "").isprintable() and _SELECTORS.isdisjoint(text):
+        return text
+    import json  # imported here, as few texts need it
+
+    return "".join(char if char == "\n" or _is_read(char) else json.dumps(char)[1:-1] for char in text)
+
+
+def _is_read(char: str) -> bool:
+    return char.isprintable() and char not in _SELECTORS
+
+
+def dumps(value: Any, indent: int | None = None) -> str:
+    """Return a value as `readable` JSON."""
+    import json
+
+    return readable(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def indented(encoded: bytes) -> Iterator[str]:
+    """Yield encoded JSON as `readable` text, indented by 2, in pieces: long JSON is not held in memory as objects."""
+    import msgspec
+
+    made = msgspec.json.format(encoded, indent=2)
+    at = 0
+    while at < len(made):
+        end = made.find(b"\n", at + _PIECE) + 1 or len(made)
+        yield readable(made[at:end].decode())
+        at = end

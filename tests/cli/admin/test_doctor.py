@@ -17,24 +17,25 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tests.entries import all_entries
+from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.cli.admin import doctor
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.maintenance import replay_check, wal_holder
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.store import Store
 
 
 @pytest.fixture
 def filled(store: Store) -> Store:
-    home = queries.find_list(store.db, "tasklist")
+    home = task_queries.find_list(store.db, "tasklist")
     assert home is not None
     for number in range(20):
         (task,) = store.commit(AddTask(f"Task {number}", home.uid), actor="agent", now=START + number)
@@ -49,6 +50,29 @@ def found(path: Path, settings: Path, now: int = START + SECOND) -> list[str]:
 
 def test_a_sound_database_has_no_findings(filled: Store, path: Path, tmp_path: Path) -> None:
     assert found(path, tmp_path / "config.toml") == []
+
+
+@pytest.mark.linux
+def test_a_stopped_supervisor_is_found_with_its_job_and_process(filled: Store, path: Path, tmp_path: Path) -> None:
+    from tests.core.job_steps import Jobs
+    from tui_tasks.core.operations.jobs import ClaimRun, RunJob
+    from tui_tasks.core.schedule import heartbeats
+    from tui_tasks.core.snapshots import Heartbeat
+    from tui_tasks.runner.process import processes
+
+    jobs = Jobs(filled, lambda: START)
+    run = jobs.commit(RunJob(jobs.make("nightly", "adhoc", dedicated_context=True).uid), "agent")
+    with Started(["sleep", "1000"]) as sleeper:
+        heartbeat = Heartbeat(run.uid, True, *processes.identity(sleeper.pid), at=START)
+        jobs.commit(ClaimRun(run.uid, heartbeat, 1), "system")
+        assert heartbeats.everyone(filled.db) == [heartbeat]
+        assert found(path, tmp_path / "config.toml") == []
+        sleeper.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED | os.WNOWAIT)
+        (finding,) = found(path, tmp_path / "config.toml")
+        sleeper.kill()
+    assert "a run of job 'nightly' is stopped" in finding
+    assert f"kill -CONT {sleeper.pid}" in finding
 
 
 def test_a_program_of_a_runner_that_is_not_there_is_found(filled: Store, path: Path, tmp_path: Path) -> None:
@@ -95,7 +119,7 @@ def copied_replays(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         shutil.copy(empty_database, path)
         return migrations.opened(path)
 
-    monkeypatch.setattr(replay_check, "migrations", SimpleNamespace(opened=opened))
+    monkeypatch.setattr(diagnosis, "migrations", SimpleNamespace(opened=opened))
 
 
 @pytest.mark.usefixtures("copied_replays")
@@ -151,14 +175,14 @@ def test_a_count_that_is_wrong_and_a_row_that_belongs_to_nothing_are_found(
 @pytest.mark.parametrize(
     ("done", "said"),
     [
-        ("UPDATE task SET name = 'other' WHERE id = 3", "is not as the journal tells (name)"),
-        ("UPDATE log SET message = 'other' WHERE id = 3", "is not as the journal tells (message)"),
+        ("UPDATE task SET name = 'other' WHERE id = 3", "differs from the journal (name)"),
+        ("UPDATE log SET message = 'other' WHERE id = 3", "differs from the journal (message)"),
         ("DELETE FROM log WHERE id = 20", "is gone, and by the journal there"),
-        ("DELETE FROM log", "more rows are not as the journal tells"),
+        ("DELETE FROM log", "more rows differ from the journal"),
         ("INSERT INTO agent VALUES ('it', 1, 'wait')", "agent it is there, and not by the journal"),
         (
             "DELETE FROM journal WHERE seq > 58",
-            "is not as the journal tells (status, version, updated_at, finished_at)",
+            "differs from the journal (status, version, updated_at, finished_at, status_by)",
         ),
         ("DELETE FROM journal WHERE seq > 57", "is there, and not by the journal"),
     ],
@@ -178,7 +202,7 @@ def test_tables_are_compared_with_a_long_journal_on_demand_alone(
     filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled.db.sql("UPDATE task SET name = 'other' WHERE id = 3")
-    monkeypatch.setattr(replay_check, "AT_ONCE", 59)
+    monkeypatch.setattr(diagnosis, "AT_ONCE", 59)
     assert "--replay" in doctor.summary(filled)
     assert list(doctor.findings(filled, tmp_path / "none", START + SECOND)) == []
     assert "--replay" not in doctor.summary(filled, replays=True)
@@ -198,18 +222,18 @@ os.kill(os.getpid(), signal.SIGSTOP)
 def test_a_log_that_has_grown_large_is_told_with_who_holds_it(
     filled: Store, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wal_holder, "LARGE", 1000)
-    with subprocess.Popen([sys.executable, "-c", STOPPED, str(path)], stdout=subprocess.PIPE) as reader:
+    monkeypatch.setattr(diagnosis, "LARGE", 1000)
+    with Started([sys.executable, "-c", STOPPED, str(path)], stdout=subprocess.PIPE) as reader:
         assert reader.stdout is not None
         reader.stdout.readline()
         os.waitid(os.P_PID, reader.pid, os.WSTOPPED)
         (said,) = found(path, tmp_path / "none")
         assert f"kill -CONT {reader.pid} ({sys.executable} " in said
         os.kill(reader.pid, signal.SIGCONT)
-    (said,) = wal_holder.findings(path)
-    assert "Look for a tui-tasks that is stopped" in said
+    (said,) = diagnosis.findings(path)
+    assert "Look for a stopped tui-tasks" in said
     monkeypatch.undo()
-    assert list(wal_holder.findings(path)) == []
+    assert list(diagnosis.findings(path)) == []
 
 
 def test_a_file_that_others_can_reach_is_told_with_what_to_do(filled: Store, path: Path, tmp_path: Path) -> None:
@@ -271,7 +295,7 @@ def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path,
     with Store(str(path)):
         pass
     command = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(path), "--no-scheduler"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+    with Started(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         copies = []

@@ -43,3 +43,31 @@ def test_a_long_result_is_printed_without_being_held_as_objects(
     assert peak < 5 * size, peak / size
     assert main(line) == 0
     assert len(json.loads(capsys.readouterr().out)) == 4_000
+
+
+@pytest.mark.parametrize(
+    ("words", "result"),
+    [
+        (["tasklist:get_task", "uid=1"], {"name": "first"}),
+        (["control:claim", "uid=1"], {"claim": ...}),
+        (["tasklist:add_task", 'name="4"'], {"name": "4"}),
+        (["tasklist:add_task", "name=one=2"], {"name": "one=2"}),
+        (["control:update_task", "uid=1", 'tags=["a", "b"]', "domain=null"], {"tags": ["a", "b"], "domain": None}),
+        (["control:history", "since=0", "limit=1"], {"entries": ...}),
+        (["task", "action=list", "limit=1"], {"content": ...}),
+    ],
+)
+def test_a_word_is_json_or_a_string_and_a_number_of_a_task_names_it(
+    path: Path, capsys: pytest.CaptureFixture[str], words: list[str], result: dict[str, object]
+) -> None:
+    line = ["call", "--db", str(path)]
+    assert main([*line, "tasklist:add_task", "name=first"]) == 0
+    capsys.readouterr()
+    assert main([*line, *words]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert {name: ... if value is ... else printed[name] for name, value in result.items()} == result
+
+
+def test_a_word_that_no_type_takes_is_refused_with_its_type(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["call", "--db", str(path), "control:history", "limit=many"]) == 1
+    assert "limit: expected integer, got string" in capsys.readouterr().err

@@ -15,8 +15,8 @@ import pytest
 from tests.conftest import START
 from tests.contract.client import environment
 from tests.terminals import Terminal
-from tui_tasks.cli.completion import completing
-from tui_tasks.cli.completion.completion_command import SHELLS
+from tui_tasks.cli import completion
+from tui_tasks.cli.completion import SHELLS
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
@@ -54,9 +54,9 @@ def complete(line: str, monkeypatch: pytest.MonkeyPatch, shell: str = "fish") ->
     variables = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SHELL": shell}
     for name, value in (variables | {"_ARGCOMPLETE_SUPPRESS_SPACE": "1", "_ARGCOMPLETE_IFS": "\n"}).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(completing.argcomplete, "autocomplete", _finder(given))
+    monkeypatch.setattr(completion.argcomplete, "autocomplete", _finder(given))
     with contextlib.suppress(Ended):
-        completing._complete()
+        completion._complete()
     os.close(given)
     with os.fdopen(out, encoding="utf-8") as told:
         return told.read().splitlines()
@@ -68,7 +68,7 @@ def _finder(given: int):
 
     def finder(*arguments, **more) -> None:
         with os.fdopen(given, "w", closefd=False) as stream:
-            made = completing.argcomplete.CompletionFinder()
+            made = completion.argcomplete.CompletionFinder()
             made._init_debug_stream = lambda: None
             made(*arguments, **more, output_stream=stream, exit_method=leave)
 
@@ -113,15 +113,27 @@ def test_the_runners_are_those_of_the_configuration(database, monkeypatch) -> No
     assert complete("tui-tasks jobs edit A --runner r", monkeypatch) == ["review"]
 
 
-def test_of_tasks_in_several_lists_the_uids_are_told_with_their_names(database, monkeypatch) -> None:
+def test_of_tasks_in_several_lists_the_numbers_are_told_with_their_names(database, monkeypatch) -> None:
     with Store(str(database), read_only=True) as store:
-        rows = store.db.sql("SELECT uid, name FROM task WHERE status = 'pending'").fetchall()
+        # The list `work` is a project's.
+        query = "SELECT id, uid, name FROM task WHERE status = 'pending' AND name NOT LIKE '% of work'"
+        rows = store.db.sql(query).fetchall()
     found = complete("tui-tasks done ", monkeypatch, "zsh")
-    assert {word.partition(":")[0] for word in found} == {uid[:8] for uid, _ in rows}
-    assert {f"{uid[:8]}:{name}" for uid, name in rows if name == "second of work"} <= set(found)
-    uid = rows[0][0]
+    assert {word.partition(":")[0] for word in found} == {str(number) for number, *_ in rows}
+    assert {f"{number}:{name}" for number, _, name in rows if name == "second of my list"} <= set(found)
+    uid = rows[0][1]
     assert complete(f"tui-tasks done {uid[:8]}", monkeypatch) == [uid[:8]]
     assert complete(f"tui-tasks done {uid[:12]}", monkeypatch) == [uid[:12]]
+
+
+def test_the_numbers_that_begin_with_the_typed_digits_are_told(database, monkeypatch) -> None:
+    with Store(str(database)) as store:
+        (home,) = store.commit(EnsureList("many", "task"), actor="a", now=1)
+        first = store.db.scalar("SELECT max(id) FROM task") + 1
+        store.commit(*(AddTask(str(at), home.uid) for at in range(first, 130)), actor="a", now=1)
+    words = complete("tui-tasks --list many show \\#12", monkeypatch)
+    assert words == ["#12", *(f"#{number}" for number in range(120, 130))]
+    assert complete("tui-tasks --list many show 0", monkeypatch) == []
 
 
 def test_a_name_that_cannot_be_printed_is_left_out(database, monkeypatch) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import stat
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.formats.round_trips import filled
 from tui_tasks.cli import main as program
-from tui_tasks.cli.formats import progress
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.cli import progress
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.extras import install_command
 from tui_tasks.formats.table import FORMATS
 
 BOTH_WAYS = [name for name, format_ in FORMATS.items() if format_.is_read and format_.is_written]
@@ -59,7 +64,7 @@ def test_tasks_go_out_and_come_back_once_and_a_dry_run_does_neither(shell: Shell
     assert shell("import", name, str(there), db=other) == (0, "0 added, 0 changed, 4 as they were\n", "")
     assert shell("undo", db=other)[0] == 0
     with Store(str(other)) as store:
-        assert [queries.tasks(store.db, home.id) for home in queries.lists(store.db) if home.total] == []
+        assert [task_queries.tasks(store.db, home.id) for home in task_queries.lists(store.db) if home.total] == []
 
 
 def test_what_did_not_fit_is_told_by_field_with_how_often(shell: Shell, full: Path) -> None:
@@ -97,7 +102,7 @@ def test_a_library_that_is_missing_is_named_with_the_extra(
     monkeypatch.setitem(sys.modules, "pytodotxt", None)
     status, _, told = shell("export", "todo.txt", db=full)
     assert status == 1
-    assert told == "tui-tasks: todo.txt needs the library pytodotxt: pip install 'tui-tasks[formats]'\n"
+    assert told == f"tui-tasks: todo.txt needs the library pytodotxt: {install_command('formats')}\n"
 
 
 def test_what_a_file_says_wrong_is_told_with_its_place_and_changes_nothing(shell: Shell, full: Path) -> None:
@@ -106,7 +111,46 @@ def test_what_a_file_says_wrong_is_told_with_its_place_and_changes_nothing(shell
     status, _, told = shell("import", "github", str(wrong), db=full)
     assert (status, told) == (1, "tui-tasks: item 2: Expected `int`, got `str` - at `$.number`\n")
     with Store(str(full)) as store:
-        assert sum(home.total for home in queries.lists(store.db)) == 4
+        assert sum(home.total for home in task_queries.lists(store.db)) == 4
+
+
+def test_files_that_are_no_tasks_and_all_that_are_invalid_are_listed_by_line(
+    shell: Shell, full: Path, tmp_path: Path
+) -> None:
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    (tasks / "a.md").write_bytes(b"\xef\xbb\xbf---\nid: A-1\ntitle: a\n---\n")
+    (tasks / "readme.md").write_text("# Read me\n")
+    status, said, told = shell("import", "backlog.md", ".", db=full)
+    assert (status, said) == (0, "1 added, 0 changed, 0 as they were\n")
+    assert told == "passed over: tasks/readme.md: it begins with no front matter (---)\n"
+    assert shell("done", "5", db=full)[0] == 0
+    assert shell("export", "backlog.md", "-o", ".", db=full)[0] == 0
+    assert (tasks / "a.md").read_bytes() == b"\xef\xbb\xbf---\nid: A-1\ntitle: a\nstatus: Done\n---\n"
+    for name in ("x.md", "y.md"):
+        (tasks / name).write_text("---\nid: B-1\n---\n")
+    status, said, told = shell("import", "backlog.md", ".", db=full)
+    missing = "Object missing required field `title`"
+    assert (status, said) == (1, "")
+    assert told == f"tui-tasks: 2 problems:\n  tasks/x.md: {missing}\n  tasks/y.md: {missing}\n"
+
+
+def test_sync_file_and_doctor_name_a_clone_that_does_not_merge_by_task(
+    shell: Shell, full: Path, tmp_path: Path
+) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "-q")
+    assert shell("sync-file", "team.jsonl", "--once", db=full) == (0, "", "")
+    status, said, _ = shell("sync-file", "team.jsonl", "--install-merge", db=full)
+    assert status == 0
+    assert said == "git merges team.jsonl by task in this clone; commit .gitattributes for the others\n"
+    assert shell("sync-file", "team.jsonl", "--once", db=full) == (0, "", "")
+    git("config", "--remove-section", "merge.tui-tasks")
+    named = "git merges team.jsonl line by line in this clone, as the setting merge.tui-tasks.driver is missing: run"
+    assert named in shell("sync-file", "team.jsonl", "--once", db=full)[2]
+    assert f"! {named}" in shell("doctor", db=full)[1]
 
 
 class Terminal(io.StringIO):
@@ -127,3 +171,49 @@ def test_long_work_shows_how_far_it_has_come_on_a_terminal(monkeypatch: pytest.M
         "importing [##################......] 3 of 4",
         "\x1b[K",
     ]
+
+
+WRITERS = [("export", "jsonl", "-o"), ("sync-file", "--once")]
+
+
+@pytest.mark.parametrize("command", WRITERS, ids=lambda words: words[0])
+def test_a_link_is_followed_to_the_file_that_it_names(shell: Shell, full: Path, command: tuple[str, ...]) -> None:
+    target, link = full.with_name("target"), full.with_name("link")
+    target.touch(0o640)
+    link.symlink_to(target.name)
+    assert shell(*command, str(link), db=full)[0] == 0
+    assert link.is_symlink()
+    assert target.read_text().count("\n") >= 4
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("command", WRITERS, ids=lambda words: words[0])
+def test_the_reader_of_a_fifo_gets_the_tasks(shell: Shell, full: Path, command: tuple[str, ...]) -> None:
+    fifo = full.with_name("fifo")
+    os.mkfifo(fifo)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(fifo.read_bytes)
+        assert shell(*command, str(fifo), db=full)[0] == 0
+        assert read.result(30).count(b"\n") >= 4
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("command", WRITERS, ids=lambda words: words[0])
+def test_a_full_device_is_told_and_stays_a_device(shell: Shell, full: Path, command: tuple[str, ...]) -> None:
+    device = full.with_name("full-device")
+    device.symlink_to("/dev/full")
+    status, _, said = shell(*command, str(device), db=full)
+    assert status == 1
+    assert "No space left on device" in said
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_a_new_file_has_the_mode_that_the_umask_allows(shell: Shell, full: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        assert shell("export", "markdown", "-o", str(full.with_name("new.md")), db=full)[0] == 0
+        assert full.with_name("new.md").stat().st_mode & 0o777 == mode
+    finally:
+        os.umask(before)

@@ -15,13 +15,13 @@ import pytest
 
 from tests.conftest import Talk
 from tests.contract.client import environment, program
+from tests.started import Started
 from tests.terminals import Terminal
 from tui_tasks.cli.screen import demo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
-from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.operations.tasks import DeleteTask
+from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 
 AT_ONCE = [sys.executable, "-c", "from tui_tasks.cli.screen import demo; demo.PACE = 0; demo._agent()"]
@@ -33,8 +33,8 @@ class Between:
     def __init__(self, db: Path) -> None:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
         pipes["env"] = environment(db.parent)
-        self.agent = subprocess.Popen(AT_ONCE, **pipes)
-        self.serve = subprocess.Popen(program("serve", "--no-scheduler", "--db", str(db)), **pipes)
+        self.agent = Started(AT_ONCE, **pipes)
+        self.serve = Started(program("serve", "--no-scheduler", "--db", str(db)), **pipes)
 
     def request(self) -> dict[str, Any]:
         """Pass on the agent's next request."""
@@ -95,13 +95,13 @@ def test_the_script_shows_each_thing_that_there_is_and_nothing_in_it_is_refused(
     assert pauses == 30, "the agent has work without end"
     assert all(reply["ok"] for reply in replies)
     db = talk.store.db
-    home = queries.find_list(db, "tasklist")
+    home = task_queries.find_list(db, "tasklist")
     assert home is not None
-    tasks = queries.tasks(db, home.id)
+    tasks = task_queries.tasks(db, home.id)
     assert [task.status for task in tasks] == ["done", "done", "pending", "done", "failed", "in_progress"]
     assert all(task.description for task in tasks)
-    assert [len(records.logs(db, task.uid)) > 0 for task in tasks] == [True, True, False, True, True, True]
-    (asked,) = asks.open_asks(db)
+    assert [len(task_records.logs(db, task.uid)) > 0 for task in tasks] == [True, True, False, True, True, True]
+    (asked,) = ask_queries.open_asks(db)
     assert (asked.task_uid, asked.options) == (tasks[2].uid, ("pyjwt", "jose"))
     (job,) = job_queries.jobs(db)
     assert job.next_run is not None
@@ -111,17 +111,17 @@ def test_a_task_that_the_human_changed_meanwhile_does_not_end_the_agent(between:
     made = [between.hear("id", between.request()["id"]) for _ in range(7)][1:]
     first = made[0]["result"]["uid"]
     with Store(str(path)) as store:
-        store.commit(EditTask(made[1]["result"]["uid"], {"status": "in_progress"}), actor="human", now=1)
+        store.commit(DeleteTask(first), actor="human", now=1)
         request = between.request()
         assert (request["tool"], request["args"]) == ("tasklist:set_task_in_progress", {"uid": first})
-        assert between.hear("id", request["id"])["error"]["code"] == "conflict"
+        assert between.hear("id", request["id"])["error"]["code"] == "not_found"
     assert between.request()["tool"] == "tasklist:log_task_progress"
 
 
 @pytest.mark.parametrize("gone", ["stdin", "stdout"])
 def test_the_agent_ends_without_a_word_when_the_screen_has(gone: str, tmp_path: Path) -> None:
     pipe = subprocess.PIPE
-    agent = subprocess.Popen(AT_ONCE, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(tmp_path))
+    agent = Started(AT_ONCE, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(tmp_path))
     assert agent.stdout is not None
     assert json.loads(agent.stdout.readline())["tool"] == "control:subscribe"
     if gone == "stdout":

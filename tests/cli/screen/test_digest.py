@@ -11,7 +11,7 @@ from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.digest.digest_line import PARTS
+from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.store import Store
 
 
@@ -30,8 +30,8 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_it_tells_each_part_with_the_entries_behind_its_lines(database: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["digest", "--db", database]) == 0
     said = capfd.readouterr().out
-    assert "\nFailed\n  claude-1  Fix ␛[31mthe test: failed: exit 1  now  [3]\n" in said
-    assert "\nFiled\n  claude-1  Fix ␛[31mthe test: filed in Plan  now  [2]\n" in said
+    assert "\nFailed\n  claude-1  #1 Fix ␛[31mthe test: failed: exit 1  now  [3]\n" in said
+    assert "\nFiled\n  claude-1  #1 Fix ␛[31mthe test: filed in Plan  now  [2]\n" in said
     assert "\x1b" not in said
 
 

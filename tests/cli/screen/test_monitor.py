@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock, Talk
+from tests.started import Started
 from tui_tasks.cli.screen import monitor
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 
@@ -46,7 +47,7 @@ def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clo
         'agent deleted the task "Ship it now".',
         'agent was refused "control:pause": "control:pause is the human\'s".',
         'You paused "agent": "wait".',
-        'You let "agent" go on.',
+        'You resumed "agent".',
         'You wrote to "agent": "go on".',
     ]
 
@@ -61,14 +62,14 @@ def test_a_question_and_its_answer_are_told(store: Store, talk: Talk, clock: Clo
 def test_what_becomes_of_a_held_task_and_of_one_that_is_stuck_is_told(store: Store, talk: Talk, clock: Clock) -> None:
     store.review = lambda: ReviewPolicy(("tasklist",))
     uids = [talk.ok("tasklist:add_task", name=name)["uid"] for name in ("one", "two")]
-    store.commit(AcceptTask(uids[0]), DeclineTask(uids[1], "not now"), actor="human", now=clock())
+    store.commit(AcceptTask(uids[0], 1), DeclineTask(uids[1], "not now"), actor="human", now=clock())
     for cause in ("silent", None):
         store.commit(NoteStuck("agent", cause, "gives no sign of life", 1), actor="system", now=clock())
     assert sentences(store, 2) == [
         'You accepted "one".',
         'You declined "two": "not now".',
         'system noticed that "agent" is stuck: "gives no sign of life".',
-        'system noticed that "agent" goes on.',
+        'system noticed that "agent" makes progress again.',
     ]
 
 
@@ -107,8 +108,8 @@ def test_a_follower_in_another_process_hears_of_each_change_as_it_happens(path: 
     serve = [sys.executable, "-m", "tui_tasks", "serve", "--db", str(path), "--no-scheduler"]
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
     with (
-        subprocess.Popen(follow, stdout=subprocess.PIPE, env=environment) as follower,
-        subprocess.Popen(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+        Started(follow, stdout=subprocess.PIPE, env=environment) as follower,
+        Started(serve, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
     ):
         assert follower.stdout is not None
         assert server.stdin is not None

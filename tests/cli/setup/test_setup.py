@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.started import Started
 from tui_tasks.cli.main import main
+from tui_tasks.cli.setup import installed
 from tui_tasks.cli.setup.programs import PROGRAMS
 
 HOOKED = [name for name, program in PROGRAMS.items() if program.next_hooks]
@@ -65,7 +67,7 @@ def test_the_entry_starts_a_server(folder: Path) -> None:
     call["params"] = {"name": "tasklist_add_task", "arguments": {"name": "from there"}}
     start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     lines = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start}, call]
-    with subprocess.Popen(words, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+    with Started(words, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         for line in lines:
@@ -276,7 +278,7 @@ def test_print_shows_what_would_change_and_writes_nothing(folder: Path, output: 
     assert run("claude", "--print", "--hooks") == 0
     told = output.readouterr().out
     assert '+{"mcpServers"' in told
-    assert '+            "command": "tui-tasks hook claude",' in told
+    assert "tui-tasks hook claude || true" in told
     assert all_files(folder) == before
 
 
@@ -357,14 +359,30 @@ def test_doctor_tells_of_hooks_that_codex_does_not_trust(
     folder: Path, database: str, output: pytest.CaptureFixture[str]
 ) -> None:
     assert run("codex", "--user", "--hooks") == 0
-    assert "trust them where it asks" in doctor(database, output)
+    assert "trust them when it asks" in doctor(database, output)
     home = folder.parent / "home/.codex"
-    events = json.loads((home / "hooks.json").read_text())["hooks"]
-    names = ["".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_") for event in events]
-    keys = [f'[hooks.state."{home / "hooks.json"}:{name}:0:0"]\ntrusted_hash = "sha256:x"\n' for name in names]
+    file = home / "hooks.json"
+    events = json.loads(file.read_text())["hooks"]
+    keys = []
+    for event, [group] in events.items():
+        name = "".join(f"_{char.lower()}" if char.isupper() else char for char in event).lstrip("_")
+        known = installed._codex_hash(event, group["hooks"][0])
+        keys.append(f'[hooks.state."{file}:{name}:0:0"]\ntrusted_hash = "{known}"\n')
     with (home / "config.toml").open("a") as config:
         config.write("\n".join(keys))
     assert "all is well" in doctor(database, output)
+    file.write_text(file.read_text().replace("3610", "3611", 1))
+    assert "for PreToolUse, which have changed since you trusted them" in doctor(database, output)
+
+
+def test_hooks_have_the_hashes_that_codex_gave_them(folder: Path) -> None:
+    assert run("codex", "--hooks-only") == 0
+    hooks = json.loads((folder / PROGRAMS["codex"].project.hooks).read_text())["hooks"]
+    seen = {
+        "PreToolUse": "sha256:a292c052b015b6d2197ed26242cbdafa98e148a3db01e6d2dda0e7b0258b9857",
+        "Stop": "sha256:cc40305ab884bf255319c8aae36d46a8336c5be87a50cca3090cb0717d17322e",
+    }
+    assert {event: installed._codex_hash(event, hooks[event][0]["hooks"][0]) for event in seen} == seen
 
 
 def test_doctor_tells_of_what_is_too_old_refused_or_not_found(
@@ -383,8 +401,84 @@ def test_doctor_tells_of_what_is_too_old_refused_or_not_found(
     told = doctor(database, output)
     assert "too old: no hook for Stop" in told
     assert "tui-tasks.js is too old" in told
-    assert "told not to use the server" in told
+    assert "is set not to use the server" in told
     assert "claude: tui-tasks is started there, and not found" in told
+    for each in (file, plugin):
+        assert f"the hooks in {each} do not start: tui-tasks is not found" in told
+
+
+@pytest.mark.parametrize("program", HOOKED)
+@pytest.mark.parametrize(
+    ("script", "mode", "said"),
+    [
+        ("#!/nowhere/python\n", 0o755, "No such file or directory"),
+        ("#!/bin/sh\necho broken >&2; exit 3\n", 0o755, "exit status 3, broken"),
+        ("#!/bin/sh\necho hello\n", 0o755, "exit status 0, it is another program"),
+        ("#!/bin/sh\n", 0o644, "is not executable"),
+        (None, 0, "is not found"),
+    ],
+    ids=["interpreter gone", "fails", "another program", "no right to execute", "gone"],
+)
+def test_doctor_tries_each_hook_and_tells_why_it_does_not_start(
+    folder: Path,
+    database: str,
+    output: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    script: str | None,
+    mode: int,
+    said: str,
+) -> None:
+    own = folder.parent / "bin" / "tui-tasks"
+    monkeypatch.setattr("tui_tasks.hooks.hook_settings.starter", lambda: (str(own),))
+    assert run(program, "--user", "--hooks-only") == 0
+    if script is not None:
+        own.parent.mkdir()
+        own.write_text(script)
+        own.chmod(mode)
+    told = doctor(database, output)
+    assert "do not start: " in told
+    assert said in told
+
+
+def test_doctor_runs_nothing_that_a_project_names(
+    folder: Path, database: str, output: pytest.CaptureFixture[str]
+) -> None:
+    script = folder / "tui-tasks"
+    script.write_text(f"#!/bin/sh\ntouch '{folder}/ran'\necho hook\n")
+    script.chmod(0o755)
+    assert run("claude", "--hooks-only") == run("opencode", "--hooks-only") == 0
+    named = [
+        f"{script} hook claude",
+        "sh -c 'touch ran; tui-tasks hook claude || true' 2>/dev/null",
+        f"tui-tasks export -o {folder}/ran -- hook claude",
+        f'{sys.executable} -c \'open("{folder}/ran", "w")\' tui_tasks hook claude',
+        f"touch {folder}/ran && tui-tasks hook claude",
+    ]
+    file = folder / ".claude/settings.json"
+    hooks = [{"hooks": [{"type": "command", "command": command}]} for command in named]
+    file.write_text(json.dumps({"hooks": {f"Event{number}": [hook] for number, hook in enumerate(hooks)}}))
+    plugin = folder / PROGRAMS["opencode"].project.hooks
+    plugin.write_text(plugin.read_text().replace('["tui-tasks"', json.dumps([str(script)])[:-1]))
+    told = doctor(database, output)
+    assert told.count("so it was not tried") == len(named) + 1
+    assert not (folder / "ran").exists()
+
+
+def test_doctor_tells_of_hooks_that_may_stop_the_program_or_end_before_the_wait(
+    folder: Path, database: str, output: pytest.CaptureFixture[str]
+) -> None:
+    assert run("gemini", "--user", "--hooks-only") == 0
+    file = folder.parent / "home/.gemini/settings.json"
+    assert "fail" not in doctor(database, output)
+    held = json.loads(file.read_text())
+    [hook] = held["hooks"]["BeforeTool"][0]["hooks"]
+    hook["command"] = f"{Path(sys.executable).with_name('tui-tasks')} hook gemini"
+    hook["timeout"] = 60_000
+    file.write_text(json.dumps(held))
+    told = doctor(database, output)
+    assert "the hooks for BeforeTool fail, and may keep gemini from its work" in told
+    assert "gemini ends the hooks for BeforeTool before [sessions] wait may be over" in told
 
 
 @pytest.mark.parametrize(

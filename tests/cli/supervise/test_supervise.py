@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -12,27 +11,26 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import START, Clock
+from tests.conftest import START
 from tests.contract.client import DEADLINE, environment, program
-from tests.hooks.playing import Player
-from tests.hooks.processes import claude
-from tests.hooks.screens import asking, screen
+from tests.hooks.processes import claude, hook
+from tests.hooks.screens import answering, asking, screen
 from tests.terminals import Terminal
 from tui_tasks.cli import person
 from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.claims import ClaimNext
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
 from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read import messages
-from tui_tasks.core.read.asks import open_asks
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask
+from tui_tasks.core.read import ask_queries as messages
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.ask_queries import open_asks
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import processes
+from tui_tasks.hooks.presence import departures
+from tui_tasks.state import person as callers
 
 Run = Callable[[str], tuple[int, str]]
 
@@ -47,7 +45,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TUI_TASKS_DB", str(path))
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "no-config"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(person, "_has_terminal", lambda: True)
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
     return path
 
 
@@ -108,7 +106,7 @@ def test_a_question_is_told_whole_and_answered_by_an_options_number_or_in_words(
     assert (ask["agent"], ask["options"], ask["kind"]) == ("bob", ["jose", "pyjwt"], "question")
     assert printed_json(run, f"asks answer {ask['ask'][:8]} 2")["answer"] == "pyjwt"
     assert newest(database) == ("ask.answered", "human")
-    assert run("asks") == (0, "Nobody asks anything.\n")
+    assert run("asks") == (0, "No open questions.\n")
     assert "no open question" in run(f"asks answer {ask['ask']} 1")[1]
     with Store(str(database)) as store:
         (other,) = store.commit(OpenAsk("And now?", ("yes",)), actor="bob", now=START)
@@ -135,18 +133,75 @@ def test_a_tool_is_allowed_with_an_input_that_was_edited(run: Run, database: Pat
         ):
             status, told_why = run(f"asks answer {ask} {answer} --input {shlex.quote(given)}")
             assert (status, why in told_why) == (1, True), told_why
-        assert run(f"""asks answer {ask} 1 --input '{{"command": "make test"}}'""")[0] == 0
+        with answering(database, person.YES, "make test"):
+            assert run(f"""asks answer {ask} 1 --input '{{"command": "make test"}}'""")[0] == 0
         human.look()
         output, _ = process.communicate(timeout=DEADLINE)
     decision = json.loads(output)["hookSpecificOutput"]["decision"]
     assert decision == {"behavior": "allow", "updatedInput": {"command": "make test"}}
 
 
+def test_several_questions_of_a_program_take_an_answer_each(run: Run, database: Path) -> None:
+    questions = [{"question": "Which db?", "options": ["sqlite", "pg"]}, {"question": "Which name?"}]
+    asks = claude("PermissionRequest", tool_name="AskUserQuestion", tool_input={"questions": questions})
+    with screen(database) as human, asking("claude", json.dumps(asks).encode(), database) as process:
+        ask = human.asks(2)[-1].uid[:8]
+        for given in ("2", "2 acme more", "2 'two\nlines'"):
+            status, why = run(f"asks answer {ask} {given}")
+            assert (status, "it asks 2 questions" in why) == (1, True), why
+        with answering(database, person.YES, "pg\nacme"):
+            assert run(f"asks answer {ask} 2 acme")[0] == 0
+        human.look()
+        output, _ = process.communicate(timeout=DEADLINE)
+    decision = json.loads(output)["hookSpecificOutput"]["decision"]
+    assert decision["updatedInput"]["answers"] == {"Which db?": "pg", "Which name?": "acme"}
+
+
+@pytest.mark.parametrize("answer", ["1", "Allow"])
+def test_what_is_redacted_is_not_allowed_from_a_shell(run: Run, database: Path, answer: str) -> None:
+    given = {"command": "TOKEN=ghp_abcdefghijklmnopqrstuvwxyz012345 ls"}
+    asks = claude("PermissionRequest", tool_name="Bash", tool_input=given)
+    with screen(database) as human, asking("claude", json.dumps(asks).encode(), database) as process:
+        ask = human.asks(2)[-1].uid[:8]
+        status, why = run(f"asks answer {ask} {answer}")
+        assert (status, "can be shown" in why) == (1, True)
+        with answering(database, person.YES, "Deny"):
+            assert run(f"asks answer {ask} Deny")[0] == 0
+        human.look()
+        output, _ = process.communicate(timeout=DEADLINE)
+    assert json.loads(output)["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+
+
 # Agents
 
 
+def test_rules_are_listed_tried_and_removed(run: Run, database: Path) -> None:
+    path = database.with_name("no-config")
+    kept = 'theme = "dark"\n\n[[rule]]\nanswer = "deny"\ntool = "WebFetch"\n'
+    gone = '[[rule]]\nanswer = "allow"\ntool = "Bash"\npattern = "git status *"\nuntil = 2999-12-31\n\n'
+    path.write_text(kept.replace("[[rule]]", f"{gone}[[rule]]"))
+    path.chmod(0o600)
+    status, told = run("rules")
+    assert (status, told.splitlines()[:2]) == (
+        0,
+        ["  1  allow Bash git status * until 2999-12-31", "  2  deny WebFetch"],
+    )
+    assert "take effect when a screen opens the database" in told
+    assert run("rules test 'git status -s'") == (0, "allow: allow Bash git status * until 2999-12-31\n")
+    assert run("rules test 'git log'") == (1, "ask: no rule answers it\n")
+    assert run("rules test 'git status; rm -rf x'") == (
+        1,
+        "ask: it is more than plain words and quotes, so no pattern matches it\n",
+    )
+    assert run("rules remove 1") == (0, "removed rule 1: allow Bash git status * until 2999-12-31\n")
+    assert path.read_text() == kept
+    assert run("rules remove 5")[0] != 0
+    path.write_text(kept.replace("deny", "perhaps"))
+    assert run("rules")[0] != 0
+
+
 def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) -> None:
-    assert run("agents message bob 'Use pyjwt'") == (0, "sent: bob\n")
+    assert run("agents message bob 'Use pyjwt'") == (0, "queued: bob reads it when an agent connects as bob\n")
     assert run("agents stop bob 'Enough'")[0] == 0
     assert printed_json(run, "agents pause bob lunch") == {"agent": "bob", "action": "pause"}
     with Store(str(database), read_only=True) as store:
@@ -160,13 +215,62 @@ def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) ->
     assert run("agents message nobody x")[0] == 1
 
 
+AT_WORK = "its next tool starts or ends, or its turn ends"
+
+
+@pytest.mark.parametrize(
+    ("program", "payload", "until"),
+    [
+        ("claude", claude("SessionStart"), "it is prompted next"),
+        ("claude", claude("UserPromptSubmit", prompt="go"), AT_WORK),
+        ("claude", claude("SessionEnd"), "its session is resumed"),
+        ("codex", claude("Stop"), "it is prompted next, or a screen is opened"),
+        ("gemini", claude("BeforeAgent", prompt="go"), AT_WORK),
+        ("opencode", {"type": "session.idle", "properties": {"sessionID": "s-1"}}, None),
+    ],
+)
+def test_a_message_says_until_when_it_is_queued(
+    run: Run, database: Path, program: str, payload: dict[str, Any], until: str | None
+) -> None:
+    hook(program, payload, "--db", str(database), home=database.parent)
+    name = f"{program}-1"
+    run("agents")
+    told = "sent: opencode-1\n" if until is None else f"queued: {name} reads it when {until}\n"
+    assert run(f"agents message {name} Hello") == (0, told)
+    state = "sent" if until is None else "queued"
+    assert printed_json(run, f"agents stop {name} Enough") == {
+        "agent": name,
+        "action": "stop",
+        "state": state,
+        "until": until,
+    }
+
+
+def test_what_a_person_says_from_a_shell_is_given_by_the_next_hook_though_nothing_else_runs(
+    run: Run, database: Path
+) -> None:
+    def hears(event: str, **fields: Any) -> str:
+        return hook("claude", claude(event, **fields), "--db", str(database), home=database.parent).stdout.decode()
+
+    hears("UserPromptSubmit", prompt="go")
+    run("agents")
+    run("agents message claude-1 'Use pyjwt'")
+    assert "Use pyjwt" in hears("PreToolUse", tool_name="Bash")
+    run("agents pause claude-1 'lunch'")
+    assert "lunch" in hears("PreToolUse", tool_name="Bash")
+    run("agents resume claude-1")
+    assert hears("PreToolUse", tool_name="Bash") == ""
+    run("agents stop claude-1 'Enough'")
+    assert '"continue": false' in hears("PreToolUse", tool_name="Bash")
+
+
 def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_since_is_left(
     run: Run, database: Path
 ) -> None:
     with Store(str(database)) as store:
-        home = queries.find_list(store.db, "work")
+        home = task_queries.find_list(store.db, "work")
         assert home is not None
-        before = [task.name for task in queries.tasks(store.db, home.id)]
+        before = [task.name for task in task_queries.tasks(store.db, home.id)]
         one, two = store.commit(*(AddTask(name, home.uid) for name in ("One", "Two")), actor="robin", now=START)
         store.commit(EditTask(one.uid, {"status": "done"}), actor="robin", now=START)
         store.commit(EditTask(two.uid, {"status": "done"}), actor="robin", now=START)
@@ -176,13 +280,13 @@ def test_what_an_agent_did_since_a_moment_is_taken_back_and_what_others_changed_
     assert "nobody has changed nothing" in run("agents undo nobody --since 2020-01-01")[1]
     status, text = run("agents undo robin --since 2020-01-01")
     assert status == 0
-    assert text.startswith("taken back: 4 changes: ")
+    assert text.startswith("undone: 4 changes: ")
     assert "\nleft: change " in text
     assert newest(database)[1] == "human"
     with Store(str(database), read_only=True) as store:
-        home = queries.find_list(store.db, "work")
+        home = task_queries.find_list(store.db, "work")
         assert home is not None
-        statuses = {task.name: task.status for task in queries.tasks(store.db, home.id)}
+        statuses = {task.name: task.status for task in task_queries.tasks(store.db, home.id)}
     assert statuses["Two, anew"] == "pending", "of what robin did, only its making is left, which bob has built on"
     assert set(statuses) >= set(before)
     again = printed_json(run, "agents undo robin --since 2020-01-01")
@@ -200,7 +304,7 @@ def test_agents_without_an_action_prints_what_control_agents_gives(run: Run) -> 
 def test_a_held_task_is_accepted_or_declined_with_a_reason(run: Run, database: Path) -> None:
     with Store(str(database)) as store:
         store.review = lambda: ReviewPolicy(("work",))
-        home = queries.find_list(store.db, "work")
+        home = task_queries.find_list(store.db, "work")
         assert home is not None
         for name in ("Filed", "Also filed"):
             store.commit(AddTask(name, home.uid), actor="bob", now=START)
@@ -310,49 +414,6 @@ def test_a_tasks_fields_are_taken_away_as_they_are_given(run: Run, database: Pat
 # Who may
 
 
-HUMANS = (
-    "asks answer {ask} 1",
-    "agents pause bob",
-    "agents resume bob",
-    "agents message bob x",
-    "agents stop bob x",
-    "agents undo bob --since 2020-01-01",
-    "accept 1",
-    "decline 1",
-    "release 1",
-    "lists new x",
-    "lists rename work x",
-    "lists rm work",
-    "lists review work off",
-)
-
-
-@pytest.mark.parametrize("line", HUMANS)
-def test_what_is_the_humans_is_refused_to_all_but_a_person_at_a_terminal_and_kept(
-    line: str, run: Run, database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Store(str(database)) as store:
-        line = line.format(ask=open_asks(store.db)[0].uid)
-        before = store.db.scalar("SELECT count(*) FROM journal")
-    refusals = [run(f"--agent claude {line}")]
-    with monkeypatch.context() as inside:
-        inside.setenv("TUI_TASKS_RUN_TOKEN", "x")
-        refusals.append(run(line))
-    with monkeypatch.context() as piped:
-        piped.setattr(person, "_has_terminal", lambda: False)
-        refusals.append(run(line))
-    with Store(str(database)) as store:
-        mine = processes.identity(os.getppid())._asdict()
-        began = {"session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/"}
-        Player(store, Clock(), "claude", **mine).play(began)
-    refusals.append(run(line))
-    for (status, text), why in zip(refusals, ("--agent", "run of a job", "standard input", "claude-1"), strict=True):
-        assert (status, why in text) == (1, True), text
-    with Store(str(database), read_only=True) as store:
-        kinds = [entry.kind for entry in journal.since(store.db, before, 99)]
-        assert [kind for kind in kinds if not kind.startswith("session.")] == ["agent.refused"] * 4
-
-
 def test_an_answer_that_is_typed_at_a_real_terminal_is_the_humans(database: Path, tmp_path: Path) -> None:
     with Store(str(database)) as store:
         ask = open_asks(store.db)[0].uid
@@ -364,3 +425,20 @@ def test_an_answer_that_is_typed_at_a_real_terminal_is_the_humans(database: Path
     finally:
         terminal.close()
     assert newest(database) == ("ask.answered", "human")
+
+
+def test_the_question_of_a_command_that_was_killed_is_withdrawn(database: Path, tmp_path: Path) -> None:
+    with Store(str(database)) as store:
+        ask = open_asks(store.db)[0].uid
+    command = [sys.executable, *program("asks", "answer", ask, "1", "--db", str(database))[1:]]
+    with screen(database) as opened:
+        terminal = Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
+        try:
+            assert {one.agent for one in opened.asks(2)} == {"bob", "shell"}
+            assert departures.end_departed(opened.store, START) == 0
+            terminal.process.kill()
+            terminal.process.wait()
+        finally:
+            terminal.close()
+        assert departures.end_departed(opened.store, START) == 1
+        assert [one.agent for one in open_asks(opened.store.db)] == ["bob"]

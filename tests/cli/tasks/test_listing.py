@@ -8,12 +8,20 @@ import tempfile
 import pytest
 
 from tests.conftest import START
+from tui_tasks.cli.main import main
+from tui_tasks.cli.screen import monitor
 from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.lists import EnsureList, ImportLog
+from tui_tasks.core.operations.tasks import AddTask, LogTask
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.store import Store
+from tui_tasks.phone import messages
+from tui_tasks.tui.app import notifier
 
 NAMES = ["one", "two\nlines\r", "three\u2028\x85", "\x1b[2J"]
 
@@ -45,3 +53,58 @@ def test_a_list_that_finds_no_room_is_refused_before_anything_is_printed(databas
     with pytest.raises(StorageFailed, match="No space left"):
         json_listing.print_json(database, "list", (), read_only=True)
     assert capsys.readouterr().out == ""
+
+
+LOOK_ALIKE = "hum\u200ban"
+QUOTED = '"hum<U+200B>an"'
+
+
+@pytest.fixture
+def of_a_look_alike(path):
+    """A database in which a name of old that looks like the human's has a task, a question and a log entry."""
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor=LOOK_ALIKE, now=START)
+        (task,) = store.commit(AddTask("Approve it", home.uid, agent=LOOK_ALIKE), actor=LOOK_ALIKE, now=START)
+        store.commit(LogTask(task.uid, "approved"), actor=LOOK_ALIKE, now=START)
+        store.commit(
+            ImportLog("l1", task.uid, START, "human", "yes"),
+            ImportLog("l2", task.uid, START, "you", "yes"),
+            actor="shell",
+            now=START,
+        )
+        store.commit(OpenAsk("May I?", ("yes",), task.uid), actor=LOOK_ALIKE, now=START)
+        yield str(path)
+
+
+@pytest.mark.parametrize(
+    "command", [("ls",), ("show", "1"), ("asks",), ("agents", "--all"), ("digest", "--since", "30d")], ids=" ".join
+)
+def test_every_command_quotes_a_name_that_looks_like_the_humans(of_a_look_alike, capsys, command):
+    assert main([*command, "--db", of_a_look_alike]) == 0
+    printed = capsys.readouterr().out
+    assert QUOTED in printed
+    assert LOOK_ALIKE not in printed
+    assert "human" not in printed.replace("imported:human", "")
+
+
+def test_watch_plain_quotes_it(of_a_look_alike):
+    with Store(of_a_look_alike) as store:
+        made = [entry for entry in journal.since(store.db, 0, 9) if entry.actor == LOOK_ALIKE]
+        assert all(f" {QUOTED} " in monitor.sentence(store.db, entry) for entry in made)
+        assert made
+
+
+def test_show_names_imported_authors_as_imported(of_a_look_alike, capsys):
+    assert main(["show", "1", "--db", of_a_look_alike]) == 0
+    authors = [
+        line.split("  ")[1] for line in capsys.readouterr().out.splitlines() if line.endswith(("yes", "approved"))
+    ]
+    assert authors == [QUOTED, "imported:human", 'imported:"you"']
+
+
+def test_the_phone_and_the_terminals_notification_quote_it_too(of_a_look_alike):
+    with Store(of_a_look_alike) as store:
+        (ask,) = ask_queries.open_asks(store.db)
+    assert messages.of_ask(ask, "", {}, "https://x/y", titles=True)["title"] == f"{QUOTED} asks"
+    assert QUOTED in messages.too_late(ask, titles=True)["message"]
+    assert notifier.summary([Alert("ask", LOOK_ALIKE, "May I?")]).startswith(f"tui-tasks: {QUOTED} asks: ")

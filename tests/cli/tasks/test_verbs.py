@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,16 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
-from tui_tasks.cli.tasks import changes, listing, task_filter, task_lookup
-from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Refusal
+from tui_tasks.cli.tasks import changes, listing, task_lookup
+from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.agents import agents, fleet
-from tui_tasks.core.read.tasks import queries, records
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.read.agents import agent_queries, fleet
+from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
@@ -50,13 +51,13 @@ def printed_json(capsys: pytest.CaptureFixture[str]):
 
 
 def names(store: Store, list_name: str = "tasklist") -> list[str]:
-    home = queries.find_list(store.db, list_name)
+    home = task_queries.find_list(store.db, list_name)
     assert home is not None
-    return [task.name for task in queries.tasks(store.db, home.id)]
+    return [task.name for task in task_queries.tasks(store.db, home.id)]
 
 
 def task(store: Store, name: str) -> Task:
-    tasks = [task for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id)]
+    tasks = [task for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id)]
     (found,) = [each for each in tasks if each.name == name]
     return found
 
@@ -100,19 +101,49 @@ def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference:
     assert task(shell.store, "two").status == "done"
     capsys.readouterr()
     listing.ls(shell, ["done"], ascii_only=False)
-    assert capsys.readouterr().out.split()[2] == "2"
+    assert capsys.readouterr().out.split()[0] == "#2"
 
 
-def test_a_number_that_several_lists_have_is_refused_with_each_task_and_its_list(shell: Session) -> None:
+def test_a_number_is_one_tasks_whichever_list_and_place_it_stands_in_and_whichever_list_is_named(
+    shell: Session, capsys
+) -> None:
     add(shell, "one", "two")
     add(in_list(shell, "other"), "elsewhere")
-    with pytest.raises(Conflict, match="--list") as refused:
-        changes.set_status(shell, ["1"], "done", "", as_json=False)
-    for part in ("tasklist", "one", "other", "elsewhere"):
-        assert part in refused.value.message
-    changes.set_status(in_list(shell, "other"), ["#1"], "done", "", as_json=False)
-    changes.set_status(shell, ["#2"], "done", "", as_json=False)
-    assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["pending", "done", "done"]
+    other = in_list(shell, "other")
+    changes.set_status(other, ["1"], "done", "", as_json=False)
+    changes.set_status(shell, ["#3"], "done", "", as_json=False)
+    assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["done", "pending", "done"]
+    changes.move(shell, "2", {"first": True}, as_json=False)
+    changes.move(shell, "2", {"list": "other"}, as_json=False)
+    capsys.readouterr()
+    listing.ls(shell, [], ascii_only=False)
+    assert [line.split()[::2][:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["#1", "one"],
+        ["#3", "elsewhere"],
+        ["#2", "two"],
+    ]
+    changes.add(shell, "after it after #2", "", as_json=False)
+    assert task(shell.store, "after it").depends_on == (task(shell.store, "two").uid,)
+
+
+def test_ls_gives_numbers_the_width_that_the_widest_needs(store: Store, shell: Session, capsys) -> None:
+    add(shell, *map(str, range(1, 12)))
+    capsys.readouterr()
+    listing.ls(shell, [], ascii_only=False)
+    heads = [line.partition(" ○ ")[0] for line in capsys.readouterr().out.splitlines()]
+    assert heads == [f"{f'#{number}':>3}" for number in range(1, 12)]
+
+
+def test_what_is_printed_of_a_change_names_the_task_by_its_number(shell: Session, capsys) -> None:
+    changes.add(shell, "one", "", as_json=False)
+    changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
+    changes.log(shell, "1", "half", as_json=False)
+    changes.add(shell, "two after #1", "", as_json=False)
+    listing.show(shell, "2", as_json=False)
+    listing.next_task(shell, as_json=False)
+    printed = capsys.readouterr().out
+    for line in ("added #1  one", "started #1  one", "logged to #1  one", "added #2  two", "#2  two", "after #1"):
+        assert line in printed.splitlines()
 
 
 @pytest.mark.parametrize("reference", ["0", "#0", "3", "#3", "#99999999999999999999", "²"])
@@ -122,15 +153,14 @@ def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) 
         changes.set_status(shell, [reference], "done", "", as_json=False)
 
 
-def test_six_digits_and_more_are_the_beginning_of_a_uid_before_they_are_a_number(store: Store, shell: Session) -> None:
-    store._uids = iter(f"12345678-0000-4000-8000-{at:012x}" for at in range(9))
+def test_eight_digits_and_more_are_the_beginning_of_a_uid_and_fewer_a_number(store: Store, shell: Session) -> None:
+    store._uids = iter(f"123456789a{at:02x}-0000-4000-8000-000000000000" for at in range(9))
     add(shell, "one")
-    for reference in ("123456", "12345678"):
+    for reference in ("12345678", "123456789A"):
         assert task_lookup.find_task(shell, reference).name == "one"
-    with pytest.raises(NotFound):
-        task_lookup.find_task(shell, "12345")
-    with pytest.raises(NotFound):
-        task_lookup.find_task(shell, "#123456")
+    for reference in ("12345", "1234567", "#12345678"):
+        with pytest.raises(NotFound):
+            task_lookup.find_task(shell, reference)
 
 
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
@@ -149,10 +179,12 @@ def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: s
     changes.set_status(shell, ["1"], status, " no time ", as_json=False)
     made = task(shell.store, "one")
     assert made.status == status
-    assert [(entry.agent, entry.message) for entry in records.logs(shell.store.db, made.uid)] == [("shell", "no time")]
+    assert [(entry.agent, entry.message) for entry in task_records.logs(shell.store.db, made.uid)] == [
+        ("shell", "no time")
+    ]
     changes.undo(shell, as_json=False)
     assert task(shell.store, "one").status == "pending"
-    assert records.logs(shell.store.db, made.uid) == []
+    assert task_records.logs(shell.store.db, made.uid) == []
 
 
 def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, printed_json) -> None:
@@ -187,28 +219,54 @@ def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("moved", "place", "after"),
-    [("3", 1, "cabd"), ("1", 3, "bcad"), ("2", 2, "abcd"), ("4", 3, "abdc"), ("1", 4, "bcda")],
+    ("moved", "where", "after"),
+    [
+        ("3", {"before": "1"}, "cabd"),
+        ("1", {"after": "#3"}, "bcad"),
+        ("4", {"first": True}, "dabc"),
+        ("1", {"last": True}, "bcda"),
+    ],
 )
-def test_a_task_that_is_moved_has_the_number_that_was_named(shell: Session, moved: str, place: int, after: str) -> None:
+def test_a_task_is_moved_beside_another_or_to_an_end_of_its_list(
+    shell: Session, moved: str, where: dict[str, str | bool], after: str
+) -> None:
     add(shell, *"abcd")
-    changes.move(shell, moved, place, {}, as_json=False)
+    changes.move(shell, moved, where, as_json=False)
     assert "".join(names(shell.store)) == after
+    assert "".join(task_lookup.find_task(shell, number).name for number in "1234") == "abcd"
 
 
-def test_a_task_is_moved_beside_another_or_to_another_list(shell: Session) -> None:
+@pytest.mark.parametrize(("moved", "where"), [("1", {"first": True}), ("2", {"last": True}), ("1", {"after": "1"})])
+def test_a_move_to_where_it_stands_writes_nothing(shell: Session, moved: str, where: dict[str, str | bool]) -> None:
+    add(shell, *"ab")
+    seq = journal.newest(shell.store.db)
+    changes.move(shell, moved, where, as_json=False)
+    assert (names(shell.store), journal.newest(shell.store.db)) == (["a", "b"], seq)
+
+
+def test_a_task_is_moved_to_another_list(shell: Session) -> None:
     add(shell, *"abc")
-    changes.move(shell, "3", None, {"before": "#1"}, as_json=False)
-    assert names(shell.store) == ["c", "a", "b"]
-    changes.move(shell, "1", None, {"after": "2"}, as_json=False)
-    assert names(shell.store) == ["a", "c", "b"]
     shell.store.commit(EnsureList("other", "task"), actor="bob", now=1)
-    changes.move(shell, "1", None, {"list": "other"}, as_json=False)
-    assert (names(shell.store), names(shell.store, "other")) == (["c", "b"], ["a"])
-    with pytest.raises(Refusal, match="no list nowhere"):
-        changes.move(shell, "2", None, {"list": "nowhere"}, as_json=False)
+    changes.move(shell, "1", {"list": "other"}, as_json=False)
+    assert (names(shell.store), names(shell.store, "other")) == (["b", "c"], ["a"])
     with pytest.raises(NotFound, match="#9"):
-        changes.move(shell, "2", 9, {}, as_json=False)
+        changes.move(shell, "2", {"before": "9"}, as_json=False)
+
+
+def test_mv_takes_one_place_on_the_command_line(tmp_path: Path, capsys) -> None:
+    base = ["--db", str(tmp_path / "x.db")]
+    for name in "abc":
+        assert main([*base, "add", name]) == 0
+    assert main([*base, "mv", "3", "--first"]) == 0
+    assert main([*base, "mv", "1", "--last"]) == 0
+    assert main([*base, "mv", "#1", "--before", "2"]) == 0
+    capsys.readouterr()
+    assert main([*base, "ls", "--json"]) == 0
+    assert [task["number"] for task in json.loads(capsys.readouterr().out)] == [3, 1, 2]
+    for wrong in (["3"], ["3", "1"], ["3", "--first", "--last"]):
+        with pytest.raises(SystemExit) as usage:
+            main([*base, "mv", *wrong])
+        assert usage.value.code == 2
 
 
 def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: Session, capsys) -> None:
@@ -217,8 +275,35 @@ def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: 
     assert names(shell.store) == ["two"]
     capsys.readouterr()
     changes.undo(shell, as_json=False)
-    assert capsys.readouterr().out == "taken back: task deleted  one\n"
+    assert capsys.readouterr().out == "undone: #1 one: deleted\n"
     assert names(shell.store) == ["one", "two"]
+
+
+def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None:
+    add(shell, "one", "two", "three", "four", "milk + eggs")
+    shell.store.commit(EnsureList("sprint", "task"), actor="shell", now=shell.clock())
+
+    def said(words: str, undone: str, redone: str) -> None:
+        capsys.readouterr()
+        changes.undo(shell, as_json=False)
+        assert capsys.readouterr().out == f"undone: {undone}\n"
+        changes.redo(shell, as_json=False)
+        assert capsys.readouterr().out == f"redone: {redone}\n", words
+
+    said("lists new", "list sprint: made", "list sprint: made")
+    changes.set_status(shell, ["5"], "in_progress", "", as_json=False)
+    changes.set_status(shell, ["5"], "done", "bought", as_json=False)
+    said("done", "#5 milk + eggs: done -> in progress, note", "#5 milk + eggs: in progress -> done, note")
+    changes.edit(shell, "5", "milk #food @bob", changes.Edit(), as_json=False)
+    said(
+        "edit",
+        "#5 milk + eggs: tags, name milk -> milk + eggs, agent bob -> none",
+        "#5 milk: tags, name milk + eggs -> milk, agent none -> bob",
+    )
+    changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
+    said("skip", "2 tasks skipped -> pending: #1 one, #2 two", "2 tasks pending -> skipped: #1 one, #2 two")
+    changes.delete(shell, ["1", "2", "3", "4"], as_json=False)
+    said("rm", *["4 tasks deleted: #1 one, #2 two, #3 three and 1 more"] * 2)
 
 
 def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
@@ -227,7 +312,7 @@ def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
     assert names(shell.store) == []
     capsys.readouterr()
     changes.redo(shell, as_json=False)
-    assert capsys.readouterr().out == "done again: one\n"
+    assert capsys.readouterr().out == "redone: #1 one: added\n"
     assert names(shell.store) == ["one"]
     with pytest.raises(Refusal, match="no undo"):
         changes.redo(shell, as_json=False)
@@ -236,12 +321,12 @@ def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "listed"),
     [
-        ("", ["1 one", "2 two", "1 three"]),
-        ("#a", ["1 one", "1 three"]),
+        ("", ["1 one", "2 two", "3 three"]),
+        ("#a", ["1 one", "3 three"]),
         ("-#a", ["2 two"]),
         ("status:done", ["2 two"]),
-        ("thr", ["1 three"]),
-        ("list:other", ["1 three"]),
+        ("thr", ["3 three"]),
+        ("list:other", ["3 three"]),
         ("-list:Other #a", ["1 one"]),
         ("nothing", []),
     ],
@@ -250,10 +335,11 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
     add(shell, "one #a", "two")
     add(in_list(shell, "other"), "three #a")
     changes.set_status(shell, ["2"], "done", "", as_json=False)
-    wanted = task_filter.filter_of(words, shell.clock())
+    wanted = listing.filter_of(words, shell.clock())
     capsys.readouterr()
     listing.ls(shell, [], wanted, ascii_only=False)
-    assert [" ".join(line.split()[2:4]) for line in capsys.readouterr().out.splitlines()] == listed
+    found = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [f"{number[1:]} {name}" for number, _, name, *_ in found] == listed
     listing.ls_json(shell, [], wanted)
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [each.split()[1] for each in listed]
 
@@ -261,11 +347,11 @@ def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, wo
 def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shell: Session, capsys) -> None:
     add(shell, "late due:2031-05-01", "never", "soon due:2031-01-01")
     add(in_list(shell, "other"), "between due:2031-03-01", "as-soon due:2031-01-01")
-    wanted = task_filter.filter_of("sort:due", shell.clock())
+    wanted = listing.filter_of("sort:due", shell.clock())
     capsys.readouterr()
     listing.ls(shell, [], wanted, ascii_only=False)
-    listed = [line.split()[2:4] for line in capsys.readouterr().out.splitlines()]
-    assert listed == [["3", "soon"], ["2", "as-soon"], ["1", "between"], ["1", "late"]]
+    listed = [line.split()[:3:2] for line in capsys.readouterr().out.splitlines()]
+    assert listed == [["#3", "soon"], ["#5", "as-soon"], ["#4", "between"], ["#1", "late"]]
     listing.ls_json(shell, [], wanted)
     assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [name for _, name in listed]
 
@@ -273,19 +359,38 @@ def test_ls_sorts_by_due_date_over_all_lists_and_each_task_keeps_its_number(shel
 @pytest.mark.parametrize("words", ["bogus:1", "due:never", "sort:name"])
 def test_a_filter_that_means_nothing_is_refused(shell: Session, words: str) -> None:
     with pytest.raises(InvalidArgument):
-        task_filter.filter_of(words, shell.clock())
+        listing.filter_of(words, shell.clock())
 
 
-def test_in_a_project_ls_and_ls_json_list_the_same_tasks(tmp_path: Path, capsys) -> None:
+def test_ls_ls_json_next_and_prime_are_about_the_tasks_of_the_project_or_of_none(tmp_path: Path, capsys) -> None:
     base = ["--db", str(tmp_path / "x.db")]
-    for project in ("web", "api", ""):
-        assert main([*base, "--project", project, "add", f"of {project}"]) == 0
+    projects = ("web", "api", "")
+    for project in projects:
+        assert main([*base, "--project", project, "add", f"of {project}.", "--new"]) == 0
     capsys.readouterr()
-    for project in ("web", "api"):
+    for project in projects:
         assert main([*base, "--project", project, "ls", "--json"]) == 0
-        assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [f"of {project}"]
-        assert main([*base, "--project", project, "ls"]) == 0
-        assert len(capsys.readouterr().out.splitlines()) == 1
+        assert [task["name"] for task in json.loads(capsys.readouterr().out)] == [f"of {project}."]
+        for words in (["ls"], ["next"], ["ls", "of"], ["prime"]):
+            assert main([*base, "--project", project, *words]) == 0
+            printed = capsys.readouterr().out
+            assert [each for each in projects if f"of {each}." in printed] == [project]
+
+
+def test_undo_names_the_change_that_it_cannot_take_back_and_passes_over_it(shell: Session) -> None:
+    changes.add(shell, "one", "", as_json=False)
+    changes.add(shell, "two", "", as_json=False)
+    changes.edit(shell, "2", "!high", changes.Edit(), as_json=False)
+    (other,) = task_queries.tasks_beginning(shell.store.db, "", 2)[1:]
+    shell.store.commit(EditTask(other.uid, {"priority": 1}), actor="robin", now=shell.clock())
+    over: list[int] = []
+    for kind in ("updated", "created"):
+        cause = rf"change \d+ \(task {kind} task #2 .two.\) cannot be undone: robin has"
+        with pytest.raises(Refusal, match=cause) as refused:
+            changes.undo(shell, over, as_json=False)
+        over = [int(each) for each in re.findall(r"--pass-over (\d+)", str(refused.value))]
+    changes.undo(shell, over, as_json=False)
+    assert [task.name for task in task_queries.tasks(shell.store.db, other.list_id)] == ["two"]
 
 
 def test_each_prints_the_task_as_json(shell: Session, printed_json) -> None:
@@ -294,7 +399,7 @@ def test_each_prints_the_task_as_json(shell: Session, printed_json) -> None:
     for verb in (
         lambda: changes.set_status(shell, ["1"], "in_progress", "", as_json=True),
         lambda: changes.edit(shell, "1", "!high", changes.Edit(), as_json=True),
-        lambda: changes.move(shell, "1", 1, {}, as_json=True),
+        lambda: changes.move(shell, "1", {"first": True}, as_json=True),
         lambda: changes.delete(shell, ["1"], as_json=True),
     ):
         verb()
@@ -310,16 +415,16 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
     changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
-    assert agents.speakers(db) == []
+    assert agent_queries.speakers(db) == []
     assert fleet.everyone(db, 0) == []
-    assert agents.working(db) == {}
+    assert agent_queries.working(db) == {}
 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
     add(shell, "one", "two")
     changes.set_status(shell, ["1"], "failed", "no time", as_json=False)
-    changes.move(shell, "1", 2, {}, as_json=False)
-    changes.delete(shell, ["#1"], as_json=False)
+    changes.move(shell, "1", {"last": True}, as_json=False)
+    changes.delete(shell, ["#2"], as_json=False)
     store = shell.store
     made = sorted({entry.change for entry in journal.latest(store.db, 99)})
     for change in reversed(made):
@@ -399,7 +504,7 @@ def run(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "command",
-    ["ls", "ls --json", "show 1", "next", "log 1 x", "done 1", "start 1", "edit 1 x", "mv 1 2", "rm 1", "undo"],
+    ["ls", "ls --json", "show 1", "next", "log 1 x", "done 1", "start 1", "edit 1 x", "mv 1 --first", "rm 1", "undo"],
 )
 def test_what_needs_tasks_says_that_there_is_no_database_and_makes_none(run, tmp_path: Path, command: str) -> None:
     missing = tmp_path / "typo" / "x" / "tasks.db"
@@ -422,7 +527,15 @@ def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
     db = ("--db", str(tmp_path / "x.db"))
     for words in ("a #x", "b", "c"):
         assert run("add", words, *db).returncode == 0
-    for line in ("start 1", "fail 1 no time", "skip #2", "edit 3 C anew --description D", "mv 3 1", "rm 3", "undo"):
+    for line in (
+        "start 1",
+        "fail 1 no time",
+        "skip #2",
+        "edit 3 C anew --description D",
+        "mv 3 --first",
+        "rm 3",
+        "undo",
+    ):
         done = run(*line.split(maxsplit=2 if line.startswith("fail") else -1), *db)
         assert (done.returncode, done.stderr) == (0, ""), line
     tasks = json.loads(run("ls", "--json", *db).stdout)
@@ -439,7 +552,7 @@ def test_the_verbs_are_run_as_they_are_typed(run, tmp_path: Path) -> None:
     assert json.loads(run("call", "control:history", "limit=1", *db).stdout)["entries"][0]["actor"] == "bob"
 
 
-@pytest.mark.parametrize("line", ["mv 1", "mv 1 x", "mv 1 2 --to b", "add", "fail", "undo 1"])
+@pytest.mark.parametrize("line", ["mv 1", "mv 1 x", "mv 1 --first --to b", "add", "fail", "undo 1"])
 def test_wrong_usage_ends_with_2(run, line: str) -> None:
     done = run(*line.split())
     assert (done.returncode, done.stdout) == (2, "")
@@ -455,13 +568,14 @@ def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(
         assert "reserved" in refused.stderr
     with Store(str(tmp_path / "x.db")) as store:
         assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
-        assert agents.speakers(store.db) == []
+        assert agent_queries.speakers(store.db) == []
 
 
 def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: Store, clock: Clock, capsys) -> None:
     store.review = lambda: ReviewPolicy(("tasklist",))
     Talk(store, clock).ok("tasklist:add_task", name="Filed")
-    add(shell, "Mine")
+    home = task_queries.lists(store.db)[0]
+    store.commit(AddTask("Mine", home.uid), actor="human", now=clock())
     capsys.readouterr()
     listing.ls(shell, [], ascii_only=False)
     filed, mine = capsys.readouterr().out.splitlines()

@@ -1,4 +1,4 @@
-"""`doctor`: problems of the database, its file, the clock and the settings, and what to do about them."""
+"""`doctor`: problems of the database, its file, the clock, its runs and the settings, and what to do about them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from tui_tasks.core.engine.driver import library_version
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import backup, replay_check, wal_holder
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.maintenance import backup, diagnosis
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.rules.tasks.held_rules import other_source
 from tui_tasks.core.store import Store
 from tui_tasks.settings import config, permissions
+from tui_tasks.settings.current import source_of
 
 # Microseconds by which a clock may be behind the newest entry: small drifts are normal.
 DRIFT = 2_000_000
@@ -37,11 +39,15 @@ def findings(
     damage = list(backup.findings(store.db))
     yield from damage
     yield from permissions.of_database(named or Path(store.path))
-    yield from wal_holder.findings(Path(store.path))
+    yield from diagnosis.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
-        if replays or replay_check.is_quick(store.db):
-            yield from backup.readable(replay_check.differences(store.db))
+        if replays or diagnosis.is_quick(store.db):
+            yield from backup.readable(diagnosis.differences(store.db))
+        yield from _stopped_supervisors(store.db)
+        yield from _orphans_of_work(store)
+    if (other := other_source(store.db, source_of(settings))) is not None:
+        yield f"checks and reviewed lists come from {other}, not from {settings} (`tui-tasks config --use`)"
     yield from map(str, config.load(settings)[1])
     if settings.exists():
         yield from permissions.of_private_settings(settings)
@@ -51,12 +57,21 @@ def findings(
         yield from permissions.of_settings(themes, "themes")
 
 
+def _orphans_of_work(store: Store) -> Iterator[str]:
+    """Return worktrees, terminals and work that have lost their other half."""
+    if not store.db.scalar("SELECT EXISTS (SELECT 1 FROM work)"):
+        return
+    from tui_tasks.work import recovery  # for databases with work alone
+
+    yield from recovery.orphans(store)
+
+
 def summary(store: Store, *, replays: bool = False) -> str:
     """Return what was checked."""
     try:
         with storage_errors(store.path):
             entries = f"{journal.newest(store.db):,} journal entries"
-            if not replays and not replay_check.is_quick(store.db):
+            if not replays and not diagnosis.is_quick(store.db):
                 entries += " (so many are compared with the tables by doctor --replay alone)"
     except StorageFailed:
         entries = "a journal that cannot be read"
@@ -77,6 +92,20 @@ def _runners(settings: Path) -> Iterator[str]:
             yield f"{settings}: the program of [{table}], {program}, is not found: its jobs would end at once"
 
 
+def _stopped_supervisors(db: Database) -> Iterator[str]:
+    """Return the runs whose supervisor is suspended; a scheduler would have continued it."""
+    from tui_tasks.runner.process import holder_check
+
+    for heartbeat in holder_check.stopped(db):
+        run = job_queries.any_run(db, heartbeat.run_uid)
+        job = job_queries.any_job(db, run.job_uid) if run is not None else None
+        what = f"a run of job {job.name!r}" if job is not None else "a run of a check"
+        yield (
+            f"the supervisor of {what} is stopped (process {heartbeat.pid}): the run has no timeout and keeps its "
+            f"place. Start a scheduler, which continues it (tui-tasks scheduler), or run `kill -CONT {heartbeat.pid}`"
+        )
+
+
 def _clock(db: Database, now: int) -> Iterator[str]:
     for entry in journal.latest(db, 1):
         if entry.at - now > DRIFT:
@@ -90,24 +119,24 @@ def _clock(db: Database, now: int) -> Iterator[str]:
         job = job_queries.job(db, uid)
         ahead = timedelta(seconds=(job.decided_until - now) // 1_000_000)
         yield (
-            f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler whose clock "
-            "is right takes that back (tui-tasks scheduler)"
+            f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler with a "
+            "right clock reverts that (tui-tasks scheduler)"
         )
 
 
 def _contradictions(db: Database) -> Iterator[str]:
     """Return, of the newest entries, the one that a later one contradicts most."""
     found = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
-    most, told = WRONG, ""
+    most, worst = WRONG, ""
     latest = found[-1] if found else (0, 0, "")
     for at, seq, actor in reversed(found):
         if latest[0] - at > most:
             most = latest[0] - at
             apart = timedelta(seconds=most // 1_000_000)
-            told = (
+            worst = (
                 f"entry {latest[1]:,} ({latest[2]}) says that it was made {apart} after entry {seq:,} ({actor}), which "
-                "came later: a clock is wrong, or was set. Nothing was ended by it; set it right where it still is"
+                "came later: a clock is wrong, or was set. It has ended nothing; correct it if it is still wrong"
             )
         latest = max(latest, (at, seq, actor))
-    if told:
-        yield told
+    if worst:
+        yield worst

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from tui_tasks import regular_files
 from tui_tasks.cli.options import REFUSED
-from tui_tasks.settings import project
+from tui_tasks.settings import paths, project
 from tui_tasks.text.safe import safe_line
 
+_MAX_CONFIG_BYTES: Final = 1024 * 1024
 _REMOTE: Final = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
 
 
@@ -34,7 +36,26 @@ def run(_: str, options: argparse.Namespace) -> int:
         print(f"tui-tasks init: {folder / project.FILE} cannot be written: {error.strerror}", file=sys.stderr)
         return REFUSED
     print(f"{safe_line(str(file))}: this folder belongs to the project {name} now. Commit the file.")
+    if (count := _tasks_of(name)) is not None:
+        print(
+            f"tui-tasks init: the database has a project {name} already, with {count:,} tasks: this folder shares it. "
+            f"If it is another project, write another name into {project.FILE}.",
+            file=sys.stderr,
+        )
     return 0
+
+
+def _tasks_of(name: str) -> int | None:
+    """Return how many tasks a project has in the database of this process; None where it is not known there."""
+    database = paths.database(None)
+    if not Path(database).exists():
+        return None
+    from tui_tasks.core.read.tasks import task_queries
+    from tui_tasks.core.store import Store
+
+    with Store(database, read_only=True) as store:
+        found = task_queries.lists(store.db, name)
+        return sum(home.total for home in found) if found else None
 
 
 def proposed(folder: Path) -> str:
@@ -55,7 +76,7 @@ def _work_tree(folder: Path) -> Path | None:
 
 def _remotes(tree: Path) -> Iterator[str]:
     try:
-        text = (tree / ".git" / "config").read_bytes()[: project.MAX_BYTES].decode(errors="replace")
+        text = regular_files.read_regular(tree / ".git" / "config", _MAX_CONFIG_BYTES).decode(errors="replace")
     except OSError:  # a linked work tree, whose `.git` is a file
         return
     for url in _REMOTE.findall(text):

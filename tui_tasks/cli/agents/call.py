@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tasks.cli.options import USAGE, hosts_scheduler, open_store, session_of
 from tui_tasks.core.errors import ParseError
-from tui_tasks.text import json_text
+from tui_tasks.text import safe
 from tui_tasks.text.safe import safe_line
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    command.add_argument("tool", metavar="TOOL", nargs="?", help="its name; without one the tools are listed")
+    command.add_argument("tool", metavar="TOOL", nargs="?", help="its name; without: the list of tools")
     command.add_argument("arguments", metavar="ARGUMENTS", nargs="*", help="one JSON object, or name=value words")
-    command.add_argument("-h", "--help", action="store_true", help="show what the tool does and takes")
+    command.add_argument("-h", "--help", action="store_true", help="show what the tool does and its arguments")
     command.set_defaults(usage=command.format_help)
 
 
@@ -31,7 +31,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     if options.help:
         return describe(options.tool)
     try:
-        arguments = words(options.arguments)
+        arguments = words(options.tool, options.arguments)
     except ValueError as error:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
@@ -49,13 +49,17 @@ def run(name: str, options: argparse.Namespace) -> int:
     return status
 
 
-def words(given: list[str]) -> dict[str, Any]:
+def words(tool: str, given: list[str]) -> dict[str, Any]:
     """Return the arguments of `call`: one JSON object, or `name=value` words (docs: protocol, section 1).
+
+    A task's number is written as it stands: `uid=3`.
 
     Raises:
         ValueError: they are neither.
     """
     from tui_tasks.dialects.requests import strict_json
+    from tui_tasks.dialects.requests.arguments import task_arguments
+    from tui_tasks.dialects.table import TABLE
 
     if len(given) == 1 and given[0].lstrip().startswith("{"):
         try:
@@ -63,6 +67,8 @@ def words(given: list[str]) -> dict[str, Any]:
         except ParseError as error:
             raise ValueError(f"the arguments are not one JSON object: {error.message}") from None
         return dict(held)
+    found = TABLE.find(tool)
+    tasks = task_arguments(found.arguments) if found is not None else ()
     arguments: dict[str, Any] = {}
     for word in given:
         name, equals, value = word.partition("=")
@@ -73,6 +79,8 @@ def words(given: list[str]) -> dict[str, Any]:
         try:
             arguments[name] = strict_json.loads(value)
         except ParseError:
+            arguments[name] = value
+        if isinstance(arguments[name], int) and name in tasks:
             arguments[name] = value
     return arguments
 
@@ -86,15 +94,15 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     encoded = single_request.ask_encoded(session, {"tool": tool, "arguments": arguments})
     # The result may be long.
     reply = msgspec.json.decode(encoded, type=dict[str, msgspec.Raw])
-    told = {name: msgspec.json.decode(value) for name, value in reply.items() if name != "result"}
-    for message in told.get("messages", ()):
+    envelope = {name: msgspec.json.decode(value) for name, value in reply.items() if name != "result"}
+    for message in envelope.get("messages", ()):
         print(f"message from the human: {safe_line(message['text'])}", file=sys.stderr)
-    if not told["ok"]:
-        print(json_text.dumps(told["error"]), file=sys.stderr)
+    if not envelope["ok"]:
+        print(safe.dumps(envelope["error"]), file=sys.stderr)
         return 1
-    if note := told.get("note"):
+    if note := envelope.get("note"):
         print(safe_line(note), file=sys.stderr)
-    for piece in json_text.indented(bytes(reply["result"])):
+    for piece in safe.indented(bytes(reply["result"])):
         print(piece, end="")
     print()
     return 0
@@ -109,7 +117,7 @@ def listing() -> str:
         for tool in TABLE.tools.values()
         if not tool.human
     ]
-    return "\n".join([*lines, "", "tui-tasks call TOOL --help tells what one takes and returns."])
+    return "\n".join([*lines, "", "tui-tasks call TOOL --help shows the arguments and result of one."])
 
 
 def describe(name: str) -> int:
@@ -126,7 +134,7 @@ def describe(name: str) -> int:
     for argument, takes in made["properties"].items():
         needed = "required" if argument in made.get("required", ()) else "optional"
         print(f"  {argument:24} {needed}, {_kind(takes)}{_description(takes)}")
-    print("\nAs JSON Schema:\n" + json_text.dumps(made))
+    print("\nAs JSON Schema:\n" + safe.dumps(made))
     return 0
 
 

@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from tui_tasks.cli.options import (
     REFUSED,
@@ -19,6 +20,10 @@ from tui_tasks.cli.options import (
     print_permission_findings,
     session_of,
 )
+
+if TYPE_CHECKING:
+    from tui_tasks.core.store import Store
+    from tui_tasks.runner.checks.check_keeper import Authority
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -32,7 +37,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace) -> int:
     """Serve until the input ends; return the exit status."""
-    from tui_tasks.channel.pipe.loop import ControlChannel
+    from tui_tasks.channel.loop import ControlChannel
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
@@ -57,7 +62,9 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _schedule(options: argparse.Namespace) -> int:
     """Start due jobs until a signal ends it; return the exit status."""
+    from tui_tasks import clock
     from tui_tasks.state import hosting
+    from tui_tasks.work import watching
 
     if not hosts_scheduler(options):
         print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
@@ -65,13 +72,29 @@ def _schedule(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
     with open_store(options) as store:
         print_permission_findings(options)
-        path = store.path
+        path, authority = store.path, _authority(store)
     # The system delivers a signal to any thread, but Python's handlers run in this one: the pipe wakes it.
-    told, wake = os.pipe()
+    wakeup, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake)
     for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(ending, lambda *_: None)
-    with hosting.hosted(path, wanted=True), following_hooks(options, store):
-        select.select([told], [], [])
+    with (
+        hosting.hosted(path, wanted=True, authority=authority),
+        following_hooks(options, store),
+        watching.watching(path, clock.now, wanted=True),
+    ):
+        select.select([wakeup], [], [])
     return 0
+
+
+def _authority(store: Store) -> Authority:
+    """Return what a scheduler may write of its settings: a person's records them, also one that a service manager
+    starts updates them.
+    """
+    from tui_tasks.runner.checks.check_keeper import Authority
+    from tui_tasks.state import person
+
+    if person.other_caller(store.db, None) is not None:
+        return Authority.ADDS
+    return Authority.RECORDS if person.has_terminal() else Authority.UPDATES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from tui_tasks.cli.options import (
     session_of,
     table_of,
 )
+from tui_tasks.core import names
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
@@ -43,38 +43,35 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _declare_mcp(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--tokens", action="store_true", help="print what the tools cost an agent, and serve nothing")
-    command.add_argument(
-        "--structured", action="store_true", help="give results as data with output schemas, and not as text"
-    )
+    command.add_argument("--tokens", action="store_true", help="print the cost of the tools for an agent, and exit")
+    command.add_argument("--structured", action="store_true", help="return data with output schemas instead of text")
     group = command.add_argument_group("over HTTP, for agents elsewhere (each needs a token: `tui-tasks token`)")
     group.add_argument("--http", action="store_true", help="serve over HTTP, at /mcp")
-    group.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: this machine alone)")
+    group.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: only this machine)")
     group.add_argument("--port", type=int, default=_PORT, help=f"the port (default: {_PORT}; 0: any)")
     group.add_argument(
-        "--allow-host", metavar="NAME", action="append", default=[], help="another name of it, such as a proxy's"
+        "--allow-host", metavar="NAME", action="append", default=[], help="another name of it, for example a proxy's"
     )
-    group.add_argument("--tls-cert", metavar="FILE", type=Path, help="its certificate: then it speaks HTTPS")
+    group.add_argument("--tls-cert", metavar="FILE", type=Path, help="its certificate, for HTTPS")
     group.add_argument("--tls-key", metavar="FILE", type=Path, help="the certificate's key")
 
 
 def _serve(options: argparse.Namespace) -> int:
     try:
-        from tui_tasks.mcp_server import stdio
-        from tui_tasks.mcp_server.tools import costs
-        from tui_tasks.mcp_server.tools.descriptions import NOT_OVER_MCP
+        from tui_tasks.mcp_server import stdio, tools
+        from tui_tasks.mcp_server.tools import NOT_OVER_MCP
     except ImportError:
         print_missing_extra("tui-tasks mcp", "mcp")
         return REFUSED
-    from tui_tasks.dialects.requests import selection
+    from tui_tasks.dialects.requests import confinement
 
     if options.tokens:
-        print(costs.text(options.tools))
+        print(tools.text(options.tools))
         return 0
     if not options.http and (sys.__stdin__ is None or sys.__stdout__ is None):
         print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
         return USAGE
-    table = selection.without(table_of(options), NOT_OVER_MCP)
+    table = confinement.without(table_of(options), NOT_OVER_MCP)
     with open_store(options) as store:
         print_permission_findings(options)
         if options.http:
@@ -135,28 +132,40 @@ def _change_tokens(options: argparse.Namespace) -> int:
     from datetime import datetime
 
     from tui_tasks.channel import requests
-    from tui_tasks.core.errors import Forbidden
-    from tui_tasks.runner.process.run_context import is_marked
     from tui_tasks.settings import paths
     from tui_tasks.settings.remote_access import Tokens
     from tui_tasks.text.safe import safe_line
 
-    if is_marked(os.environ):
-        raise Forbidden("only the human hands out tokens, never a run of a job")
     tokens = Tokens(paths.database(options.db))
     if options.action == "list":
         for token in tokens.all():
             made = datetime.fromtimestamp(token.created_at)
-            print(f"{safe_line(token.agent):24} {'read-only' if token.read_only else 'agent':10} {made:%Y-%m-%d}")
+            print(f"{names.shown(token.agent):24} {'read-only' if token.read_only else 'agent':10} {made:%Y-%m-%d}")
         return 0
     if options.name is None:
         print(f"tui-tasks token {options.action}: name the agent", file=sys.stderr)
         return USAGE
     if options.action == "revoke":
         tokens.revoke(options.name)
+        _record(options, "")
         print(f"{safe_line(options.name)} may speak over HTTP no more.")
         return 0
     agent = requests.agent_name(requests.name("NAME", options.name))
     assert agent is not None
+    _record(options, f"Let {agent} use this database over HTTP, {'to read' if options.read_only else 'to write'}")
     print(tokens.add(agent, read_only=options.read_only, now=int(time.time())))
     return 0
+
+
+def _record(options: argparse.Namespace, what: str) -> None:
+    """Ask the open screen, if the action does, and record from where tokens are changed; nothing without a database."""
+    from tui_tasks.cli import person
+    from tui_tasks.settings import paths
+
+    if not Path(paths.database(options.db)).exists():
+        return
+    # `--read-only` is about the token here.
+    writing = argparse.Namespace(**{**vars(options), "read_only": False})
+    with open_store(writing) as store:
+        person.confirm(options, store, what)
+        person.record(options, store)

@@ -9,7 +9,7 @@ from itertools import islice
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.read.tasks import queries, ready
+from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.text.safe import safe_line
 
 MAX_TASKS = 12
@@ -47,15 +47,15 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def text(session: Session) -> str:
     """Return the rules, the open tasks and the next task."""
-    db, project = session.store.db, session.identity.project
-    total = sum(found.pending + found.in_progress for found in queries.lists(db, project) if not found.archived)
-    with closing(ready.open_tasks(db, None, None, project=project)) as found:
+    db, project = session.store.db, session.identity.scope
+    total = sum(found.pending + found.in_progress for found in task_queries.lists(db, project) if not found.archived)
+    with closing(ready_tasks.open_tasks(db, None, None, project=project)) as found:
         tasks = list(islice(found, MAX_TASKS))
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):
         lines.append(f"- and {total - len(tasks)} more: `tui-tasks ls`")
-    task = ready.next_task(db, None, session.identity.agent, project=project)
+    task = ready_tasks.next_task(db, None, session.identity.agent, project=project)
     if task is not None:
         lines += ["", f"Next: {task.uid} {safe_line(task.name, 80)}"]
         if task.description:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tui_tasks.dialects.requests.identity import Identity
 
 if TYPE_CHECKING:
-    from tui_tasks.channel.pipe.loop import ControlChannel
+    from tui_tasks.channel.loop import ControlChannel
 
 _log = logging.getLogger(__name__)
 # Seconds for which the channel may write ready replies after the screen has closed.
@@ -46,7 +46,7 @@ class _ChannelThread(threading.Thread):
     def run(self) -> None:
         """Serve until the input ends or `stop` is called."""
         # Imported in this thread, since the screen is painted meanwhile.
-        from tui_tasks.channel.pipe.loop import ControlChannel
+        from tui_tasks.channel.loop import ControlChannel
         from tui_tasks.dialects.table import TABLE
         from tui_tasks.state.opening import opened_store, session_for
 

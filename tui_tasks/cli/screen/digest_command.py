@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tui_tasks import clock
-from tui_tasks.cli.options import USAGE, open_store, require_database
+from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
 from tui_tasks.cli.printing import print_json
-from tui_tasks.core.read.digest.digest import Digest, digest
-from tui_tasks.core.read.digest.digest_line import PARTS, DigestLine
+from tui_tasks.core import names
+from tui_tasks.core.read.digest import Digest, digest
+from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.snapshots import iso
-from tui_tasks.text import instants
+from tui_tasks.text import times
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago, count, moment
 
@@ -35,13 +36,13 @@ def run(name: str, options: argparse.Namespace) -> int:
     """Print the digest; return the exit status."""
     now = clock.now()
     try:
-        since = instants.past(options.since, now)
+        since = times.past(options.since, now)
     except ValueError as refused:
         print(f"tui-tasks digest: --since: {safe_line(str(refused))}", file=sys.stderr)
         return USAGE
     require_database(options)
     with open_store(options) as store:
-        found = digest(store.db, since, now)
+        found = digest(store.db, since, now, left_now(store.db, now))
     if options.json:
         print_json(to_json(found), indent=2)
     else:
@@ -64,6 +65,7 @@ def _line_to_json(line: DigestLine) -> dict[str, Any]:
         "text": line.text,
         "at": iso(line.at),
         "task": line.task,
+        "number": line.number,
         "count": line.count,
         "entries": list(line.entries),
     }
@@ -81,8 +83,8 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             entries = ", ".join(f"{seq}" for seq in line.entries[:_NAMED])
             more = f" and {len(line.entries) - _NAMED:,} more" if len(line.entries) > _NAMED else ""
             where = f"  [{entries}{more}]" if entries else ""
-            name = "" if line.name == line.who else f"{safe_line(line.name, _WORDS)}: "
-            who = f"{safe_line(line.who, 30)}  " if line.who else ""
+            name = "" if line.name == line.who else f"{safe_line(line.title, _WORDS)}: "
+            who = f"{names.shown(line.who, 30)}  " if line.who else ""
             yield f"  {who}{name}{safe_line(line.text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
         yield "\nNothing needs you, and nothing was done."

@@ -70,14 +70,13 @@ def _wait(watch: Watch) -> None:
 
 def sentence(db: Database, entry: Entry) -> str:
     """Return one journal entry in plain words, with the local time."""
-    mark = '"' if names.reserved(entry.actor) == HUMAN else ""
-    who = "You" if entry.actor == HUMAN else _quoted(entry.actor, mark=mark)
+    who = "You" if entry.actor == HUMAN else names.shown(entry.actor, CELLS)
     at = datetime.fromtimestamp(entry.at // 1_000_000)
     return f"{at:%H:%M:%S} {who} {_deed_text(entry)}."
 
 
-def _quoted(text: Any, *, mark: str = '"') -> str:
-    return f"{mark}{safe_line(str(text), CELLS)}{mark}"
+def _quoted(text: Any) -> str:
+    return f'"{safe_line(str(text), CELLS)}"'
 
 
 def _deed_text(entry: Entry) -> str:
@@ -110,13 +109,17 @@ def _value_text(entry: Entry, field: str) -> str:
     return _quoted((entry.new or {}).get(field, ""))
 
 
+def _by_rule(entry: Entry) -> str:
+    return f" by rule: {_value_text(entry, 'rule')}" if (entry.new or {}).get("rule") else ""
+
+
 _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "task.created": lambda entry: f"added {_name(entry)}",
     "task.updated": _update_text,
     "task.accepted": lambda entry: f"accepted {_name(entry)}",
     "task.declined": lambda entry: f"declined {_name(entry)}: {_value_text(entry, 'decline_reason')}",
     "agent.stuck": lambda entry: f"noticed that {_quoted(entry.uid)} is stuck: {_value_text(entry, 'text')}",
-    "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} goes on",
+    "agent.unstuck": lambda entry: f"noticed that {_quoted(entry.uid)} makes progress again",
     "check.requested": lambda entry: f"asked for the checks of {_name(entry)}",
     "check.queued": lambda entry: "made a check wait for its turn",
     "check.started": lambda entry: "began a check",
@@ -127,19 +130,20 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "check.stale": lambda entry: "noticed that what a check has passed was changed since",
     "check.waived": lambda entry: f"set {_name(entry)} done though its checks had not passed",
     "check.pruned": lambda entry: "dropped old runs of a check",
+    "settings.recorded": lambda entry: "changed which settings hold",
     "check.defined": lambda entry: "read the checks of the configuration",
     "task.logged": lambda entry: f"logged to {_name(entry)}: {_value_text(entry, 'message')}",
     "task.linked": lambda entry: f"linked {_name(entry)} to graph nodes",
     "state.saved": lambda entry: f"saved the state of {_name(entry)}",
     "memory.saved": lambda entry: f"left a memory of {_name(entry)}",
     "claim.taken": lambda entry: f"claimed {_name(entry)}",
-    "claim.extended": lambda entry: f"goes on with {_name(entry)}",
+    "claim.extended": lambda entry: f"extended the claim on {_name(entry)}",
     "claim.released": lambda entry: f"gave {_name(entry)} back",
     "claim.finished": lambda entry: f"ended the claim on {_name(entry)}",
     "claim.restored": lambda entry: f"gave {_name(entry)} back to its holder",
     "claim.lapsed": lambda entry: f"took {_name(entry)} back, because its claim had lapsed",
     "ask.opened": lambda entry: f"asks: {_value_text(entry, 'question')}",
-    "ask.answered": lambda entry: f"answered: {_value_text(entry, 'answer')}",
+    "ask.answered": lambda entry: f"answered: {_value_text(entry, 'answer')}{_by_rule(entry)}",
     "ask.timeout": lambda entry: "waits for an answer no longer",
     "ask.withdrawn": lambda entry: "withdrew a question",
     "message.sent": lambda entry: f"wrote to {_value_text(entry, 'agent')}: {_value_text(entry, 'text')}",
@@ -148,7 +152,8 @@ _DEED_TEXTS: Final[dict[str, Callable[[Entry], str]]] = {
     "message": lambda entry: f"wrote to {_value_text(entry, 'to')}: {_value_text(entry, 'text')}",
     "journal.compacted": lambda entry: "dropped old entries of the journal",
     "agent.paused": lambda entry: f"paused {_quoted(entry.uid)}: {_value_text(entry, 'message')}",
-    "agent.resumed": lambda entry: f"let {_quoted(entry.uid)} go on",
+    "agent.resumed": lambda entry: f"resumed {_quoted(entry.uid)}",
     "agent.refused": lambda entry: f"was refused {_value_text(entry, 'tool')}: {_value_text(entry, 'message')}",
+    "terminal.used": lambda entry: f"used {_value_text(entry, 'command')} at {_value_text(entry, 'terminal')}",
     "run.requested": lambda entry: "asked for a job to be run in the conversation",
 }

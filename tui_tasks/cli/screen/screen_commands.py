@@ -22,8 +22,8 @@ _PANES: Final = tuple(panes.PANES)
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     if name == "watch":
-        command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the pane to begin with")
-        command.add_argument("--plain", action="store_true", help="no screen: one plain sentence an event")
+        command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the first pane")
+        command.add_argument("--plain", action="store_true", help="no screen: print one sentence an event")
         command.add_argument(
             "--at",
             metavar="WHEN",
@@ -47,19 +47,20 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _screen(options: argparse.Namespace) -> int:
-    from tui_tasks.cli.screen import screen
+    from tui_tasks.cli.screen import screen_program
     from tui_tasks.core.errors import InvalidArgument
 
     pane, at = getattr(options, "pane", _PANES[0]), getattr(options, "at", None)
-    hosts = hosts_scheduler(options)
+    hosts, identity = hosts_scheduler(options), identity_of(options)
     try:
-        return screen.run(
+        return screen_program.run(
             options.db,
             pane,
-            identity_of(options),
+            identity,
             scheduler=hosts,
             ascii_only=options.ascii,
-            project=options.project or None,
+            project=identity.scope,
+            alone=bool(options.project),
             at=at,
         )
     except InvalidArgument as refused:
@@ -83,7 +84,7 @@ def _watch_plain(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from tui_tasks.cli.screen import demo, screen
+    from tui_tasks.cli.screen import demo, screen_program
 
     identity = identity_of(options)
-    return demo.run(lambda db: screen.run(db, _PANES[0], identity, scheduler=True, ascii_only=options.ascii))
+    return demo.run(lambda db: screen_program.run(db, _PANES[0], identity, scheduler=True, ascii_only=options.ascii))

@@ -15,7 +15,7 @@ _PORT = 8766
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.add_argument("--port", type=int, default=_PORT, help=f"the port (default: {_PORT}; 0: any)")
-    command.add_argument("--write", action="store_true", help="the whole screen; without it nothing can be changed")
+    command.add_argument("--write", action="store_true", help="allow changes; without it the screen is read only")
 
 
 def run(name: str, options: argparse.Namespace) -> int:

@@ -1,12 +1,20 @@
-"""The files that `setup` reads and writes. Their folder may contain symbolic links made by anybody."""
+"""The files that `setup` reads and writes, and blocks at their end. Anybody may have made links in their folder.
+
+An empty line separates it from the text. The block ends with a line break exactly if the text before it did.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from tui_tasks import regular_files
 from tui_tasks.settings import atomic_file
+
+MAX_BYTES: Final = 64 * 1024 * 1024
+"""The size above which a file of an agent program is not read."""
 
 
 class NotSetUp(Exception):
@@ -43,7 +51,7 @@ class File:
                 self._remove_empty_folders()
                 return
             self.real.parent.mkdir(parents=True, exist_ok=True)
-            atomic_file.replace(self.real, self.after.encode(), new_mode=0o644)
+            atomic_file.write_named(self.real, self.after.encode())
         except OSError as error:
             raise NotSetUp(f"cannot write {self.path}: {error.strerror}") from error
 
@@ -75,7 +83,7 @@ def read(path: Path, root: Path) -> File:
     if real.exists() and not real.is_file():
         raise NotSetUp(f"{path} is no file; move it away, and try again")
     try:
-        text = real.read_bytes().decode()
+        text = regular_files.read_text(real, MAX_BYTES)
     except FileNotFoundError:
         return File(path, root, real, None, None)
     except OSError as error:
@@ -88,3 +96,36 @@ def read(path: Path, root: Path) -> File:
 def _resolve_links(path: Path, root: Path) -> Path:
     files = [place for place in (path, *path.parents) if place != root and place.is_symlink()]
     return files[-1] if files else path
+
+
+def newline_of(text: str | None) -> str:
+    """Return the line break that a text uses."""
+    return "\r\n" if text and "\r\n" in text else "\n"
+
+
+def append(text: str | None, block: str) -> str:
+    """Return the text (None: there is no file) with a block of whole lines appended."""
+    newline = newline_of(text)
+    block = block.rstrip("\n").replace("\n", newline)
+    if text is None:
+        return block + newline
+    if not text:
+        return block
+    if text.endswith("\n"):
+        return text + newline + block + newline
+    return text + newline * 2 + block
+
+
+def remove(text: str, start: int, end: int) -> str | None:
+    """Return the text without the block between two offsets, the line break after it not included.
+
+    None: the file has nothing else.
+    """
+    newline = newline_of(text)
+    before, after = text[:start], text[end:]
+    if not after:
+        return before.removesuffix(newline * 2)
+    after = after.removeprefix(newline)
+    if not before and not after:
+        return None
+    return before.removesuffix(newline) + after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tui_tasks.cli.setup import appended
+from tui_tasks.cli.setup import files
 
 _BEGIN: Final = "<!-- tui-tasks: begin (`tui-tasks setup --remove` takes this out) -->"
 _END: Final = "<!-- tui-tasks: end -->"
@@ -46,16 +46,16 @@ def put(text: str | None) -> str:
     """Return the text of a guidance file with the block, in its place or at the end."""
     place = find(text or "")
     if place is None:
-        return appended.append(text, BLOCK)
+        return files.append(text, BLOCK)
     assert text is not None
     start, end = place
-    return text[:start] + BLOCK.rstrip("\n").replace("\n", appended.newline_of(text)) + text[end:]
+    return text[:start] + BLOCK.rstrip("\n").replace("\n", files.newline_of(text)) + text[end:]
 
 
 def remove(text: str) -> str | None:
     """Return the text without the block; None if the file was created for it. A text without a block is unchanged."""
     place = find(text)
-    return text if place is None else appended.remove(text, *place)
+    return text if place is None else files.remove(text, *place)
 
 
 def find(text: str) -> tuple[int, int] | None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import shlex
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from tui_tasks.cli.setup import hooks_entry, plan, server_entry
-from tui_tasks.cli.setup.files import File, NotSetUp, read
+from tui_tasks import regular_files
+from tui_tasks.cli.setup import hook_entries, plan, server_entry
+from tui_tasks.cli.setup.files import MAX_BYTES, File, NotSetUp, read
 from tui_tasks.cli.setup.programs import PROGRAMS, Target, target
-from tui_tasks.hooks import entries
+from tui_tasks.hooks import hook_settings
+
+# Seconds for which a hook is tried.
+TRY_LIMIT: Final = 10
 
 
 @dataclass(slots=True)
@@ -68,18 +75,21 @@ def _inspect(found: Installed, at: Target, folder: Path) -> None:
         if plan.is_our_plugin(file.before):
             found.parts.append("hooks")
             found.has_hooks = True
-            found.problems += _old_plugin(file, again)
+            found.problems += _old_plugin(file, f"{again} --hooks")
+            found.problems += _unstartable(plan.plugin_command(file.before), at, file, f"{again} --hooks")
         return
-    commands = hooks_entry.commands(file)
+    commands = hook_entries.commands(file)
     if not commands:
         return
     found.parts.append("hooks")
     found.has_hooks = True
-    missing = [event for event in entries.events(found.name) if event not in commands]
+    again += " --hooks"
+    missing = [event for event in hook_settings.events(found.name) if event not in commands]
     if missing:
-        found.problems.append(f"{file.path} is too old: no hook for {', '.join(missing)}; {again} --hooks")
-    for word in dict.fromkeys(words[0] for words in commands.values()):
-        found.problems += _missing_program(word, f"{again} --hooks")
+        found.problems.append(f"{file.path} is too old: no hook for {', '.join(missing)}; {again}")
+    found.problems += _old_hooks(found.name, file, again)
+    for words in {tuple(words): words for words in commands.values()}.values():
+        found.problems += _unstartable(words, at, file, again)
     if found.name == "codex":
         found.problems += _codex_trust(file)
 
@@ -89,13 +99,68 @@ def _missing_program(word: str, again: str) -> Iterator[str]:
         yield f"{word} is started there, and not found; {again} --remove, or put it on PATH"
 
 
+def _unstartable(words: list[str], at: Target, file: File, again: str) -> Iterator[str]:
+    """Try a hook, without a payload; yield why it does not start. Only what `setup` may have written is run."""
+    line = shlex.join(words)
+    if not plan.is_hook_command(words, is_user=at.is_user):
+        yield f"{file.path} runs {line}, which is not what setup writes, so it was not tried; {again}"
+        return
+    program = shutil.which(words[0])
+    if program is None or not Path(program).is_absolute():
+        why = "is not executable" if Path(words[0]).is_absolute() and Path(words[0]).exists() else "is not found"
+        yield f"the hooks in {file.path} do not start: {words[0]} {why}; {again}, or put it on PATH"
+        return
+    try:
+        done = subprocess.run(
+            [program, *words[1:], "--help"],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TRY_LIMIT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        why = error.strerror or str(error)
+    except subprocess.TimeoutExpired:
+        why = f"no answer in {TRY_LIMIT} s"
+    else:
+        if done.returncode == 0 and "hook" in done.stdout:
+            return
+        said = next((text for text in reversed(done.stderr.splitlines()) if text.strip()), "it is another program")
+        why = f"exit status {done.returncode}, {said}"
+    yield f"the hooks in {file.path} do not start: {line}: {why}; {again}"
+
+
+def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
+    """Yield what is otherwise in our hooks than `setup` writes it."""
+    settings = hook_settings.hook_settings(program, ["tui-tasks"])["hooks"]
+    fails, short = [], []
+    for event, hook in hook_entries.hooks(file):
+        if event not in settings:
+            continue
+        (wanted,) = settings[event][0]["hooks"]
+        if not hook_entries.always_succeeds(hook["command"]):
+            fails.append(event)
+        limit = hook.get("timeout")
+        if isinstance(limit, int | float) and limit < wanted["timeout"]:
+            short.append(event)
+    if fails:
+        yield (
+            f"{file.path}: where tui-tasks cannot be started, the hooks for {', '.join(fails)} fail, and may keep "
+            f"{program} from its work; {again}"
+        )
+    if short:
+        yield (
+            f"{file.path}: {program} ends the hooks for {', '.join(short)} before [sessions] wait may be over; {again}"
+        )
+
+
 def _old_plugin(file: File, again: str) -> Iterator[str]:
     text = file.before or ""
     command = plan.plugin_command(text)
-    outbox = re.search(r"^const OUTBOX = (\".*\")$", text, re.MULTILINE)
-    if command and outbox and text == entries.opencode_plugin(command, json.loads(outbox[1])):
-        return
-    yield f"{file.path} is too old, or was changed; {again} --hooks"
+    if not command or text != hook_settings.opencode_plugin(command):
+        yield f"{file.path} is too old, or was changed; {again}"
 
 
 def _claude_trust(folder: Path) -> Iterator[str]:
@@ -105,7 +170,7 @@ def _claude_trust(folder: Path) -> Iterator[str]:
     project = settings.get("projects", {}).get(str(folder), {}) if isinstance(settings.get("projects"), dict) else {}
     refused = project.get("disabledMcpjsonServers", []) if isinstance(project, dict) else []
     if "tui-tasks" in refused:
-        yield "Claude Code was told not to use the server of .mcp.json: claude mcp reset-project-choices, and start it"
+        yield "Claude Code is set not to use the server of .mcp.json: claude mcp reset-project-choices, and start it"
 
 
 def _gemini_trust(folder: Path) -> Iterator[str]:
@@ -129,18 +194,32 @@ def _codex_trust(file: File) -> Iterator[str]:
     """Yield problems of trust: Codex keeps a hash of each trusted hook, and skips the others."""
     at = target(PROGRAMS["codex"], file.root, for_user=True)
     try:
-        settings: Any = tomllib.loads(at.path(at.files.server).read_text("utf-8"))
+        settings: Any = tomllib.loads(regular_files.read_text(at.path(at.files.server), MAX_BYTES))
         trusted = settings.get("hooks", {}).get("state", {})
     except (OSError, ValueError, AttributeError):
         trusted = {}
-    untrusted = [
-        event
-        for event, number, each in hooks_entry.positions(file)
-        if "trusted_hash" not in _table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}")
-    ]
+    untrusted, changed = [], []
+    for (event, number, each), (_, hook) in zip(hook_entries.positions(file), hook_entries.hooks(file), strict=True):
+        known = _table(trusted, f"{file.real}:{_snake_case(event)}:{number}:{each}").get("trusted_hash")
+        if known is None:
+            untrusted.append(event)
+        elif known != _codex_hash(event, hook):
+            changed.append(event)
+    trust = "start codex, and trust them when it asks, or by /hooks (t)"
     if untrusted:
-        events = ", ".join(untrusted)
-        yield f"Codex does not run the hooks for {events}: start codex, and trust them where it asks, or by /hooks"
+        yield f"Codex does not run the hooks for {', '.join(untrusted)}: {trust}"
+    if changed:
+        named = ", ".join(changed)
+        yield f"Codex does not run the hooks for {named}, which have changed since you trusted them: {trust}"
+
+
+def _codex_hash(event: str, hook: dict[str, Any]) -> str:
+    """Return the hash under which Codex trusts a hook that `setup` has written (seen with 0.169.0)."""
+    definition = {"async": False, **{name: hook.get(name) for name in ("command", "timeout", "type")}}
+    identity = json.dumps(
+        {"event_name": _snake_case(event), "hooks": [definition]}, separators=(",", ":"), ensure_ascii=False
+    )
+    return f"sha256:{hashlib.sha256(identity.encode()).hexdigest()}"
 
 
 def _table(settings: Any, key: str) -> dict[str, Any]:
@@ -154,7 +233,7 @@ def _snake_case(event: str) -> str:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        settings = json.loads(path.read_text("utf-8"))
+        settings = json.loads(regular_files.read_text(path, MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.cli.setup import guidance, hooks_entry, server_entry
+from tui_tasks.cli.setup import guidance, hook_entries, server_entry
 from tui_tasks.cli.setup.files import File, NotSetUp, read
 from tui_tasks.cli.setup.programs import PROGRAMS, SERVER, TOOLS, Target, target
 from tui_tasks.cli.setup.server_entry import Options
-from tui_tasks.hooks import entries
+from tui_tasks.hooks import hook_settings
 
 # The options of `hook` that `setup` writes.
 _HOOK_OPTIONS: Final = ("--db", "--project")
@@ -32,8 +33,6 @@ class SetupRequest:
         hooks: whether to set up the hooks.
         starter: the argv that starts this program.
         options: the given options of `mcp`.
-        wait: how many seconds a hook may wait for the human's answer.
-        outbox: the folder for messages to sessions; empty: none is named.
     """
 
     name: str
@@ -43,8 +42,6 @@ class SetupRequest:
     hooks: bool = False
     starter: tuple[str, ...] = ("tui-tasks",)
     options: Options = field(default_factory=dict)
-    wait: float = 0
-    outbox: str = ""
 
     def target(self) -> Target:
         """Return where the program is set up."""
@@ -128,11 +125,11 @@ def plan_setup(request: SetupRequest) -> Plan:
     if request.hooks:
         file = plan.file(at.path(at.files.hooks), at.root)
         if file.path.suffix == ".js":
-            file.after = entries.opencode_plugin(request.hook_command(plugin_command(file.before)), request.outbox)
+            file.after = hook_settings.opencode_plugin(request.hook_command(plugin_command(file.before)))
         else:
-            there = next(iter(hooks_entry.commands(file).values()), [])
+            there = next(iter(hook_entries.commands(file).values()), [])
             command = request.hook_command(there)
-            hooks_entry.put(file, entries.hook_settings(request.name, command, request.wait))
+            hook_entries.put(file, hook_settings.hook_settings(request.name, command))
         plan.parts.append(("the hooks", file))
         _note_other_scope(plan, request)
     return plan
@@ -143,14 +140,14 @@ def _note_other_scope(plan: Plan, request: SetupRequest) -> None:
     other = target(PROGRAMS[request.name], request.folder, for_user=not request.for_user)
     try:
         file = read(other.path(other.files.hooks), other.root)
-        is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hooks_entry.commands(file))
+        is_there = is_our_plugin(file.before) if file.path.suffix == ".js" else bool(hook_entries.commands(file))
     except NotSetUp:
         return
     if is_there:
         which = "" if request.for_user else " --user"
         plan.notes.append(
-            f"{file.path} has the hooks, too, so that each event is told twice: "
-            f"tui-tasks setup {request.name}{which} --hooks-only --remove takes those out"
+            f"{file.path} has the hooks too, and each event is reported twice: "
+            f"tui-tasks setup {request.name}{which} --hooks-only --remove removes those"
         )
 
 
@@ -167,7 +164,7 @@ def plan_removal(request: SetupRequest) -> Plan:
             file.after = None if is_our_plugin(file.before) else file.before
             if file.after != file.before:
                 plan.parts.append(("the hooks", file))
-        elif hooks_entry.remove(file):
+        elif hook_entries.remove(file):
             plan.parts.append(("the hooks", file))
     if not request.server:
         return plan
@@ -205,6 +202,22 @@ def _has_server(name: str, request: SetupRequest) -> bool:
         return server_entry.find(read(at.path(at.files.server), at.root), PROGRAMS[name]) is not None
     except NotSetUp:
         return False
+
+
+def is_hook_command(words: Sequence[str], *, is_user: bool) -> bool:
+    """Return whether `setup` may have written an argv for hooks: for a project, by name or as this installation."""
+    if "hook" not in words:
+        return False
+    at = list(words).index("hook")
+    starter, options = tuple(words[:at]), words[at + 2 :]
+    own = (("tui-tasks",), (str(Path(sys.executable).with_name("tui-tasks")),), (sys.executable, "-m", "tui_tasks"))
+    is_starter = len(starter) == 1 or starter[1:] == ("-m", "tui_tasks")
+    return (
+        (starter in own or (is_user and is_starter))
+        and words[at + 1 : at + 2] != []
+        and len(options) % 2 == 0
+        and all(name in _HOOK_OPTIONS for name in options[::2])
+    )
 
 
 def plugin_command(text: str | None) -> list[str]:

@@ -91,8 +91,8 @@ PROGRAMS: Final = {
         project=ProgramFiles(".mcp.json", ".claude/settings.json", "CLAUDE.md", _skill_path(".claude/skills")),
         user=ProgramFiles(".claude.json", "settings.json", "CLAUDE.md", _skill_path("skills")),
         home=_home_folder("CLAUDE_CONFIG_DIR", ".claude"),
-        next="Start claude. Where it asks about the server of .mcp.json, choose to use it: the dialog proposes not to.",
-        next_hooks="The hooks are run from the next session on; /hooks lists them.",
+        next="Start claude. When it asks about the server of .mcp.json, choose to use it; the default is not to.",
+        next_hooks="The hooks run from the next session; /hooks lists them.",
     ),
     "codex": Program(
         servers="mcp_servers",
@@ -100,7 +100,7 @@ PROGRAMS: Final = {
         user=ProgramFiles("config.toml", "hooks.json", "AGENTS.md", _skill_path("skills")),
         home=_home_folder("CODEX_HOME", ".codex"),
         next="Start codex. It reads a project's files only where the folder is trusted: it asks at the first start.",
-        next_hooks="Start codex, and trust the hooks where it asks, or by /hooks: until then it runs none of them.",
+        next_hooks="Start codex, and trust the hooks when it asks, or by /hooks. Until then it runs none.",
     ),
     "cursor": Program(
         servers="mcpServers",

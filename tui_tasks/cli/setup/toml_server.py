@@ -7,7 +7,7 @@ from typing import Any, Final
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from tui_tasks.cli.setup import appended
+from tui_tasks.cli.setup import files
 
 SERVERS: Final = "mcp_servers"
 
@@ -45,7 +45,7 @@ def put(text: str | None, name: str, entry: dict[str, Any]) -> str:
             if there.get(key) != value:
                 there[key] = value
         return mark + tomlkit.dumps(document)
-    made = mark + appended.append(text.removeprefix(mark) if text is not None else None, _table_text(name, entry))
+    made = mark + files.append(text.removeprefix(mark) if text is not None else None, _table_text(name, entry))
     expected = document.unwrap()
     expected.setdefault(SERVERS, {})[name] = entry
     try:
@@ -74,10 +74,10 @@ def remove(text: str, name: str) -> str | None:
     entry = expected.get(SERVERS, {})[name]
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
-    block = _table_text(name, entry).rstrip("\n").replace("\n", appended.newline_of(text))
+    block = _table_text(name, entry).rstrip("\n").replace("\n", files.newline_of(text))
     start = body.find(block)
     if start >= 0:
-        left = appended.remove(body, start, start + len(block))
+        left = files.remove(body, start, start + len(block))
         del expected[SERVERS][name]
         if not expected[SERVERS]:
             del expected[SERVERS]

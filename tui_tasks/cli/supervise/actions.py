@@ -30,8 +30,8 @@ def declare_actions(name: str, command: argparse.ArgumentParser, actions: Mappin
     command.add_argument("--json", action="store_true", help="print JSON")
     parsers = command.add_subparsers(title="actions", metavar="ACTION", dest="action")
     for word, action in actions.items():
-        told = f"{action.help[0].upper()}{action.help[1:]}."
-        added = parsers.add_parser(word, help=action.help, description=told, formatter_class=help_format)
+        help_text = f"{action.help[0].upper()}{action.help[1:]}."
+        added = parsers.add_parser(word, help=action.help, description=help_text, formatter_class=help_format)
         action.declare(added)
         added.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON")
         declare_options(added, COMMANDS[name].options, argparse.SUPPRESS)
@@ -41,8 +41,8 @@ def words(**each: str) -> Callable[[argparse.ArgumentParser], None]:
     """Return a function that declares arguments by name, each with its help; if that begins with `?` it is optional."""
 
     def declare(command: argparse.ArgumentParser) -> None:
-        for name, told in each.items():
-            nargs = "?" if told.startswith("?") else None
-            command.add_argument(name, metavar=name.upper(), nargs=nargs, help=told.removeprefix("?"))
+        for name, help_text in each.items():
+            nargs = "?" if help_text.startswith("?") else None
+            command.add_argument(name, metavar=name.upper(), nargs=nargs, help=help_text.removeprefix("?"))
 
     return declare

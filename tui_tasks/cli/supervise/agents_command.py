@@ -8,25 +8,28 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli import person
-from tui_tasks.cli.options import open_store, require_database
+from tui_tasks.cli.options import left_now, open_store, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
+from tui_tasks.core import names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.changes import TakeBack
-from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import agent_shapes
-from tui_tasks.text import instants
+from tui_tasks.text import times
 from tui_tasks.text.safe import safe_line
 
 _WORDS: Final = 60
-_EPILOG: Final = "Without an action, who works. All actions are a person's, at a terminal."
+_EPILOG: Final = "Without an action: the agents at work. All actions need a person at a terminal."
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    command.add_argument("--all", action="store_true", help="those that ended over a day ago as well")
+    command.add_argument("--all", action="store_true", help="also agents that ended over a day ago")
     declare_actions(name, command, _ACTIONS)
     command.epilog = _EPILOG
 
@@ -41,26 +44,32 @@ def run(name: str, options: argparse.Namespace) -> int:
         if not options.read_only:
             from tui_tasks.hooks import intake
             from tui_tasks.hooks.presence import departures
-            from tui_tasks.hooks.records.watching import RecordWatch
+            from tui_tasks.hooks.record_watching import RecordWatch
 
             departures.end_departed(store, clock.now())
+            departures.note_stopped(store, clock.now())
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
+        left: dict[str, list[str]] = {}
+        for uid, agent in left_now(store.db, clock.now()).items():
+            left.setdefault(agent, []).append(f"#{task_queries.task(store.db, uid).number}")
     if options.json:
         print_json(found, indent=2)
         return 0
-    for agent in found:
-        print(_line(agent))
+    for one in found:
+        print(_line(one, left.get(one["agent"], [])))
     if not found:
         print("No agents.")
     return 0
 
 
-def _line(agent: dict[str, Any]) -> str:
+def _line(agent: dict[str, Any], left: list[str]) -> str:
     state = f"waiting ({agent['waiting_for']})" if agent["waiting_for"] else agent["state"]
+    if left:
+        state += f", left {' '.join(left)} in progress"
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""
-    words = [agent["agent"], state, agent["project"] or agent["cwd"] or "", at]
+    words = [names.shown(agent["agent"]), state, agent["project"] or agent["cwd"] or "", at]
     return "  ".join(safe_line(word, _WORDS) for word in words if word)
 
 
@@ -69,17 +78,64 @@ def _commit_action(
 ) -> Callable[[argparse.Namespace], None]:
     def run(options: argparse.Namespace) -> None:
         with open_store(options) as store:
-            if all(
-                agent["agent"] != options.name for agent in agent_shapes.agents(store.db, clock.now(), everyone=True)
-            ):
-                raise NotFound("agent", f"{options.name}; `tui-tasks agents --all` lists them")
-            person.commit(options, store, operation(options))
+            state = _state_of(store, options.name)
+            until = _commit_and_pass_on(options, store, operation(options), state)
+        is_message = options.action in _MESSAGES
         if options.json:
-            print_json({"agent": options.name, "action": options.action})
+            delivery = {"state": "sent" if until is None else "queued", "until": until} if is_message else {}
+            print_json({"agent": options.name, "action": options.action, **delivery})
+        elif is_message and until is not None:
+            print(f"queued: {names.shown(options.name)} reads it when {until}")
         else:
-            print(f"{word}: {safe_line(options.name)}")
+            print(f"{word}: {names.shown(options.name)}")
 
     return run
+
+
+def _state_of(store: Store, name: str) -> dict[str, Any]:
+    """Return an agent as `agents --json` has it.
+
+    Raises:
+        NotFound: there is none.
+    """
+    from tui_tasks.hooks.presence import departures
+
+    if not store.read_only:
+        departures.end_departed(store, clock.now())
+        departures.note_stopped(store, clock.now())
+    for agent in agent_shapes.agents(store.db, clock.now(), everyone=True):
+        if agent["agent"] == name:
+            return agent
+    raise NotFound("agent", f"{name}; `tui-tasks agents --all` lists them")
+
+
+def _commit_and_pass_on(
+    options: argparse.Namespace, store: Store, operation: Operation, agent: dict[str, Any]
+) -> str | None:
+    """Commit what a person says to an agent, and leave it for the agent's hooks, as no other process may do so.
+
+    Return when the agent reads it; None: at once.
+    """
+    from tui_tasks.hooks.presence import screen_presence
+    from tui_tasks.hooks.replies.outbox import Outbox
+
+    person.commit(options, store, operation, what=options.name)
+    Outbox(store).look(clock.now())
+    state, program = agent["state"], agent["program"]
+    if state == "gone":
+        return f"an agent connects as {agent['agent']}" if program is None else "its session is resumed"
+    if state == "stopped":
+        return "its process continues"
+    at_rest = state in ("idle", "interrupted", "failed")
+    is_passed_on = program in (None, "opencode") or (
+        # A process that follows the database gives it to `codex queue`.
+        program == "codex" and at_rest and screen_presence.is_open(store.path)
+    )
+    if is_passed_on:
+        return None
+    if at_rest:
+        return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")
+    return "its next tool starts or ends, or its turn ends"
 
 
 def _declare_undo(command: argparse.ArgumentParser) -> None:
@@ -91,11 +147,10 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
 
 def _undo(options: argparse.Namespace) -> None:
     try:
-        since = instants.past(options.since, clock.now())
+        since = times.past(options.since, clock.now())
     except ValueError as refused:
         raise InvalidArgument("since", f"--since: {refused}") from None
     with open_store(options) as store:
-        person.require_person(options, store)
         made = standing_changes.of_agent(store.db, options.name, since)
         if not made:
             raise Conflict(f"{options.name} has changed nothing since then")
@@ -105,11 +160,12 @@ def _undo(options: argparse.Namespace) -> None:
         kept = [{"change": change, "why": why} for change, why in left]
         print_json({"agent": options.name, "taken_back": taken, "left": kept})
         return
-    print(f"taken back: {found.text}" if taken else "nothing was taken back")
+    print(f"undone: {found.text}" if taken else "nothing was undone")
     for change, why in left:
         print(f"left: change {change}: {safe_line(why)}")
 
 
+_MESSAGES: Final = frozenset({"message", "stop"})
 _ACTIONS: Final = {
     "message": CommandAction(
         "write to an agent, which reads it with its next reply",
@@ -127,9 +183,9 @@ _ACTIONS: Final = {
         _commit_action("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
     ),
     "resume": CommandAction(
-        "let a paused agent go on",
+        "resume a paused agent",
         words(name="the agent"),
-        _commit_action("goes on", lambda options: ResumeAgent(options.name)),
+        _commit_action("is resumed", lambda options: ResumeAgent(options.name)),
     ),
-    "undo": CommandAction("take back what an agent did since a moment", _declare_undo, _undo),
+    "undo": CommandAction("undo what an agent did since a moment", _declare_undo, _undo),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tui_tasks import clock
@@ -12,17 +12,28 @@ from tui_tasks.cli import person
 from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
+from tui_tasks.core import names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.rules.agents.asks import unseen
-from tui_tasks.core.rules.agents.request_text import ALLOW
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.ask_rules import unseen
+from tui_tasks.core.rules.agents.request_text import (
+    ALLOW,
+    DENY,
+    allows,
+    as_kept,
+    ask_lines,
+    ask_options,
+    is_kept_whole,
+    question_options,
+)
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import abilities
-from tui_tasks.hooks.discretion import REDACTED
-from tui_tasks.hooks.replies.answers import why_unanswerable
+from tui_tasks.core.vocab import SHELL
+from tui_tasks.hooks.replies import outbox
+from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.storable import REDACTED
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago
 
@@ -42,14 +53,14 @@ def run(name: str, options: argparse.Namespace) -> int:
         if options.action is not None:
             _answer(options, store)
             return 0
-        found = asks.open_asks(store.db)
+        found = ask_queries.open_asks(store.db)
         if options.json:
             print_json({"asks": [to_json(ask) for ask in found]}, indent=2)
             return 0
         for ask in found:
             print("\n".join(_lines(store, ask)))
     if not found:
-        print("Nobody asks anything.")
+        print("No open questions.")
     return 0
 
 
@@ -70,29 +81,34 @@ def to_json(ask: Ask) -> dict[str, Any]:
 
 
 def _lines(store: Store, ask: Ask) -> Iterator[str]:
-    task = queries.any_task(store.db, ask.task_uid) if ask.task_uid else None
-    about = f", about {safe_line(task.name, 60)}" if task is not None else ""
-    yield f"{ask.uid[:_SHORT]}  {safe_line(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
-    yield from (f"  {line}" for line in safe_text(ask.question).splitlines())
-    yield from (f"  {number}  {safe_line(option)}" for number, option in enumerate(ask.options, 1))
+    task = task_queries.any_task(store.db, ask.task_uid) if ask.task_uid else None
+    about = f", about #{task.number} {safe_line(task.name, 60)}" if task is not None else ""
+    yield f"{ask.uid[:_SHORT]}  {names.shown(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
+    yield from (f"  {line}" for line in safe_text("\n".join(ask_lines(ask))).splitlines())
+    options = ask_options(ask, ask.options)
+    yield from (f"  {number}  {safe_line(option)}" for number, option in enumerate(options, 1))
 
 
 def _answer(options: argparse.Namespace, store: Store) -> None:
-    person.require_person(options, store)
     ask = _found(store, options.ask)
-    answer = _chosen(ask, options.answer)
-    if answer in ask.options and not _is_shown_whole(ask):
+    if ask.agent == SHELL:
+        raise Conflict("a command at a terminal asks this: it is answered on the screen")
+    answer, choices = _answers(ask, options.answer)
+    takes_up = answer in ask.options or allows(answer) or any(choice is not None for choice in choices)
+    if takes_up and answer != DENY and not _is_shown_whole(ask):
         raise Conflict(
             f"not all of question {ask.uid[:_SHORT]} can be shown: answer it in words of your own, or deny it"
         )
     if (why := why_unanswerable(store.path, ask)) is not None:
         raise Conflict(why)
     given = None if options.input is None else _edited(ask, answer, options.input)
-    (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer, given))
+    what = f"{names.shown(ask.agent)} asks: {ask.question}\n\nThe answer: {answer}"
+    what += f"\n\nThe edited input: {options.input}" if given is not None else ""
+    (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer, given, choices), what=what)
     if options.json:
         print_json(to_json(ask))
     else:
-        print(f"answered {ask.uid[:_SHORT]}  {safe_line(ask.agent, 30)}: {safe_line(answer)}")
+        print(f"answered {ask.uid[:_SHORT]}  {names.shown(ask.agent, 30)}: {safe_line(answer)}")
 
 
 def _found(store: Store, reference: str) -> Ask:
@@ -102,7 +118,7 @@ def _found(store: Store, reference: str) -> Ask:
         NotFound: there is none.
         Conflict: several questions match.
     """
-    found = [ask for ask in asks.open_asks(store.db) if ask.uid.startswith(reference)]
+    found = [ask for ask in ask_queries.open_asks(store.db) if ask.uid.startswith(reference)]
     if not found:
         raise NotFound("open question", f"{reference}; `tui-tasks asks` lists them")
     if len(found) > 1:
@@ -110,10 +126,26 @@ def _found(store: Store, reference: str) -> Ask:
     return found[0]
 
 
-def _chosen(ask: Ask, answer: str) -> str:
-    """Return the option with that number, or the text itself."""
-    is_number = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(ask.options)
-    return ask.options[int(answer) - 1] if is_number else answer
+def _answers(ask: Ask, given: Sequence[str]) -> tuple[str, tuple[int | None, ...]]:
+    """Return the answer, of several questions in a line each, and the options that were chosen by their numbers.
+
+    Raises:
+        InvalidArgument: there is not one answer for each question, each in one line.
+    """
+    kept = as_kept(ask).questions if ask.request is not None else ()
+    several = [question_options(question) for question in kept] if len(kept) > 1 else [ask.options]
+    if len(given) != len(several) or (len(several) > 1 and any("\n" in text for text in given)):
+        asked = "one question: give one answer" if len(several) == 1 else f"{len(several)} questions: answer each"
+        raise InvalidArgument("answer", f"it asks {asked}, in quotes where it has spaces")
+    chosen = [_chosen(options, text) for options, text in zip(several, given, strict=True)]
+    choices = tuple(at for at, _ in chosen) if kept else ()
+    return "\n".join(text for _, text in chosen), choices
+
+
+def _chosen(options: Sequence[str], answer: str) -> tuple[int | None, str]:
+    """Return the index and text of the option with that number, or None and the text itself."""
+    is_number = answer.isascii() and answer.isdecimal() and 1 <= int(answer) <= len(options)
+    return (int(answer) - 1, options[int(answer) - 1]) if is_number else (None, answer)
 
 
 def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
@@ -126,7 +158,7 @@ def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
     request = ask.request or {}
     if request.get("kind") != "permission" or answer != ALLOW:
         raise Conflict(f"--input goes with the answer {ALLOW!r} to a permission")
-    if (why := abilities.why_not(request["program"], "edit_input")) is not None:
+    if (why := outbox.why_not(request["program"], "edit_input")) is not None:
         raise Conflict(why)
     try:
         given = json.loads(text)
@@ -140,14 +172,20 @@ def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
 
 
 def _declare_answer(command: argparse.ArgumentParser) -> None:
-    words(ask="its id, or the beginning of it", answer="the number of an option, or your own words")(command)
+    words(ask="its id, or the beginning of it")(command)
     command.add_argument(
-        "--input", metavar="JSON", help="what a tool is given in place of what its program wanted, where it is allowed"
+        "answer",
+        metavar="ANSWER",
+        nargs="+",
+        help="an option's number, or your own words; one for each of several questions",
     )
+    command.add_argument("--input", metavar="JSON", help="another input for the tool, if you allow it")
 
 
 def _is_shown_whole(ask: Ask) -> bool:
-    return all(len(text) <= TEXT_CHARS and unseen(text) is None for text in (ask.question, *ask.options))
+    return is_kept_whole(ask) and all(
+        len(text) <= TEXT_CHARS and unseen(text) is None for text in (ask.question, *ask.options)
+    )
 
 
 _ACTIONS: Final = {

@@ -17,7 +17,7 @@ from tui_tasks.cli.tasks.changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read.jobs import job_queries, job_rows
+from tui_tasks.core.read import job_queries, job_rows
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
@@ -31,7 +31,7 @@ _JOB: Final = "its name, its number, or the beginning of its id"
 _TIMES: Final = "a cron, @daily, `9:00 mon-fri`, `every 15m`, `tomorrow 18:25`, or dates; left out: run by hand"
 _RUNS: Final = 20
 _EPILOG: Final = (
-    "Without an action, the jobs. `tui-tasks help scheduling` tells who runs them. To end a run is a person's, at a "
+    "Without an action: the jobs. `tui-tasks help scheduling` describes them. Stopping a run needs a person at a "
     "terminal."
 )
 
@@ -63,8 +63,8 @@ def run(name: str, options: argparse.Namespace) -> int:
             job_text.last(line, now),
             job_text.next_(line.job, now),
         ]
-        told = ", ".join(fact for fact in facts if fact.strip("-– "))
-        print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(told)}]")
+        text = ", ".join(fact for fact in facts if fact.strip("-– "))
+        print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(text)}]")
     if not found:
         print("There are no jobs.")
     return 0
@@ -120,12 +120,12 @@ def _show(options: argparse.Namespace) -> None:
         return
     now = clock.now()
     print(f"{safe_line(job.name)}\n{job.uid}  {job_text.state(line, now)}  {safe_line(job_text.when(job))}")
-    for told in (job_text.who_runs(job), job_text.next_words(job, now, 3)):
-        if told:
-            print(safe_line(told))
-    for told in (job.system_prompt, job.prompt):
-        if told:
-            print(f"\n{safe_text(told)}")
+    for text in (job_text.who_runs(job), job_text.next_words(job, now, 3)):
+        if text:
+            print(safe_line(text))
+    for text in (job.system_prompt, job.prompt):
+        if text:
+            print(f"\n{safe_text(text)}")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -143,15 +143,15 @@ def _run(options: argparse.Namespace) -> None:
 def _runs(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         job = _found(store, options.job)
-        found = list(job_queries.each_run(store.db, job.uid, _RUNS))
+        runs = list(job_queries.each_run(store.db, job.uid, _RUNS))
         lines = job_rows.newer(store.db, job.uid, _RUNS)
     if options.json:
-        print_json({"runs": [run_json(run, job.timezone) for run in found]}, indent=2)
+        print_json({"runs": [run_json(run, job.timezone) for run in runs]}, indent=2)
         return
     now = clock.now()
     for line in sorted(lines, key=lambda each: each.id, reverse=True):
-        told = (line.uid[:8], job_text.run_state(line), safe_line(job_text.went(line, now)), job_text.used(line))
-        print("  ".join(filter(None, told)))
+        text = (line.uid[:8], job_text.run_state(line), safe_line(job_text.went(line, now)), job_text.used(line))
+        print("  ".join(filter(None, text)))
     if not lines:
         print("It has not run yet.")
 
@@ -167,8 +167,8 @@ def _stop(options: argparse.Namespace) -> None:
 
 
 def _declare_new(command: argparse.ArgumentParser) -> None:
-    command.add_argument("name", metavar="NAME", help="how it is called")
-    command.add_argument("prompt", metavar="PROMPT", help="what is to be done")
+    command.add_argument("name", metavar="NAME", help="its name")
+    command.add_argument("prompt", metavar="PROMPT", help="what to do")
     _declare_fields(command)
 
 
@@ -193,7 +193,7 @@ def _declare_fields(command: argparse.ArgumentParser) -> None:
     context.add_argument(
         "--runner",
         metavar="NAME",
-        help="run as a process of its own, by the runner NAME of the configuration ([runner.NAME]); '': by [runner]",
+        help="run as a process of its own, by [runner.NAME] of the configuration; '': by [runner]",
     )
 
 
@@ -275,7 +275,9 @@ _ACTIONS: Final = {
     "stop": CommandAction("end a job's run", words(job=_JOB), _stop),
     "enable": CommandAction("switch a job on", words(job=_JOB), _request_action("is on", "scheduler:enable_task")),
     "disable": CommandAction(
-        "switch a job off; its run goes on", words(job=_JOB), _request_action("is off", "scheduler:disable_task")
+        "switch a job off; a started run continues",
+        words(job=_JOB),
+        _request_action("is off", "scheduler:disable_task"),
     ),
     "rm": CommandAction(
         "delete a job, and end its run", words(job=_JOB), _request_action("deleted", "scheduler:delete_task")

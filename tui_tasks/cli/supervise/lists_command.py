@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.cli import person
-from tui_tasks.cli.options import open_store, project_of, require_database
+from tui_tasks.cli.options import is_first_use, open_store, project_of, require_database
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
+from tui_tasks.cli.tasks import named_places
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.lists import (
     ArchiveList,
     DeleteList,
@@ -20,18 +23,17 @@ from tui_tasks.core.operations.lists import (
     SetListReview,
     SetListRule,
 )
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import safe_line
 
 _LIST: Final = "its name, or a plan's id"
-_EPILOG: Final = "Without an action, the lists that are not archived. All actions are a person's, at a terminal."
+_EPILOG: Final = "Without an action: the lists that are not archived. All actions need a person at a terminal."
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    command.add_argument("--all", action="store_true", help="the archived ones as well")
+    command.add_argument("--all", action="store_true", help="also archived lists")
     declare_actions(name, command, _ACTIONS)
     command.epilog = _EPILOG
 
@@ -41,22 +43,29 @@ def run(name: str, options: argparse.Namespace) -> int:
     if options.action is not None:
         _ACTIONS[options.action].run(options)
         return 0
+    if is_first_use(options):
+        if options.json:
+            print_json({"lists": []}, indent=2)
+        return 0
     require_database(options)
     with open_store(options) as store:
-        found = [home for home in queries.lists(store.db, project_of(options)) if options.all or not home.archived]
+        named_places.check_project(options, store.db)
+        found = [home for home in task_queries.lists(store.db, project_of(options)) if options.all or not home.archived]
     if options.json:
         print_json({"lists": [to_json(home) for home in found]}, indent=2)
         return 0
     for home in found:
         print(_line(home))
+    if not found:
+        print("no lists", file=sys.stderr)
     return 0
 
 
 def to_json(home: TaskList) -> dict[str, Any]:
     """Return a list as JSON. `handle` is what `--list` takes."""
-    told = {name: getattr(home, name) for name in ("handle", "uid", "kind", "name", "description", "project")}
-    told |= {name: getattr(home, name) for name in ("archived", "one_in_progress", "review")}
-    return {**told, "counts": {status: getattr(home, status) for status in vocab.STATUSES}}
+    fields = {name: getattr(home, name) for name in ("handle", "uid", "kind", "name", "description", "project")}
+    fields |= {name: getattr(home, name) for name in ("archived", "one_in_progress", "review")}
+    return {**fields, "counts": {status: getattr(home, status) for status in vocab.STATUSES}}
 
 
 def _line(home: TaskList) -> str:
@@ -77,10 +86,11 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
     def run(options: argparse.Namespace) -> None:
         require_database(options)
         with open_store(options) as store:
-            home = queries.find_list(store.db, options.target)
+            home = task_queries.find_list(store.db, options.target)
             if home is None:
                 raise NotFound("list", options.target)
-            (changed,) = person.commit(options, store, operation(home, options))
+            what = f"{home.name}: {getattr(options, 'switch', '')}"
+            (changed,) = person.commit(options, store, operation(home, options), what=what)
         _print_result(options, word, changed)
 
     return run
@@ -107,7 +117,7 @@ def _declare_switch(command: argparse.ArgumentParser) -> None:
 
 
 _ACTIONS: Final = {
-    "new": CommandAction("make a list, where there is none of that name", words(name="how it is called"), _new),
+    "new": CommandAction("make a list", words(name="its name"), _new),
     "rename": CommandAction(
         "give a list another name",
         _declare_target(name="the new name"),
@@ -129,7 +139,7 @@ _ACTIONS: Final = {
         _commit_change("deleted", lambda home, _: DeleteList(home.uid)),
     ),
     "one-in-progress": CommandAction(
-        "hold a list to one task in progress, or no longer",
+        "hold a list to one task in progress for each agent, or no longer",
         _declare_switch,
         _commit_change("changed", lambda home, options: SetListRule(home.uid, options.switch == "on")),
     ),

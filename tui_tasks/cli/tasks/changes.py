@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from tui_tasks.channel import single_request
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.printing import print_json, print_result
-from tui_tasks.cli.tasks.task_lookup import SHORT, find_task, uid_of_number
-from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
+from tui_tasks.cli.tasks.task_lookup import find_task, titled
+from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields, work_links
-from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.dialects.requests import quick_add_syntax
-from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.text.safe import safe_line
 
 
@@ -36,7 +36,11 @@ def request(session: Session, tool: str, **arguments: Any) -> Any:
 
 
 def _print_task(word: str, task: dict[str, Any], *, as_json: bool) -> None:
-    print_result(f"{word} {task['uid'][:SHORT]}  {safe_line(task['name'])}", task, as_json=as_json)
+    print_result(f"{word} {_titled(task)}", task, as_json=as_json)
+
+
+def _titled(task: dict[str, Any]) -> str:
+    return titled(task["number"], task["name"])
 
 
 def print_tasks(word: str, tasks: list[dict[str, Any]], *, as_json: bool) -> None:
@@ -57,14 +61,21 @@ def add(session: Session, words: str, description: str, *, as_json: bool) -> Non
     draft = _parsed_words(session, words)
     if not draft.name:
         raise InvalidArgument("name", "a task needs a title")
-    identity = session.identity
-    home = queries.find_list(session.store.db, identity.list or own_list("tasklist", identity.project))
-    fields = _field_arguments(session, draft, home)
+    fields = _field_arguments(session, draft)
     made = request(session, "shell:add", name=draft.name, description=description, **fields)
-    _print_task("added", made, as_json=as_json)
+    print_result(f"added {_titled(made)}{_elsewhere(session, made['list'])}", made, as_json=as_json)
 
 
-class Edit(NamedTuple):
+def _elsewhere(session: Session, handle: str) -> str:
+    """Name a list that `ls` does not show in this folder, as it is not of the folder's project."""
+    home = task_queries.find_list(session.store.db, handle)
+    if home is None or home.project == session.identity.project:
+        return ""
+    whose = "no project" if home.project is None else f"project {home.project}"
+    return f"  in {safe_line(home.name, 60)} (of {safe_line(whose)})"
+
+
+class Edit(msgspec.Struct, frozen=True):
     """What `edit` changes beside the quick-add words.
 
     Attributes:
@@ -90,7 +101,7 @@ def edit(session: Session, reference: str, words: str, more: Edit, *, as_json: b
     if draft == quick_add_syntax.Draft() and more == Edit():
         raise InvalidArgument("words", f"say what to change: a title, {quick_add_syntax.SIGNS_HELP} or an option")
     task = find_task(session, reference)
-    arguments = _field_arguments(session, draft, queries.list_by_id(session.store.db, task.list_id))
+    arguments = _field_arguments(session, draft)
     arguments["not_after"] = [find_task(session, each).uid for each in more.not_after]
     arguments |= {"untag": list(more.untag), "clear": list(more.clear)}
     arguments |= {"name": draft.name or None, "description": more.description}
@@ -104,14 +115,11 @@ def _parsed_words(session: Session, words: str) -> quick_add_syntax.Draft:
     return draft
 
 
-def _field_arguments(session: Session, draft: quick_add_syntax.Draft, home: TaskList | None) -> dict[str, Any]:
-    """Return what a draft says beside the title, as arguments of a tool. Numbers are those of the task's list."""
-    uids = {number: uid_of_number(session, home, number) if home else None for number in draft.after}
-    missing = [number for number, uid in uids.items() if uid is None]
-    if missing:
-        raise NotFound("task", f"#{missing[0]} in {home.name if home else 'this list'}")
+def _field_arguments(session: Session, draft: quick_add_syntax.Draft) -> dict[str, Any]:
+    """Return what a draft says beside the title, as arguments of a tool."""
+    uids = [find_task(session, f"#{number}").uid for number in draft.after]
     fields = {"tags": list(draft.tags), "agent": draft.agent, "priority": draft.priority, "fields": draft.fields}
-    return {name: value for name, value in fields.items() if value} | {"depends_on": list(uids.values())}
+    return {name: value for name, value in fields.items() if value} | {"depends_on": uids}
 
 
 _VERB_OF_STATUS: Final = {"in_progress": "started"}
@@ -133,26 +141,15 @@ def log(session: Session, reference: str, message: str, *, as_json: bool) -> Non
     """Add a log entry to a task."""
     task = find_task(session, reference)
     made = request(session, "tasklist:log_task_progress", uid=task.uid, message=message)
-    print_result(f"logged to {task.uid[:SHORT]}  {safe_line(task.name)}", made, as_json=as_json)
+    print_result(f"logged to {titled(task.number, task.name)}", made, as_json=as_json)
 
 
-def move(session: Session, reference: str, place: int | None, beside: dict[str, str], *, as_json: bool) -> None:
-    """Move a task: to a place in its list, `before` or `after` another task, or to the end of a `list`."""
+def move(session: Session, reference: str, where: dict[str, str | bool], *, as_json: bool) -> None:
+    """Move a task: `before` or `after` another, to the `first` or `last` place of its list, or to another `list`."""
     task = find_task(session, reference)
-    where = {name: value if name == "list" else find_task(session, value).uid for name, value in beside.items()}
-    if place is not None:
-        where = _beside_number(session, task, place)
+    for name in where.keys() & {"before", "after"}:
+        where[name] = find_task(session, str(where[name])).uid
     _print_task("moved", request(session, "shell:move", uid=task.uid, **where), as_json=as_json)
-
-
-def _beside_number(session: Session, task: Task, place: int) -> dict[str, str]:
-    """Return the argument that moves a task to the place with a number in its list."""
-    home = queries.list_by_id(session.store.db, task.list_id)
-    other = uid_of_number(session, home, place)
-    if other is None:
-        raise NotFound("task", f"#{place} in {home.name}")
-    below = queries.task(session.store.db, other).rank > task.rank
-    return {"after" if below else "before": other}
 
 
 def link(session: Session, reference: str, words: list[str], *, remove: bool, as_json: bool) -> None:
@@ -176,17 +173,22 @@ def delete(session: Session, references: Sequence[str], *, as_json: bool) -> Non
     print_tasks("deleted", deleted, as_json=as_json)
 
 
-def undo(session: Session, *, as_json: bool) -> None:
-    """Revert the actor's newest change that is not reverted yet."""
-    undone = request(session, "control:undo")
-    (entry,) = journal.since(session.store.db, undone["undone"] - 1, 1)
-    name = f"  {safe_line(entry.image['name'])}" if entry.image else ""
-    print_result(f"taken back: {entry.kind.replace('.', ' ')}{name}", undone, as_json=as_json)
+def undo(session: Session, passed_over: Sequence[int] = (), *, as_json: bool) -> None:
+    """Revert the actor's newest change that is not reverted yet, except those passed over."""
+    undone = request(session, "shell:undo", passed_over=list(passed_over))
+    db = session.store.db
+    change = journal.entry(db, undone["undone"]).change
+    from tui_tasks.core.read.log import standing_changes  # it brings the scheduler's modules
+
+    print_result(f"undone: {standing_changes.description(db, change, undone=True)}", undone, as_json=as_json)
 
 
 def redo(session: Session, *, as_json: bool) -> None:
     """Revert the actor's newest undo."""
     redone = request(session, "shell:redo")
-    (entry,) = journal.since(session.store.db, redone["redone"] - 1, 1)
-    name = safe_line(entry.image["name"]) if entry.image else entry.entity
-    print_result(f"done again: {name}", redone, as_json=as_json)
+    db = session.store.db
+    undo = journal.entry(db, redone["redone"])
+    change = undo.change if undo.undoes is None else undo.undoes
+    from tui_tasks.core.read.log import standing_changes  # as in `undo`
+
+    print_result(f"redone: {standing_changes.description(db, change, undone=False)}", redone, as_json=as_json)

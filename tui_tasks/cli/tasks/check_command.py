@@ -16,28 +16,28 @@ from tui_tasks.core.vocab import SHELL
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.snapshots import Check, CheckDefinition, Task
-    from tui_tasks.runner.checks.checks import CheckProfiles
+    from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
 _VERBS: Final = ("give", "take", "default")
 _EPILOG: Final = """\
-Without words the configured checks are listed, with --list those of that list.
-TASK [NAME] runs a task's checks, or the one of that name, and prints how they end; exit status 1 where not all pass.
-give and take let a task have a check or not, default gives it those of its list: for a person, at a terminal.
-A TASK is its number in its list, its uid, or the beginning of that."""
+Without words: the configured checks, with --list those of that list.
+TASK [NAME] runs the task's checks, or that one, and prints the results; exit status 1 if any has not passed.
+give and take add and remove a check; default restores those of its list. These need a person at a terminal.
+A TASK is its number, its uid, or the beginning of that."""
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.set_defaults(speaks_as=SHELL)
     command.add_argument("words", metavar="WORD", nargs="*", help="TASK [NAME], or give, take or default TASK [NAME]")
-    command.add_argument("--no-wait", action="store_true", help="ask for the run, and do not wait for its end")
+    command.add_argument("--no-wait", action="store_true", help="start the run without waiting for its end")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.epilog = _EPILOG
 
 
 def run(name: str, options: argparse.Namespace) -> int:
     """List, run, give or take checks; return the exit status."""
-    words: list[str] = options.words
+    words = list(options.words)
     verb = words.pop(0) if words and words[0] in _VERBS else "run" if words else "list"
     wanted = {"list": (0, 0), "run": (1, 2), "default": (1, 1)}.get(verb, (2, 2))
     if not wanted[0] <= len(words) <= wanted[1]:
@@ -53,7 +53,6 @@ def run(name: str, options: argparse.Namespace) -> int:
             return _print_definitions(session, as_json=options.json)
         if verb == "run":
             return _request_run(session, options, *words)
-        options.action = verb  # `person` names it in a refusal
         return _assign(session, options, verb, *words)
 
 
@@ -62,25 +61,25 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _print_definitions(session: Session, *, as_json: bool) -> int:
     from tui_tasks.core.errors import NotFound
-    from tui_tasks.core.read import checks
-    from tui_tasks.core.read.tasks import queries
+    from tui_tasks.core.read import check_queries
+    from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.settings.current import CheckSettings
     from tui_tasks.text.safe import safe_line
 
-    found = checks.definitions(session.store.db)
+    checks = check_queries.definitions(session.store.db)
     named = session.identity.list
     if named is not None:
-        home = queries.find_list(session.store.db, named)
+        home = task_queries.find_list(session.store.db, named)
         if home is None:
             raise NotFound("list", named)
-        found = tuple(check for check in found if {home.name, home.uid}.intersection(check.lists))
+        checks = tuple(check for check in checks if {home.name, home.uid}.intersection(check.lists))
     profiles = CheckSettings()()
     if as_json:
-        print_json({"checks": [_to_json(check, profiles) for check in found]}, indent=2)
-    elif not found:
+        print_json({"checks": [_to_json(check, profiles) for check in checks]}, indent=2)
+    elif not checks:
         print(f"no check is configured{f' for the list {safe_line(named)}' if named else ''}; see `tui-tasks config`")
     else:
-        print("\n".join(safe_line(_line(check, profiles)) for check in found))
+        print("\n".join(safe_line(_line(check, profiles)) for check in checks))
     return 0
 
 
@@ -105,7 +104,7 @@ def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
 def _request_run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
     from tui_tasks.cli.tasks.changes import request
     from tui_tasks.cli.tasks.task_lookup import find_task
-    from tui_tasks.core.read import checks as read_checks
+    from tui_tasks.core.read import check_queries as read_checks
     from tui_tasks.settings.current import CheckSettings
     from tui_tasks.state import hosting
 
@@ -118,8 +117,8 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
     digests = {
         each.uid: each.digest for each in read_checks.definitions(session.store.db) if each.source == profiles.source
     }
-    found = _checks_of(session, task, name)
-    ours = all(profiles.find(check.name, digests.get(check.uid, "")) is not None for check in found)
+    checks = _checks_of(session, task, name)
+    ours = all(profiles.find(check.name, digests.get(check.uid, "")) is not None for check in checks)
     if not ours or not hosts_scheduler(options):
         print("waits for a process that hosts the scheduler with its settings", file=sys.stderr)
         return _print_states(session, options, task, name, is_over=False)
@@ -129,13 +128,13 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
 
 
 def _checks_of(session: Session, task: Task, name: str | None) -> list[Check]:
-    from tui_tasks.core.read import checks
-    from tui_tasks.core.read.tasks import queries
+    from tui_tasks.core.read import check_queries
+    from tui_tasks.core.read.tasks import task_queries
 
     db = session.store.db
-    now = queries.task(db, task.uid)
-    found = checks.of_task(db, now, queries.list_by_id(db, now.list_id), checks.definitions(db))
-    return [check for check in found if name in (None, check.name)]
+    now = task_queries.task(db, task.uid)
+    checks = check_queries.of_task(db, now, task_queries.list_by_id(db, now.list_id), check_queries.definitions(db))
+    return [check for check in checks if name in (None, check.name)]
 
 
 def _wait_for_runs(session: Session, task: Task, name: str | None) -> None:
@@ -153,17 +152,17 @@ def _wait_for_runs(session: Session, task: Task, name: str | None) -> None:
 
 def _print_states(session: Session, options: argparse.Namespace, task: Task, name: str | None, *, is_over: bool) -> int:
     """Print the state of each check, and the output of those that failed; return the exit status."""
-    from tui_tasks.cli.tasks.single_task import check_lines
+    from tui_tasks.cli.tasks.listing import check_lines
     from tui_tasks.core.snapshots import verified
 
-    found = _checks_of(session, task, name)
-    state = verified(check.state for check in found)
+    checks = _checks_of(session, task, name)
+    state = verified(check.state for check in checks)
     if options.json:
-        value = {"uid": task.uid, "verified": state, "checks": [check.to_json() for check in found]}
+        value = {"uid": task.uid, "verified": state, "checks": [check.to_json() for check in checks]}
         print_json(value, indent=2)
     else:
         ascii_only = options.ascii or not streams.can_write("○◐✓✗~")
-        for line in check_lines(found, ascii_only=ascii_only):
+        for line in check_lines(checks, ascii_only=ascii_only):
             print(line)
     return 0 if state == "passed" or not is_over else REFUSED
 
@@ -173,26 +172,26 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
 
 def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
     from tui_tasks.cli import person
-    from tui_tasks.cli.tasks.task_lookup import find_task
+    from tui_tasks.cli.tasks.task_lookup import find_task, titled
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.checks import GiveChecks
-    from tui_tasks.core.read import checks
-    from tui_tasks.core.read.tasks import queries
+    from tui_tasks.core.read import check_queries
+    from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.text.safe import safe_line
 
-    person.require_person(options, session.store)
     task = find_task(session, reference)
     db = session.store.db
     has = tuple(dict.fromkeys(check.name for check in _checks_of(session, task, None)))
     if verb == "take" and name not in has:
         raise NotFound("check", name, f"; the task has {', '.join(has) or 'none'}")
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
-    person.commit(options, session.store, GiveChecks(task.uid, names))
-    now = queries.task(db, task.uid)
-    value = checks.json_of_task(db, now, queries.list_by_id(db, now.list_id))
+    what = f"checks of {task.name}: {', '.join(names) or 'none' if names is not None else 'those of its list'}"
+    person.commit(options, session.store, GiveChecks(task.uid, names), what=what)
+    now = task_queries.task(db, task.uid)
+    value = check_queries.json_of_task(db, now, task_queries.list_by_id(db, now.list_id))
     if options.json:
         print_json({"uid": task.uid, "checks": value}, indent=2)
     else:
         each = ", ".join(safe_line(check["name"]) for check in value) or "none"
-        print(f"checks of {task.uid[:8]}  {safe_line(task.name)}: {each}")
+        print(f"checks of {titled(task.number, task.name)}: {each}")
     return 0

@@ -11,7 +11,7 @@ from typing import IO, Final
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.schema import migrations
-from tui_tasks.text.json_text import readable
+from tui_tasks.text.safe import readable
 
 # So many characters are held in memory; what is longer goes into a temporary file.
 MEMORY_CHARS: Final = 8 << 20
@@ -71,10 +71,8 @@ def _look_at_checks(database: str) -> None:
     """Mark passed checks as stale if their input files have changed since."""
     from tui_tasks import clock
     from tui_tasks.core.store import Store
-    from tui_tasks.runner.checks.check_keeper import CheckKeeper
     from tui_tasks.runner.process.run_context import inside_run
-    from tui_tasks.settings.current import CheckSettings
+    from tui_tasks.state.opening import check_keeper
 
     with contextlib.suppress(StorageFailed), Store(database) as store:
-        if not inside_run(os.environ, store.db):
-            CheckKeeper(CheckSettings()).look(store, clock.now())
+        check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, clock.now())

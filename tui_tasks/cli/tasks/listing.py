@@ -1,24 +1,74 @@
-"""The listing of tasks in a shell, `ls`, with a filter or without; `json_listing` prints every task as JSON."""
+"""Printing tasks in a shell: `ls` with its filter, `show` and `next`."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.printing import print_json
-from tui_tasks.cli.tasks.task_filter import EVERYTHING, ListFilter
-from tui_tasks.cli.tasks.task_lookup import SHORT, lists_in_scope
-from tui_tasks.core.read import checks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.cli.options import left_now
+from tui_tasks.cli.printing import print_json, print_result
+from tui_tasks.cli.tasks.task_lookup import find_task, lists_in_scope, titled
+from tui_tasks.core import names
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read.pages.filter import Filter
+from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
+from tui_tasks.core.rules.agents.decided_text import decided_lines
 from tui_tasks.core.schema import task_fields
-from tui_tasks.core.schema.task_fields import FIELDS
-from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, verified
-from tui_tasks.text.glyphs import look
-from tui_tasks.text.proof import proof_words
-from tui_tasks.text.safe import safe_line
+from tui_tasks.core.schema.task_fields import FIELDS, local_time
+from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
+from tui_tasks.dialects.requests import quick_add_syntax
+from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
+from tui_tasks.text.safe import safe_ends, safe_line, safe_text
 from tui_tasks.text.times import ago
+
+
+class ListFilter(NamedTuple):
+    """Which tasks `ls` lists.
+
+    Attributes:
+        only: what a task must match.
+        lists: case-folded names of lists, of which a task must be in one; empty: in any.
+        other_lists: case-folded names of lists that a task must not be in.
+        sort: the field of a task by which they are sorted, over all lists; empty: as the lists have them.
+    """
+
+    only: Filter = Filter()
+    lists: tuple[str, ...] = ()
+    other_lists: tuple[str, ...] = ()
+    sort: str = ""
+
+    def has(self, home: TaskList) -> bool:
+        """Return whether tasks of a list can match."""
+        name = home.name.casefold()
+        return name not in self.other_lists and (not self.lists or name in self.lists)
+
+
+EVERYTHING: Final = ListFilter()
+
+
+def filter_of(text: str, now: int) -> ListFilter:
+    """Parse a filter as the screen does.
+
+    Raises:
+        InvalidArgument: a word of it has no meaning.
+    """
+    if not text:
+        return EVERYTHING
+    from tui_tasks.tui.inputs import filter_syntax
+
+    parsed = filter_syntax.parse(text)
+    if parsed.problem:
+        raise InvalidArgument("filter", parsed.problem)
+    named, others = (
+        tuple(term.value.casefold() for term in parsed.lists if term.negated is negated) for negated in (False, True)
+    )
+    return ListFilter(Filter(parsed.of_tasks, now=local_time(now)), named, others, parsed.sort)
+
 
 # The checks of so many tasks are read at once.
 _BATCH: Final = 500
@@ -27,57 +77,57 @@ _BATCH: Final = 500
 def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists."""
     shown = _matching_tasks(session, statuses, filter_)
+    left: dict[str, str] | None = None
+    width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
+    count = 0
     while batch := list(islice(shown, _BATCH)):
+        count += len(batch)
         proofs: dict[str, str] = {}
         for _, of_list in groupby(batch, lambda found: found[0].id):
             found = list(of_list)
             proofs |= _proofs(session, found[0][0], [task for *_, task in found], ascii_only=ascii_only)
-        for home, place, task in batch:
+        if left is None and any(task.status == "in_progress" for _, task in batch):
+            left = left_now(session.store.db, session.clock())
+        for home, task in batch:
             proof = proofs.get(task.uid, "")
-            print(_line(task, home, place, session.clock(), proof, ascii_only=ascii_only))
+            gone = left is not None and task.uid in left
+            print(_line(task, home, width, session.clock(), proof, ascii_only=ascii_only, is_left=gone))
+    if not count:
+        print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
     """Print the tasks that match a filter as a JSON array, in the form of `json_listing`."""
     db = session.store.db
-    print_json(
-        [
-            full_task(task, home.handle, checks.json_of_task(db, task, home))
-            for home, _, task in _matching_tasks(session, statuses, filter_)
-        ]
-    )
+    print_json([_full(db, task, home) for home, task in _matching_tasks(session, statuses, filter_)])
 
 
-def _matching_tasks(
-    session: Session, statuses: Sequence[str], filter_: ListFilter
-) -> Iterator[tuple[TaskList, int, Task]]:
-    """Return the matching tasks in order, each with its list and its number there."""
+def _matching_tasks(session: Session, statuses: Sequence[str], filter_: ListFilter) -> Iterator[tuple[TaskList, Task]]:
+    """Return the matching tasks in order, each with its list."""
     homes = filter(filter_.has, lists_in_scope(session))
-    found = ((home, *each) for home in homes for each in _of_list(session, home, statuses, filter_))
+    found = ((home, task) for home in homes for task in _of_list(session, home, statuses, filter_))
     if filter_.sort:
-        return iter(sorted(found, key=lambda each: getattr(each[2], filter_.sort)))
+        return iter(sorted(found, key=lambda each: getattr(each[1], filter_.sort)))
     return found
 
 
-def _of_list(
-    session: Session, home: TaskList, statuses: Sequence[str], filter_: ListFilter
-) -> Iterator[tuple[int, Task]]:
-    """Yield the matching tasks of a list, each with its number."""
+def _of_list(session: Session, home: TaskList, statuses: Sequence[str], filter_: ListFilter) -> Iterator[Task]:
+    """Yield the matching tasks of a list."""
     uids = None
     if filter_.only:
-        from tui_tasks.core.read.pages import pages  # few listings have a filter
+        from tui_tasks.core.read.pages import list_pages  # few listings have a filter
 
-        uids = pages.matching_uids(session.store.db, home.id, filter_.only)
-    for place, task in enumerate(queries.tasks(session.store.db, home.id), 1):
+        uids = list_pages.matching_uids(session.store.db, home.id, filter_.only)
+    for task in task_queries.each_task(session.store.db, home.id):
         if (not statuses or task.status in statuses) and (uids is None or task.uid in uids):
-            yield place, task
+            yield task
 
 
 def _proofs(session: Session, home: TaskList, tasks: Sequence[Task], *, ascii_only: bool) -> dict[str, str]:
     """Return the check result of each done task of one list, in a word or two, by uid."""
     db = session.store.db
     done = [(task.uid, task.checks) for task in tasks if task.status == "done"]
-    found = checks.of_tasks(db, done, home, checks.definitions(db)) if done else {}
+    found = check_queries.of_tasks(db, done, home, check_queries.definitions(db)) if done else {}
     return {uid: words for uid, each in found.items() if (words := _proof_text(each, ascii_only=ascii_only))}
 
 
@@ -87,14 +137,18 @@ def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
     return proof_words(state, failed, ascii_only=ascii_only) if state is not None else ""
 
 
-def _line(task: Task, home: TaskList, place: int, now: int, proof: str, *, ascii_only: bool) -> str:
+def _line(
+    task: Task, home: TaskList, width: int, now: int, proof: str, *, ascii_only: bool, is_left: bool = False
+) -> str:
     waits = "held" if task.held else "blocked"
-    style = look(waits if task.blocked and task.status == "pending" else task.status)
-    who = safe_line(task.agent or task.updated_by, 16)
+    style = look("needs_you" if is_left else waits if task.blocked and task.status == "pending" else task.status)
+    who = names.shown(task.who, 16) + (" is gone" if is_left else "")
     when = ago(task.updated_at, now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += f", {proof}" if proof else ""
-    head = f"{task.uid[:SHORT]} {style.mark(ascii_only=ascii_only)} {place:>4}  {safe_line(task.name, 80)}"
+    head = f"{f'#{task.number}':>{width}} {style.mark(ascii_only=ascii_only)}  {safe_line(task.name, 80)}"
+    if words := quick_add_syntax.fields(task.tags, task.priority, None, ()):
+        head += f"  {safe_line(words, 60)}"
     return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}{text}]"
 
 
@@ -105,3 +159,69 @@ def field_texts(task: Task, now: int, *, long: bool) -> Iterator[str]:
         field = FIELDS[name]
         late = task.finished_at is None and field.is_late(value, local)
         yield "! " * late + (field.long if long else field.short)(value, local)
+
+
+def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
+    """Yield a line for each check of a task, and the output of failed ones."""
+    for check in found:
+        shown, run = PROOF_LOOKS[check.state], check.run
+        has_failed = check.state == "failed" and run is not None
+        ended = f", exit {run.exit_code}" if has_failed and run and run.exit_code is not None else ""
+        gate = ", gate" if check.gate else ""
+        yield f"{shown.mark(ascii_only=ascii_only)} {safe_line(check.name)}: {shown.word}{ended}{gate}"
+        if has_failed and run and run.output:
+            yield safe_text(run.output.rstrip())
+
+
+def _full(db: Database, task: Task, home: TaskList) -> dict[str, Any]:
+    checks = check_queries.json_of_task(db, task, home)
+    return full_task(task, home.handle, checks, work_queries.json_of_task(db, task.uid))
+
+
+def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = False) -> None:
+    """Print a task with its log."""
+    db = session.store.db
+    task = find_task(session, reference)
+    home = task_queries.list_by_id(db, task.list_id)
+    log = task_records.logs(db, task.uid)
+    found = check_queries.of_task(db, task, home, check_queries.definitions(db))
+    value = full_task(task, home.handle, [check.to_json() for check in found], work_queries.json_of_task(db, task.uid))
+    value["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
+    if as_json:
+        print_json(value)
+        return
+    print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
+    words = quick_add_syntax.fields(task.tags, task.priority, task.agent and names.shown(task.agent), ())
+    if words:
+        print(safe_line(words))
+    for text in field_texts(task, session.clock(), long=True):
+        print(text)
+    if numbers := [f"#{on.number}" for uid in task.depends_on if (on := task_queries.any_task(db, uid))]:
+        print(f"after {', '.join(numbers)}")
+    for text in check_lines(found, ascii_only=ascii_only):
+        print(text)
+    if task.description:
+        # What waits to be accepted is written out.
+        words = "\n".join(decided_lines(task.description, is_prose=True)) if task.held else safe_text(task.description)
+        print(f"\n{words}")
+    for entry in log:
+        who = safe_ends(names.shown(entry.agent), 30)
+        print(f"\n{ago(entry.at, session.clock())}  {who}  {safe_text(entry.message)}", end="")
+    print()
+
+
+def next_task(session: Session, *, as_json: bool) -> None:
+    """Print the task to start next."""
+    db = session.store.db
+    named = session.identity.list
+    home = task_queries.find_list(db, named) if named is not None else None
+    task = None
+    if named is None or home is not None:
+        project = session.identity.scope
+        task = ready_tasks.next_task(db, home.id if home else None, session.identity.agent, project=project)
+    if task is None:
+        print_result("nothing is ready to be taken up", None, as_json=as_json)
+        return
+    home = task_queries.list_by_id(db, task.list_id)
+    full = _full(db, task, home)
+    print_result(titled(task.number, task.name), full, as_json=as_json)

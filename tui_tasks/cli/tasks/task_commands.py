@@ -7,13 +7,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.cli import streams
-from tui_tasks.cli.options import open_store, project_of, require_database, session_of
+from tui_tasks.cli.options import (
+    REFUSED,
+    TASK_REFERENCE,
+    declare_new,
+    is_first_use,
+    open_store,
+    project_of,
+    require_database,
+    session_of,
+)
 from tui_tasks.core.schema.task_fields import SYNTAX
 from tui_tasks.core.vocab import SHELL, STATUSES
 from tui_tasks.settings import paths
 
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
+    from tui_tasks.core.engine.database import Database
 
 _QUICK_ADD: Final = (
     f"with #tag, !priority, @agent, after #N, {SYNTAX} among its words; a backslash before one makes it plain text"
@@ -29,28 +39,43 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Run a command; return the exit status."""
+    if name == "ls" and is_first_use(options):
+        if options.json:
+            print("[]")
+        return 0
+    if name == "next" and is_first_use(options):
+        return REFUSED
     if name != "add":
         require_database(options)
-    if name == "ls" and options.json and not options.filter:
+    if name == "ls" and options.json and not options.filter and not options.project:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
         from tui_tasks.cli.tasks import json_listing
 
-        database, project = paths.database(options.db), project_of(options)
+        database, project = paths.database(options.db), project_of(options) or ""
         json_listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
     from tui_tasks.dialects.shell import SHELL as VERBS
 
     with open_store(options) as store:
+        _check_named(name, options, store.db)
         session = session_of(options, store, VERBS)
         session.look_at_checks()
         _RUN[name](options, session)
     return 0
 
 
+def _check_named(name: str, options: argparse.Namespace, db: Database) -> None:
+    """Refuse a list or a project that is named and not there."""
+    named = {"add": options.list, "mv": getattr(options, "target", None)}.get(name)
+    if not options.project and not named:
+        return
+    from tui_tasks.cli.tasks import named_places
+
+    checks = {"add": named_places.check_named, "mv": named_places.check_target}
+    checks.get(name, named_places.check_project)(options, db)
+
+
 # Their arguments
-
-
-_REFERENCE: Final = "its number in its list, its uid, or the beginning of that"
 
 
 def _declare_nothing(command: argparse.ArgumentParser) -> None:
@@ -58,12 +83,11 @@ def _declare_nothing(command: argparse.ArgumentParser) -> None:
 
 
 def _declare_task(command: argparse.ArgumentParser) -> None:
-    command.add_argument("task", metavar="TASK", help=_REFERENCE)
+    command.add_argument("task", metavar="TASK", help=TASK_REFERENCE)
 
 
 def _declare_tasks(command: argparse.ArgumentParser) -> None:
-    told = "their numbers in their list, their uids, or the beginnings of those"
-    command.add_argument("tasks", metavar="TASK", nargs="+", help=f"one or more: {told}")
+    command.add_argument("tasks", metavar="TASK", nargs="+", help=f"one or more, each by {TASK_REFERENCE}")
 
 
 def _declare_task_and_reason(command: argparse.ArgumentParser) -> None:
@@ -77,7 +101,8 @@ def _declare_reason(command: argparse.ArgumentParser) -> None:
 
 def _declare_add(command: argparse.ArgumentParser) -> None:
     command.add_argument("words", metavar="TITLE", help=_QUICK_ADD)
-    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="", help="more words about it")
+    command.add_argument("description", metavar="DESCRIPTION", nargs="?", default="", help="its description")
+    declare_new(command)
 
 
 _FILTER: Final = (
@@ -90,9 +115,13 @@ def _declare_edit(command: argparse.ArgumentParser) -> None:
     _declare_task(command)
     command.add_argument("words", metavar="TITLE", nargs="*", help=f"a new title, {_QUICK_ADD}")
     command.add_argument("--description", metavar="TEXT", help="a new description")
-    command.add_argument("--untag", metavar="TAG", action="append", default=[], help="take a tag away; may be repeated")
+    command.add_argument("--untag", metavar="TAG", action="append", default=[], help="remove a tag; may be repeated")
     command.add_argument(
-        "--not-after", metavar="TASK", action="append", default=[], help="wait for that task no longer; may be repeated"
+        "--not-after",
+        metavar="TASK",
+        action="append",
+        default=[],
+        help="remove the dependency on that task; may be repeated",
     )
     command.add_argument(
         "--clear", choices=_CLEARABLE, action="append", default=[], help="empty this field; may be repeated"
@@ -112,16 +141,18 @@ def _declare_status(command: argparse.ArgumentParser) -> None:
 
 def _declare_log(command: argparse.ArgumentParser) -> None:
     _declare_task(command)
-    command.add_argument("message", metavar="MESSAGE", nargs="+", help="what is to be logged")
+    command.add_argument("message", metavar="MESSAGE", nargs="+", help="the text of the entry")
 
 
 def _declare_mv(command: argparse.ArgumentParser) -> None:
     _declare_task(command)
     where = command.add_mutually_exclusive_group(required=True)
-    where.add_argument("place", metavar="PLACE", nargs="?", type=_parse_place, help="the number that it is to have")
     where.add_argument("--before", metavar="TASK", help="right before that task, in its list")
     where.add_argument("--after", metavar="TASK", help="right after that task, in its list")
+    where.add_argument("--first", action="store_true", help="to the beginning of its list")
+    where.add_argument("--last", action="store_true", help="to the end of its list")
     where.add_argument("--to", metavar="LIST", dest="target", help="to the end of that list")
+    command.add_argument("--new", action="store_true", help="make the list of --to if there is none")
 
 
 def _declare_link(command: argparse.ArgumentParser) -> None:
@@ -129,14 +160,18 @@ def _declare_link(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "links", metavar="LINK", nargs="+", help="branch:NAME, commit:HASH, pull_request:https://... or file:PATH"
     )
-    command.add_argument("--remove", action="store_true", help="take these links away")
+    command.add_argument("--remove", action="store_true", help="remove these links")
 
 
-def _parse_place(word: str) -> int:
-    return int(word.removeprefix("#"))
-
-
-_parse_place.__name__ = "number"  # argparse puts it into the error message
+def _declare_undo(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--pass-over",
+        metavar="CHANGE",
+        type=int,
+        action="append",
+        default=[],
+        help="skip this change, which cannot be undone, and undo the one before; may be repeated",
+    )
 
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
@@ -154,7 +189,7 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "mv": _declare_mv,
     "link": _declare_link,
     "rm": _declare_tasks,
-    "undo": _declare_nothing,
+    "undo": _declare_undo,
     "redo": _declare_nothing,
 }
 
@@ -168,9 +203,9 @@ def _add(options: argparse.Namespace, session: Session) -> None:
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import listing, task_filter
+    from tui_tasks.cli.tasks import listing
 
-    only = task_filter.filter_of(" ".join(options.filter), session.clock())
+    only = listing.filter_of(" ".join(options.filter), session.clock())
     if options.json:
         listing.ls_json(session, options.status, only)
     else:
@@ -179,15 +214,15 @@ def _ls(options: argparse.Namespace, session: Session) -> None:
 
 
 def _show(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import single_task
+    from tui_tasks.cli.tasks import listing
 
-    single_task.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
+    listing.show(session, options.task, as_json=options.json, ascii_only=not streams.can_write("○◐✓✗~"))
 
 
 def _next(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import single_task
+    from tui_tasks.cli.tasks import listing
 
-    single_task.next_task(session, as_json=options.json)
+    listing.next_task(session, as_json=options.json)
 
 
 def _log(options: argparse.Namespace, session: Session) -> None:
@@ -222,8 +257,9 @@ def _mv(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import changes
 
     given = {"before": options.before, "after": options.after, "list": options.target}
-    beside = {name: value for name, value in given.items() if value is not None}
-    changes.move(session, options.task, options.place, beside, as_json=options.json)
+    given |= {"first": options.first or None, "last": options.last or None}
+    where = {name: value for name, value in given.items() if value is not None}
+    changes.move(session, options.task, where, as_json=options.json)
 
 
 def _link(options: argparse.Namespace, session: Session) -> None:
@@ -241,7 +277,7 @@ def _rm(options: argparse.Namespace, session: Session) -> None:
 def _undo(options: argparse.Namespace, session: Session) -> None:
     from tui_tasks.cli.tasks import changes
 
-    changes.undo(session, as_json=options.json)
+    changes.undo(session, options.pass_over, as_json=options.json)
 
 
 def _redo(options: argparse.Namespace, session: Session) -> None:

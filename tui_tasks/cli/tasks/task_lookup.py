@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task, TaskList
-
-SHORT = 8
-# Digits of this length may be the beginning of a uid; fewer are a number (docs: protocol, section 2).
-_SHORTEST_PREFIX: Final = 6
+from tui_tasks.text.safe import safe_line
 
 
 def find_task(session: Session, reference: str) -> Task:
@@ -21,51 +17,36 @@ def find_task(session: Session, reference: str) -> Task:
         NotFound: there is none.
         Conflict: several tasks match.
     """
-    number = reference.removeprefix("#")
-    is_number = number.isascii() and number.isdigit()
-    if is_number and (reference != number or len(number) < _SHORTEST_PREFIX):
-        return _task_of_number(session, int(number))
-    found = queries.tasks_beginning(session.store.db, reference, 2)
+    db = session.store.db
+    if (number := number_of(reference)) is not None:
+        task = task_queries.task_of_number(db, number)
+        if task is None or task_queries.status(db, task.uid) is None:
+            was = "it was deleted" if task is not None else "`tui-tasks ls` prints the numbers"
+            raise NotFound("task", f"#{number}", f": {was}")
+        return task
+    found = task_queries.tasks_beginning(db, reference.lower(), 2)
     if not found:
-        if is_number:
-            return _task_of_number(session, int(number))
         raise NotFound("task", reference)
     if len(found) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")
     return found[0]
 
 
-def _task_of_number(session: Session, number: int) -> Task:
-    """Return the task that `ls` prints with this number."""
-    db = session.store.db
-    found = [
-        (home, uid) for home in lists_in_scope(session) if (uid := uid_of_number(session, home, number)) is not None
-    ]
-    if not found:
-        raise NotFound("task", f"#{number}; `tui-tasks ls` prints their numbers")
-    if len(found) > 1:
-        each = "; ".join(f"{home.name}: {uid[:SHORT]} {queries.task(db, uid).name[:40]}" for home, uid in found[:5])
-        raise Conflict(f"several lists have a #{number}: name one with --list, or write the uid ({each})")
-    return queries.task(db, found[0][1])
-
-
-def uid_of_number(session: Session, home: TaskList, number: int) -> str | None:
-    """Return the uid of a list's task by number."""
-    from tui_tasks.core.read.pages import pages  # a short command without a number does not need it
-
-    return pages.uid_of_number(session.store.db, home, number)
+def titled(number: int, name: str) -> str:
+    """Return a task as commands print it: `#12  Rotate keys`."""
+    return f"#{number}  {safe_line(name)}"
 
 
 def lists_in_scope(session: Session) -> list[TaskList]:
-    """Return the list that is named, else those of the project.
+    """Return the list that is named, else those of the project; outside any, those of no project.
 
     Raises:
         NotFound: there is no list of that name.
     """
     named = session.identity.list
     if named is None:
-        return queries.lists(session.store.db, session.identity.project)
-    found = queries.find_list(session.store.db, named)
+        return task_queries.lists(session.store.db, session.identity.scope)
+    found = task_queries.find_list(session.store.db, named)
     if found is None:
         raise NotFound("list", named)
     return [found]

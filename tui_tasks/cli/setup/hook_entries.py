@@ -1,4 +1,7 @@
-"""Our hooks in a program's settings, beside its other ones."""
+"""Our hooks among the hooks of a program: the entry for each event, and where a file has them.
+
+`cli.setup` decides where they go beside existing settings.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,31 @@ from typing import Any, Final
 
 from tui_tasks.cli.setup import jsonc
 from tui_tasks.cli.setup.files import File, NotSetUp
+from tui_tasks.hooks.hook_settings import ALWAYS_SUCCEEDS, shell_command
+
+
+def argv(line: str) -> list[str]:
+    """Return the argv in a line that `setup` has written, of any version; of another line its words."""
+    words = _words(line)
+    if words[:2] == ["sh", "-c"] and len(words) > 2:
+        return _words(words[2].removesuffix(ALWAYS_SUCCEEDS))
+    return words
+
+
+def always_succeeds(line: str) -> bool:
+    """Return whether a line ends with success whatever happens to its command."""
+    return line == shell_command(argv(line))
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quote is not closed
+        return line.split()
+
 
 HOOKS: Final = "hooks"
-_OURS: Final = re.compile(r"tui[-_]tasks['\"]?\s(?:.*\s)?hook\s+\w+")
+_OURS: Final = re.compile(r"tui[-_]tasks['\"]*\s(?:.*\s)?hook\s+\w+")
 
 
 def put(file: File, settings: dict[str, Any]) -> None:
@@ -56,24 +81,24 @@ def remove(file: File) -> bool:
     return bool(found)
 
 
+def hooks(file: File) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the event and the entry of each of our hooks in a file.
+
+    Raises:
+        NotSetUp: the file is not as expected.
+    """
+    settings = _settings(file)
+    for event, number, each in positions(file):
+        yield event, jsonc.value_at(settings, (HOOKS, event, number, HOOKS, each))
+
+
 def commands(file: File) -> dict[str, list[str]]:
     """Return the argv of each of our hooks in a file, by event.
 
     Raises:
         NotSetUp: the file is not as expected.
     """
-    settings = _settings(file)
-    return {
-        event: _words(jsonc.value_at(settings, (HOOKS, event, number, HOOKS, each, "command")))
-        for event, number, each in positions(file)
-    }
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:  # a quote is not closed
-        return command.split()
+    return {event: argv(hook["command"]) for event, hook in hooks(file)}
 
 
 def _settings(file: File) -> dict[str, Any]:

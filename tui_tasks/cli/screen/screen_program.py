@@ -1,4 +1,4 @@
-"""The screen as a program: settings, terminal, the App, and the channel in a thread of its own."""
+"""The screen as a program: settings, terminal, the App, the channel, and keys that leave before it is shown."""
 
 from __future__ import annotations
 
@@ -6,28 +6,106 @@ import contextlib
 import gc
 import logging
 import os
+import select
+import signal
 import sys
+import termios
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from tui_tasks import clock, terminal
-from tui_tasks.cli.screen.leaving_keys import LeavingKeys, Left
 from tui_tasks.core.engine.storage_errors import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
-if TYPE_CHECKING:
-    pass
+
+class Left(Exception):
+    """The human left before the screen was shown."""
+
+
+class LeavingKeys:
+    """Reads Esc and `q` from the controlling terminal as long as the context exists; Ctrl+C stays an interrupt.
+
+    Other keys are dropped, and none is shown. Without a terminal, or in its background, no key is read.
+    """
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._terminal: int | None = None
+
+    def __enter__(self) -> LeavingKeys:
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError, termios.error):
+                self._terminal = stack.enter_context(_unbuffered_terminal())
+            stack.enter_context(_ended_by_exception(signal.SIGTERM, signal.SIGHUP))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def check(self) -> None:
+        """Read the keys that were pressed; any thread may call it.
+
+        Raises:
+            Left: one of them leaves.
+        """
+        if self._terminal is None or not select.select([self._terminal], [], [], 0)[0]:
+            return
+        with contextlib.suppress(OSError):  # the terminal is gone, which a signal reports
+            pressed = os.read(self._terminal, 100)
+            # If more bytes follow, Esc begins the sequence of another key.
+            if b"q" in pressed or pressed.endswith(b"\x1b"):
+                raise Left
+
+
+@contextlib.contextmanager
+def _unbuffered_terminal() -> Iterator[int]:
+    """Open the controlling terminal so that each key is read at once, and not echoed."""
+    terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if os.tcgetpgrp(terminal) != os.getpgrp():
+            raise OSError("in the background")
+        before = termios.tcgetattr(terminal)
+        attributes = list(before)
+        attributes[3] &= ~(termios.ICANON | termios.ECHO)
+        termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+        try:
+            yield terminal
+        finally:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(terminal, termios.TCSANOW, before)
+    finally:
+        os.close(terminal)
+
+
+@contextlib.contextmanager
+def _ended_by_exception(*signals: signal.Signals) -> Iterator[None]:
+    """Turn signals that would end the process into SystemExit, so that the terminal is given back."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    default = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
+    for number in default:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in default:
+            signal.signal(number, signal.SIG_DFL)
+
 
 _log = logging.getLogger(__name__)
 # Seconds that the scheduler and the follower of hooks have to end after the screen has closed.
 STOP_SECONDS = 2.0
+OTHER_SETTINGS = "checks and reviewed lists come from {} (`tui-tasks config --use` uses your settings)"
 
 
 def run(
@@ -38,6 +116,7 @@ def run(
     scheduler: bool,
     ascii_only: bool = False,
     project: str | None = None,
+    alone: bool = False,
     at: str | None = None,
 ) -> int:
     """Show the screen until the human leaves; return the exit status.
@@ -48,7 +127,8 @@ def run(
         identity: who speaks on the control channel, if there is one.
         scheduler: whether this process starts jobs.
         ascii_only: draw letters for glyphs, whatever the settings say.
-        project: show only this project.
+        project: begin with the lists of this project (empty: of no project; None: of all).
+        alone: agents, inbox and log show this project alone.
         at: show the state at that moment.
 
     Raises:
@@ -65,7 +145,7 @@ def run(
         link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
     except Left:
         return 0
-    others = _who_else(path, file)
+    others = [*_who_else(path, file), *_other_settings(link, file)]
     claimed = _claim_terminal()
     if claimed is None:
         link.stop()
@@ -80,6 +160,7 @@ def run(
             file,
             list_name=identity.list,
             project=project,
+            alone=alone,
             pane=pane,
             problems=(*problems, *others),
             painted=painted,
@@ -115,7 +196,7 @@ def _past(path: str, at: str) -> DatabaseLink:
     Raises:
         Left: the human left meanwhile.
     """
-    from tui_tasks.cli.formats.progress import ProgressBar
+    from tui_tasks.cli.progress import ProgressBar
     from tui_tasks.tui.state.past_link import PastLink
 
     with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
@@ -138,6 +219,16 @@ def _who_else(path: str, file: Path) -> list[str]:
     for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
         found += permissions.of_settings(place, what) if place.exists() else ()
     return found
+
+
+def _other_settings(link: DatabaseLink, file: Path) -> list[str]:
+    """Return as a sentence whose checks and reviewed lists hold, if they are those of another file."""
+    from tui_tasks.core.rules.tasks.held_rules import other_source
+    from tui_tasks.settings.current import source_of
+
+    with storage_errors(link.path, reading=True):
+        other = other_source(link.db, source_of(file)) if link.as_of is None else None
+    return [] if other is None else [OTHER_SETTINGS.format(other)]
 
 
 def _claim_terminal() -> Claimed | None:
@@ -171,11 +262,14 @@ def _once_painted(
     def host() -> None:
         from tui_tasks.hooks import follower
         from tui_tasks.hooks.presence import screen_presence
+        from tui_tasks.runner.checks.check_keeper import Authority
         from tui_tasks.state import hosting
+        from tui_tasks.work import watching
 
         with (
-            hosting.hosted(path, wanted=scheduler, alone=True),
+            hosting.hosted(path, wanted=scheduler, alone=True, authority=Authority.RECORDS),
             follower.following(path, clock.now, wanted=writes),
+            watching.watching(path, clock.now, wanted=writes),
             screen_presence.announced(path, waits) if writes else contextlib.nullcontext(),
         ):
             ended.wait()

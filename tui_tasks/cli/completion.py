@@ -1,4 +1,4 @@
-"""Completes a command line for a shell: prints the words that may stand at the cursor.
+"""`completion`: prints the script by which a shell completes, and the words that may stand at the cursor.
 
 The shell runs the program without arguments, with the line in its environment (`completion_command` prints the script
 for that). To answer within the time of a keystroke, only the command on the line is declared, and the database is read
@@ -120,9 +120,10 @@ def _tools(prefix: str, options: argparse.Namespace, command: str) -> dict[str, 
 def _runners(prefix: str, options: argparse.Namespace, command: str) -> dict[str, str]:
     import tomllib
 
+    from tui_tasks import regular_files
     from tui_tasks.settings import paths
 
-    tables = tomllib.loads(paths.configuration().read_text(encoding="utf-8"))["runner"]
+    tables = tomllib.loads(regular_files.read_text(paths.configuration_path(), paths.MAX_SETTINGS_BYTES))["runner"]
     return {name: "" for name, values in tables.items() if isinstance(values, dict)}
 
 
@@ -148,3 +149,27 @@ _SOURCES: Final[dict[str, Callable[[str, argparse.Namespace, str], dict[str, str
     "tool": _tools,
     "runner": _runners,
 }
+
+SHELLS: Final = ("bash", "zsh", "fish")
+_EPILOG: Final = """\
+bash, in ~/.bashrc:
+  eval "$(tui-tasks completion bash)"
+zsh, in ~/.zshrc after compinit:
+  eval "$(tui-tasks completion zsh)"
+fish, once:
+  tui-tasks completion fish > ~/.config/fish/completions/tui-tasks.fish"""
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")
+    command.epilog = _EPILOG
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Print the script. Exit status 0."""
+    from argcomplete.shell_integration import shellcode
+
+    # Where nothing fits, bash would propose files by default; few arguments are files.
+    print(shellcode(["tui-tasks"], shell=options.shell, complete_arguments=["-o", "nospace"]), end="")
+    return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,13 +28,12 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _declare_doctor(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--replay", action="store_true", help="compare the tables with the journal, however long it is"
-    )
+    command.add_argument("--replay", action="store_true", help="compare the tables with a long journal too")
 
 
 def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks import clock
+    from tui_tasks.cli import git_merge
     from tui_tasks.cli.admin import doctor
     from tui_tasks.text.safe import safe_line
 
@@ -44,6 +43,7 @@ def _doctor(options: argparse.Namespace) -> int:
         named = Path(paths.database(options.db))
         found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         found += _print_programs(store)
+        found += git_merge.findings(Path.cwd())
     for finding in found:
         print(f"! {safe_line(finding)}")
     print(f"{len(found)} things to look at" if found else "all is well")
@@ -53,12 +53,12 @@ def _doctor(options: argparse.Namespace) -> int:
 def _print_programs(store: Store) -> Iterator[str]:
     """Print which agent programs are set up here, and when each last sent a report; yield their problems."""
     from tui_tasks.cli.setup import installed
-    from tui_tasks.core.read.agents import sessions
+    from tui_tasks.core.read.agents import session_queries
     from tui_tasks.core.snapshots import iso
     from tui_tasks.text.safe import safe_line
 
     last_seen: dict[str, int] = {}
-    for seen in sessions.everyone(store.db):
+    for seen in session_queries.everyone(store.db):
         program = seen.session.program
         last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
     for found in installed.all_installed(Path.cwd()):
@@ -99,38 +99,30 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 def _restore(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.core.errors import Forbidden
+    from tui_tasks.cli import person
+    from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.restoring import restore
 
     if options.read_only:
         raise Forbidden("nothing is restored with --read-only")
-    if _is_inside_run(options):
-        raise Forbidden("only the human restores a backup, never a run of a job")
     database = paths.database(options.db)
+    if Path(database).exists():
+        # A damaged database asks nobody.
+        with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options) as store:
+            person.confirm(options, store, f"Put {options.file} in the place of {database}")
     done = restore(database, Path(options.file), clock.now())
     print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
     if done.aside is not None:
         print(f"what was there is kept as {done.aside}")
+    with open_store(options) as store:
+        person.record(options, store)
     return 0
-
-
-def _is_inside_run(options: argparse.Namespace) -> bool:
-    """Return whether this process is in a run of a job; if the database is unreadable, by the environment alone."""
-    from tui_tasks.core.errors import DatabaseRefused, StorageFailed
-    from tui_tasks.runner.process.run_context import inside_run, is_marked
-
-    options.read_only = True
-    try:
-        with open_store(options) as store:
-            return inside_run(os.environ, store.db)
-    except (DatabaseRefused, StorageFailed):
-        return is_marked(os.environ)
 
 
 def _declare_compact(command: argparse.ArgumentParser) -> None:
     command.description = (
-        "Drop the journal's oldest entries, so that the file grows no further. Tasks stay as they are; the dropped "
-        "history, and undo of what it tells of, are gone. For a person: make a backup first. Others go on meanwhile."
+        "Drop the journal's oldest entries, to stop the file from growing. Tasks stay. The dropped history cannot be "
+        "undone. Only for a person; make a backup first. Others can work meanwhile."
     )
     command.add_argument("--before", metavar="WHEN", required=True, help="an age (90d, 12w), or a date (2026-01-31)")
     command.add_argument("--yes", action="store_true", help="do not ask")
@@ -138,22 +130,23 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
+    from tui_tasks.cli import person
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal import compaction, journal
     from tui_tasks.core.maintenance import compacting
-    from tui_tasks.runner.process.run_context import inside_run
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")
     now = clock.now()
     before = compaction.instant(options.before, now)
     with open_store(options) as store:
-        if inside_run(os.environ, store.db):
-            raise Forbidden("only the human drops entries of the journal, never a run of a job")
         count = compaction.older_than(store.db, before, now)
         if count > 0 and not options.yes and not _agreed(count):
             print("nothing was dropped")
             return REFUSED
+        if count > 0:
+            person.confirm(options, store, f"Drop {count:,} entries of the journal for good")
+            person.record(options, store)
         count = compacting.compact(store, before, now)
         print(f"dropped {count:,} entries; the journal begins at {journal.oldest(store.db):,}")
     return 0
@@ -168,14 +161,47 @@ def _agreed(count: int) -> bool:
     from tui_tasks.core.errors import InvalidArgument
 
     if not sys.stdin.isatty():
-        raise InvalidArgument("yes", "nobody can be asked here: say --yes")
-    question = f"{count:,} entries are dropped: history, and undo of what they tell of, end there. Drop them? [y/N] "
+        raise InvalidArgument("yes", "no terminal to ask at: add --yes")
+    question = f"{count:,} entries will be dropped and can no longer be undone. Drop them? [y/N] "
     return input(question).strip().lower() in ("y", "yes")
+
+
+def _declare_config(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--use",
+        action="store_true",
+        help="use this file for the checks and reviewed lists of the database; only for a person at a terminal",
+    )
+
+
+def _use_settings(options: argparse.Namespace) -> int:
+    """Record the settings file of this process with the database."""
+    from tui_tasks import clock
+    from tui_tasks.cli import person
+    from tui_tasks.cli.options import require_database
+    from tui_tasks.core.errors import Conflict
+    from tui_tasks.core.rules.tasks.held_rules import recording
+    from tui_tasks.core.vocab import SYSTEM
+    from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings
+    from tui_tasks.text.safe import safe_line
+
+    require_database(options)
+    found, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
+    if not found.is_known:
+        raise Conflict(f"{found.source} cannot be read: `tui-tasks config` says what is wrong with it")
+    with open_store(options) as store:
+        operation = recording(found.source, review, rules)
+        person.commit(options, store, operation, what=f"Checks and reviewed lists come from {found.source}")
+        store.commit(found.definition(alone=True), actor=SYSTEM, now=clock.now())
+    print(f"checks and reviewed lists come from {safe_line(found.source)}")
+    return 0
 
 
 def _config(options: argparse.Namespace) -> int:
     from tui_tasks.settings import config
 
+    if options.use:
+        return _use_settings(options)
     path = paths.configuration()
     settings, problems = config.load(path)
     print(config.describe(path, settings))
@@ -196,6 +222,7 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "backup": _declare_backup,
     "restore": _declare_restore,
     "compact": _declare_compact,
+    "config": _declare_config,
 }
 _RUN: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
     "doctor": _doctor,

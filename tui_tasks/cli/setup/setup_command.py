@@ -17,6 +17,7 @@ from tui_tasks.cli.setup.files import NotSetUp
 from tui_tasks.cli.setup.programs import PROGRAMS
 from tui_tasks.cli.setup.server_entry import Options
 from tui_tasks.core.errors import as_utf8
+from tui_tasks.hooks import hook_settings
 from tui_tasks.settings import paths
 
 
@@ -27,15 +28,17 @@ def declare(_name: str, command: argparse.ArgumentParser) -> None:
         "where you are. What else is in those files stays as it is."
     )
     command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
-    command.add_argument("--user", action="store_true", help="for you in all folders, in place of this one")
-    command.add_argument("--hooks", action="store_true", help="the program's hooks, too: it is seen in Agents")
-    command.add_argument("--hooks-only", action="store_true", help="the hooks, and no tools")
-    group = command.add_mutually_exclusive_group()
-    group.add_argument("--print", action="store_true", help="show what would change, and write nothing")
-    group.add_argument(
-        "--check", action="store_true", help="tell whether all is as it would be written (exit status 1: no)"
+    command.add_argument("--user", action="store_true", help="for you in all folders, instead of this folder")
+    command.add_argument(
+        "--hooks", action="store_true", help="also the program's hooks, which show its sessions in Agents"
     )
-    group.add_argument("--remove", action="store_true", help="take out what was written; with --hooks-only the hooks")
+    command.add_argument("--hooks-only", action="store_true", help="only the hooks")
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--print", action="store_true", help="show the changes without writing them")
+    group.add_argument("--check", action="store_true", help="check whether anything would change (exit status 1: yes)")
+    group.add_argument(
+        "--remove", action="store_true", help="remove what was written; with --hooks-only only the hooks"
+    )
 
 
 def run(_name: str, options: argparse.Namespace) -> int:
@@ -61,22 +64,14 @@ def run(_name: str, options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> plan.SetupRequest:
-    from tui_tasks.hooks import hooks_folder
-    from tui_tasks.hooks.replies import mailbox
-    from tui_tasks.settings import config
-
-    settings, _ = config.load(paths.configuration())
-    given = _given(options)
     return plan.SetupRequest(
         options.program,
         Path.cwd(),
         for_user=options.user,
         server=not options.hooks_only,
         hooks=options.hooks or options.hooks_only,
-        starter=_starter() if options.user else ("tui-tasks",),
-        options=given,
-        wait=settings.sessions.waits().get(options.program, 0),
-        outbox=f"{hooks_folder(paths.database(options.db))}/{mailbox.FOLDER}" if options.user else "",
+        starter=hook_settings.starter() if options.user else ("tui-tasks",),
+        options=_given(options),
     )
 
 
@@ -101,12 +96,6 @@ def _given(options: argparse.Namespace) -> Options:
         if word is not None and word != as_utf8(word):
             raise NotSetUp(f"{as_utf8(word)} is not UTF-8, which such a file cannot hold")
     return given
-
-
-def _starter() -> tuple[str, ...]:
-    """Return the argv that starts this very installation from anywhere."""
-    script = Path(sys.executable).with_name("tui-tasks")
-    return (str(script),) if os.access(script, os.X_OK) else (sys.executable, "-m", "tui_tasks")
 
 
 def _differences(planned: plan.Plan) -> Iterator[str]:
@@ -146,7 +135,7 @@ def _print_result(planned: plan.Plan, request: plan.SetupRequest, *, is_removing
         print(f"Next: {program.next_hooks}")
     if not request.for_user and shutil.which("tui-tasks") is None:
         print(
-            "! tui-tasks is not on PATH, where these files look for it: pipx install tui-tasks puts it there; "
+            "! tui-tasks is not on PATH, where these files look for it: pipx or `uv tool` puts it there (README); "
             "--user names this installation by its path",
             file=sys.stderr,
         )

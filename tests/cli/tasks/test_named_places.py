@@ -1,0 +1,151 @@
+"""A shell makes no list and no project from a typo."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tui_tasks.cli.main import main
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> str:
+    path = str(tmp_path / "x.db")
+    assert main(["add", "one", "--db", path, "--project", "site", "--new"]) == 0
+    return path
+
+
+def lists(path: str) -> list[str]:
+    with Store(path, read_only=True) as store:
+        return [home.handle for home in task_queries.lists(store.db)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("add x --list site/tasklst", "no list site/tasklst; there is site/tasklist; --new makes it"),
+        ("add x --project sit", "no project sit; there is site; --new makes it"),
+        ("import jsonl FILE --list work", "no list work; --new makes it"),
+        ("mv 1 --to work", "no list work; --new makes it"),
+        ("mv 1 --to site/tasklst", "no list site/tasklst; there is site/tasklist; --new makes it"),
+    ],
+)
+def test_a_list_or_a_project_that_is_not_there_is_made_on_demand_alone(db, tmp_path, capsys, words, said) -> None:
+    (tmp_path / "tasks.jsonl").write_text("")
+    words = words.replace("FILE", str(tmp_path / "tasks.jsonl"))
+    before = lists(db)
+    assert main([*words.split(), "--db", db]) == 1
+    assert said in capsys.readouterr().err
+    assert lists(db) == before
+
+
+@pytest.mark.parametrize("words", ["ls", "ls --json", "next", "lists", "done 1"])
+def test_a_project_that_is_not_there_has_no_tasks_to_read_and_is_told_so(db, capsys, words) -> None:
+    assert main([*words.split(), "--project", "sitte", "--db", db]) == 1
+    assert "no project sitte; there is site" in capsys.readouterr().err
+
+
+def test_with_new_it_is_made(db) -> None:
+    assert main(["add", "x", "--list", "work", "--new", "--db", db]) == 0
+    assert main(["add", "y", "--list", "work", "--db", db]) == 0
+    assert "work" in lists(db)
+
+
+def test_mv_with_new_makes_a_list_of_the_folders_project(db, capsys) -> None:
+    assert main(["mv", "1", "--to", "work", "--new", "--db", db, "--project", "site"]) == 0
+    with Store(db, read_only=True) as store:
+        home = task_queries.find_list(store.db, "work")
+        assert home is not None
+        assert (home.project, home.pending) == ("site", 1)
+
+
+def test_a_list_that_add_makes_in_a_project_is_shown_there(db, capsys) -> None:
+    in_project = ["--project", "site", "--db", db]
+    assert main(["add", "in sprint", "--list", "sprint", "--new", *in_project]) == 0
+    assert capsys.readouterr().out == "added #2  in sprint\n"
+    for words, shown in ((["ls"], "in sprint"), (["lists"], "sprint")):
+        assert main([*words, *in_project]) == 0
+        assert shown in capsys.readouterr().out
+    assert main(["ls", "--project", "", "--db", db]) == 0
+    assert "in sprint" not in capsys.readouterr().out
+
+
+def test_add_names_a_list_that_is_not_of_the_folders_project(db, capsys) -> None:
+    assert main(["add", "one", "--list", "sprint", "--new", "--db", db, "--project", ""]) == 0
+    capsys.readouterr()
+    assert main(["add", "two", "--list", "sprint", "--db", db, "--project", "site"]) == 0
+    assert capsys.readouterr().out == "added #3  two  in sprint (of no project)\n"
+    assert main(["add", "three", "--list", "site/tasklist", "--db", db, "--project", ""]) == 0
+    assert capsys.readouterr().out == "added #4  three  in site/tasklist (of project site)\n"
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 1), ("", 1)])
+def test_a_person_at_a_terminal_is_asked(db, monkeypatch, capsys, answer, status) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "w") as keyboard, os.fdopen(theirs) as terminal:
+        keyboard.write(f"{answer}\n")
+        keyboard.flush()
+        monkeypatch.setattr("sys.stdin", terminal)
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+        assert main(["add", "x", "--list", "work", "--db", db]) == status
+    assert "There is no list work. Make it? [y/N]" in capsys.readouterr().err
+    assert ("work" in lists(db)) == (status == 0)
+
+
+def test_a_person_at_a_terminal_is_asked_before_mv_makes_a_list(db, monkeypatch, capsys) -> None:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "w") as keyboard, os.fdopen(theirs) as terminal:
+        keyboard.write("y\n")
+        keyboard.flush()
+        monkeypatch.setattr("sys.stdin", terminal)
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+        assert main(["mv", "1", "--to", "work", "--db", db]) == 0
+    assert "There is no list work. Make it? [y/N]" in capsys.readouterr().err
+    assert "work" in lists(db)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(
+        ["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=n@example.org", *words],
+        check=True,
+        capture_output=True,
+    )
+
+
+def test_a_linked_work_tree_without_the_projects_file_belongs_to_the_project_of_its_repository(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "x.db"))
+    main_tree, linked = tmp_path / "site", tmp_path / "linked"
+    main_tree.mkdir()
+    git(main_tree, "init", "-q")
+    git(main_tree, "commit", "-q", "--allow-empty", "-m", "first")
+    git(main_tree, "worktree", "add", "-q", str(linked))
+    monkeypatch.chdir(main_tree)
+    assert main(["init"]) == 0
+    assert main(["add", "of the site"]) == 0
+    (linked / "deep").mkdir()
+    monkeypatch.chdir(linked / "deep")
+    capsys.readouterr()
+    assert main(["ls"]) == 0
+    assert "of the site" in capsys.readouterr().out
+
+
+def test_a_second_folder_with_the_name_of_a_project_is_told_that_it_shares_it(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "x.db"))
+    for parent in ("a", "b"):
+        folder = tmp_path / parent / "site"
+        folder.mkdir(parents=True)
+        monkeypatch.chdir(folder)
+        assert main(["init"]) == 0
+        said = capsys.readouterr().err
+        assert (
+            said == "" if parent == "a" else "has a project site already, with 1 tasks: this folder shares it" in said
+        )
+        assert main(["add", "one"]) == 0

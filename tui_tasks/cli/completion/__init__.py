@@ -1,1 +1,0 @@
-"""Completion of the command line in bash, zsh and fish."""

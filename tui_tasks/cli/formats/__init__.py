@@ -1,1 +1,0 @@
-"""`export`, `import` and `sync-file`."""

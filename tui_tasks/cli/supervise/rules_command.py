@@ -1,0 +1,145 @@
+"""`rules`: lists the standing answers of the settings file, tries one on a command, and removes one."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tui_tasks import clock, regular_files
+from tui_tasks.cli.options import open_store
+from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.supervise.actions import CommandAction, declare_actions
+from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound
+from tui_tasks.core.rules.agents import answer_rules
+from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.tasks.held_rules import recorded
+from tui_tasks.settings import atomic_file, config, paths
+from tui_tasks.text.safe import safe_line
+
+_TABLE: Final = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+_ANY_TABLE: Final = re.compile(r"\s*\[")
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    declare_actions(name, command, _ACTIONS)
+    command.epilog = (
+        "Without an action, the rules by their numbers. They stand in the settings file, as [[rule]] tables."
+    )
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """List the rules, or carry out an action. Exit status 0; of `test`, 1 if it would be asked."""
+    path = paths.configuration()
+    settings, problems = config.load(path)
+    for problem in problems:
+        if problem.message.startswith("rule"):
+            raise Conflict(f"{problem}: no rule of the file applies until it is right")
+    if options.action == "test":
+        return _test(options, settings.rule)
+    if options.action == "remove":
+        return _remove(options, path, settings.rule)
+    if options.json:
+        print_json({"rules": [{"number": at, **msgspec.to_builtins(rule)} for at, rule in _numbered(settings.rule)]})
+        return 0
+    for at, rule in _numbered(settings.rule):
+        print(f"{at:>3}  {safe_line(str(rule))}")
+    if not settings.rule:
+        print(f"no rules: add [[rule]] tables to {safe_line(str(path))} (tui-tasks help configuration)")
+    elif (hint := _not_in_force(options, settings.rule)) is not None:
+        print(hint)
+    return 0
+
+
+def _numbered(rules: tuple[AnswerRule, ...]) -> list[tuple[int, AnswerRule]]:
+    return list(enumerate(rules, 1))
+
+
+def _not_in_force(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> str | None:
+    """Return why the rules of the file are not those of the database; None if they are."""
+    try:
+        with open_store(options) as store:
+            found = recorded(store.db)
+    except DatabaseRefused:
+        return None
+    if found is not None and found.rules == rules:
+        return None
+    return "These rules take effect when a screen opens the database (tui-tasks), or by tui-tasks config --use."
+
+
+def _declare_test(command: argparse.ArgumentParser) -> None:
+    command.add_argument("command_line", metavar="COMMAND", help="the command that an agent wants to run, in quotes")
+    command.add_argument("--tool", default="Bash", help="the tool that runs it (default: Bash)")
+    command.add_argument("--program", default="claude", help="the agent program (default: claude)")
+    command.add_argument("--in-project", metavar="NAME", help="the project of the session")
+
+
+def _test(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) -> int:
+    """Print which rule would answer a command, and what."""
+    given = {"command": options.command_line}
+    rule = answer_rules.find(
+        rules,
+        options.tool,
+        given,
+        program=options.program,
+        project=options.in_project,
+        now=clock.now(),
+        is_whole=True,
+    )
+    plain = answer_rules.command_words(given) is not None
+    if options.json:
+        answer = "ask" if rule is None else rule.answer
+        print_json({"answer": answer, "rule": None if rule is None else str(rule), "plain": plain})
+    elif rule is not None:
+        print(f"{rule.answer}: {safe_line(str(rule))}")
+    elif plain:
+        print("ask: no rule answers it")
+    else:
+        print("ask: it is more than plain words and quotes, so no pattern matches it")
+    return 0 if rule is not None else 1
+
+
+def _declare_remove(command: argparse.ArgumentParser) -> None:
+    command.add_argument("number", metavar="N", type=int, help="the rule's number, as `rules` lists it")
+
+
+def _remove(options: argparse.Namespace, path: Path, rules: tuple[AnswerRule, ...]) -> int:
+    """Remove a rule from the settings file.
+
+    Raises:
+        Conflict: its table cannot be found in the text.
+        NotFound: there is no such rule.
+    """
+    import tomllib
+
+    if not 0 < options.number <= len(rules):
+        raise NotFound("rule", f"{options.number}: `tui-tasks rules` lists them")
+    text = regular_files.read_text(path, paths.MAX_SETTINGS_BYTES)
+    lines = text.splitlines(keepends=True)
+    heads = [at for at, line in enumerate(lines) if _TABLE.match(line)]
+    wanted = tomllib.loads(text)
+    del wanted["rule"][options.number - 1]
+    wanted = {name: value for name, value in wanted.items() if value or name != "rule"}
+    if len(heads) == len(rules):
+        begin = heads[options.number - 1]
+        following = (at for at in range(begin + 1, len(lines)) if _ANY_TABLE.match(lines[at]))
+        del lines[begin : next(following, len(lines))]
+    if len(heads) != len(rules) or tomllib.loads("".join(lines)) != wanted:
+        raise Conflict(f"the table of rule {options.number} is not found in {path}: remove it in an editor")
+    atomic_file.replace(path, "".join(lines).encode())
+    removed = rules[options.number - 1]
+    if options.json:
+        print_json({"removed": msgspec.to_builtins(removed)})
+    else:
+        print(f"removed rule {options.number}: {safe_line(str(removed))}")
+    return 0
+
+
+_ACTIONS: Final = {
+    "test": CommandAction("show which rule would answer a command", _declare_test, lambda options: None),
+    "remove": CommandAction("remove a rule from the settings file", _declare_remove, lambda options: None),
+}

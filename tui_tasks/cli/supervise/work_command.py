@@ -1,0 +1,308 @@
+"""`work`: starts agents on tasks, each in a git worktree, and follows their work (docs: work)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks import clock
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import person
+from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
+from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.supervise.actions import CommandAction, declare_actions
+from tui_tasks.cli.tasks.task_lookup import find_task, titled
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations.work import CommentWork, RestoreWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SHELL
+from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago
+
+_EPILOG: Final = (
+    "Without an action, as `ls`. All but `ls`, `show` and `review` are a person's, at a terminal. "
+    "`tui-tasks help work` tells more."
+)
+_LINES: Final = 20
+_SILENT: Final = "it has not reported yet: it may ask something in its terminal"
+
+
+def declare(name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.set_defaults(speaks_as=SHELL)
+    declare_actions(name, command, _ACTIONS)
+    command.epilog = _EPILOG
+
+
+def run(name: str, options: argparse.Namespace) -> int:
+    """Act, or list the work. Exit status 0."""
+    require_database(options)
+    _ACTIONS[options.action or "ls"].run(options)
+    return 0
+
+
+def _declare_start(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tasks", metavar="TASK", nargs="+", help=TASK_REFERENCE)
+    command.add_argument("--program", default="", help="claude, codex, gemini, opencode, or one of the settings")
+    command.add_argument("--here", action="store_true", help="in this checkout, without a worktree of its own")
+    command.add_argument("--base", default="", help="the branch to begin on and to merge into")
+    command.add_argument("--branch", default="", help="the name of the new branch")
+    command.add_argument("--words", default="", help="extra words for the agent")
+    command.add_argument("--race", action="store_true", help="beside another agent on the same task")
+    command.add_argument("--share", action="store_true", help="in a folder in which another agent works")
+
+
+def _start(options: argparse.Namespace) -> None:
+    from tui_tasks.work.starting import Request, Starter
+
+    with open_store(options) as store:
+        session = session_of(options, store, TOOLS)
+        tasks = [find_task(session, reference) for reference in options.tasks]
+        person.confirm(options, store, "\n".join(titled(task.number, task.name) for task in tasks))
+        person.record(options, store)
+        starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
+        names = ("program", "here", "words", "base", "branch", "race", "share")
+        request = Request(**{name: getattr(options, name) for name in names})
+        started = []
+        for task in tasks:
+            work, notes = starter.start(task.uid, request)
+            started.append(_json(store, work))
+            for note in notes:
+                print(safe_line(note), file=sys.stderr)
+            if not options.json:
+                print(f"{work.agent} is at work on {titled(task.number, task.name)} in {safe_line(work.worktree)}")
+        if options.json:
+            print_json(started, indent=2)
+
+
+def _json(store: Store, work: Work) -> dict[str, Any]:
+    task = task_queries.any_task(store.db, work.task_uid)
+    named = {"task": work.task_uid, "number": task.number if task is not None else None}
+    return {**named, **work.to_json(work_queries.counts_json(store.db, work.uid))}
+
+
+def _declare_ls(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--all", action="store_true", help="merged, discarded and failed work as well")
+
+
+def _ls(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        _refresh(store)
+        everyone = getattr(options, "all", False)
+        found = work_queries.everything(store.db) if everyone else work_queries.live(store.db)
+        if options.json:
+            print_json([_json(store, work) for work in found], indent=2)
+            return
+        for work in found:
+            print(_line(store, work))
+        if not found:
+            print("No agent is at work. `tui-tasks work start TASK` starts one.")
+
+
+def _refresh(store: Store) -> None:
+    """Count what git has, and end what has ended."""
+    if store.read_only:
+        return
+    from tui_tasks.hooks.presence import departures
+    from tui_tasks.work import progress, recovery
+
+    departures.end_departed(store, clock.now())
+    recovery.recover(store, clock.now())
+    progress.look(store, clock.now())
+
+
+def _line(store: Store, work: Work) -> str:
+    task = task_queries.any_task(store.db, work.task_uid)
+    title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
+    words = [
+        title,
+        work.state,
+        work.agent,
+        work_queries.counts_text(store.db, work.uid),
+        work.branch or work.worktree,
+        work.message or "",
+    ]
+    return "  ".join(safe_line(word, 60) for word in words if word)
+
+
+def _declare_task(command: argparse.ArgumentParser) -> None:
+    command.add_argument("task", metavar="TASK", help=TASK_REFERENCE)
+
+
+def _work_of(session: Session, reference: str) -> tuple[Task, Work]:
+    """Return a task and the newest work on it.
+
+    Raises:
+        NotFound: there is no such task, or no agent was started on it.
+    """
+    task = find_task(session, reference)
+    found = work_queries.of_task(session.store.db, task.uid)
+    if not found:
+        raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
+    return task, found[-1]
+
+
+def _show(options: argparse.Namespace) -> None:
+    from tui_tasks.work.starting import last_lines
+
+    with open_store(options) as store:
+        _refresh(store)
+        task, work = _work_of(session_of(options, store, TOOLS), options.task)
+        lines = last_lines(store.path, work, _LINES)
+        if options.json:
+            print_json({**_json(store, work), "lines": lines}, indent=2)
+            return
+        print(titled(task.number, task.name))
+        print(f"{work.state}  {work.agent}  started {ago(work.started_at, clock.now())}")
+        for name, value in (("worktree", work.worktree), ("branch", work.branch), ("base", work.base)):
+            if value:
+                print(f"{name} {safe_line(value)}")
+        if work_queries.is_silent(store.db, work, clock.now()):
+            print(_SILENT)
+        for text in (work_queries.counts_text(store.db, work.uid), work.message, work.summary):
+            if text:
+                print(safe_line(text))
+        if lines:
+            print()
+        for line in lines:
+            print(safe_line(line))
+
+
+def _attach(options: argparse.Namespace) -> None:
+    from tui_tasks.work.terminals import DETACH_WORDS, Terminals
+
+    with open_store(options) as store:
+        task, work = _work_of(session_of(options, store, TOOLS), options.task)
+        terminals = Terminals(store.path)
+        if options.json:
+            argv = terminals.attach_argv(work.terminal) if work.terminal is not None else None
+            print_json({"agent": work.agent, "argv": argv})
+            return
+        if work.terminal is None:
+            raise Conflict(f"{work.agent} has no terminal: `tui-tasks work show {task.number}` shows its last lines")
+        if not terminals.has(work.terminal):
+            raise Conflict(f"the terminal of {work.agent} is closed")
+        argv = terminals.attach_argv(work.terminal)
+        person.record(options, store)
+    print(f"{DETACH_WORDS} comes back", file=sys.stderr)
+    subprocess.run(argv, check=False, env=os.environ)
+
+
+def _review(options: argparse.Namespace) -> None:
+    from tui_tasks.runner.process.git import GitFailed
+    from tui_tasks.work import git_review
+
+    with open_store(options) as store:
+        task, work = _work_of(session_of(options, store, TOOLS), options.task)
+        if work.base is None:
+            raise Conflict(f"the work on #{task.number} has no base branch")
+        try:
+            found = git_review.review(Path(work.worktree), work.base, work.branch)
+        except (GitFailed, OSError) as error:
+            raise Conflict(f"the work cannot be read: {error}") from error
+        if options.json:
+            files = [{**one._asdict(), "is_binary": one.is_binary} for one in found.files]
+            commits = [one._asdict() for one in found.commits]
+            told: dict[str, Any] = {"head": found.head, "tree": found.tree, "files": files, "commits": commits}
+            told |= {"conflicts": found.conflicts, "notes": found.notes}
+            print_json({**_json(store, work), "review": told})
+            return
+    where = f"{work.branch or work.worktree}  {found.ahead} ahead of {found.base}, {found.behind} behind"
+    print(f"{titled(task.number, task.name)}\n{safe_line(where)}")
+    for one in found.files:
+        lines = "binary" if one.is_binary else f"+{one.insertions} -{one.deletions}"
+        mark = " " if one.is_committed else "?"
+        print(f"{mark}{one.status}  {safe_line(one.path)}  {lines}")
+    for commit in found.commits:
+        print(f"{commit.id[:9]}  {safe_line(commit.author, 30)}  {safe_line(commit.title)}")
+    for path in found.conflicts:
+        print(f"conflict  {safe_line(path)}")
+    for note in found.notes:
+        print(safe_line(note))
+
+
+def _declare_comment(command: argparse.ArgumentParser) -> None:
+    _declare_task(command)
+    command.add_argument("message", metavar="TEXT", nargs="+", help="what the agent is to change")
+
+
+def _comment(options: argparse.Namespace) -> None:
+    from tui_tasks.hooks.replies.outbox import Outbox
+
+    with open_store(options) as store:
+        _, work = _work_of(session_of(options, store, TOOLS), options.task)
+        text = " ".join(options.message)
+        person.commit(options, store, CommentWork(work.uid, text))
+        Outbox(store).look(clock.now())
+        _print_changed(options, store, work, f"sent to {work.agent}")
+
+
+def _discard(options: argparse.Namespace) -> None:
+    from tui_tasks.work import ending
+
+    with open_store(options) as store:
+        task, work = _work_of(session_of(options, store, TOOLS), options.task)
+        person.commit(options, store, ending.discarding(work), what=f"discard the work on {task.name}")
+        ending.end_agent(store, work)
+        told = f"discarded; `tui-tasks work restore {task.number}` brings it back"
+        _print_changed(options, store, work, told)
+
+
+def _restore(options: argparse.Namespace) -> None:
+    from tui_tasks.work import ending
+
+    with open_store(options) as store:
+        _, work = _work_of(session_of(options, store, TOOLS), options.task)
+        ending.bring_back(work)
+        person.commit(options, store, RestoreWork(work.uid))
+        _print_changed(options, store, work, "back for review")
+
+
+def _print_changed(options: argparse.Namespace, store: Store, work: Work, told: str) -> None:
+    if options.json:
+        print_json(_json(store, work_queries.find(store.db, work.uid)))
+    else:
+        print(told)
+
+
+def _declare_clean(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tasks", metavar="TASK", nargs="*", help=f"{TASK_REFERENCE}; left out: all")
+
+
+def _clean(options: argparse.Namespace) -> None:
+    from tui_tasks.work import recovery
+
+    with open_store(options) as store:
+        _refresh(store)
+        session = session_of(options, store, TOOLS)
+        uids = {find_task(session, reference).uid for reference in options.tasks}
+        person.record(options, store)
+        done = recovery.clean(store, uids, clock.now())
+    if options.json:
+        print_json(done, indent=2)
+        return
+    for told in done:
+        print(safe_line(told))
+    if not done:
+        print("Nothing to clean.")
+
+
+_ACTIONS: Final[dict[str, CommandAction]] = {
+    "start": CommandAction("start an agent on each task", _declare_start, _start),
+    "ls": CommandAction("list the work that is not over", _declare_ls, _ls),
+    "attach": CommandAction("go to the terminal of a task's agent", _declare_task, _attach),
+    "show": CommandAction("show the work on a task, and the last lines of its terminal", _declare_task, _show),
+    "review": CommandAction("show what a task's work has changed: files, commits, conflicts", _declare_task, _review),
+    "comment": CommandAction("send the agent back to work, with what to change", _declare_comment, _comment),
+    "discard": CommandAction("discard the work on a task; its branch and files stay", _declare_task, _discard),
+    "restore": CommandAction("bring discarded work back for review", _declare_task, _restore),
+    "clean": CommandAction("remove what ended work has left: worktrees, terminals, files", _declare_clean, _clean),
+}

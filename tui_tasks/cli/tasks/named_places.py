@@ -1,0 +1,89 @@
+"""Resolve `--list` and `--project`; a typo makes no list and no project (docs: scripts, "The shell")."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.text.safe import safe_line
+
+
+class _Missing(NamedTuple):
+    """A list or a project that is named and not there; `near`: what to say of one with a similar name."""
+
+    kind: str
+    name: str
+    near: str
+
+
+def check_named(options: argparse.Namespace, db: Database) -> None:
+    """Refuse to add to a list or a project that is not there.
+
+    `--new` makes it; at a terminal the person is asked.
+
+    Raises:
+        NotFound: it is not there, and is not to be made.
+    """
+    missing = _missing_list(db, options.list) or _missing_project(db, options.project)
+    if missing is not None and not options.new:
+        _offer(missing)
+
+
+def check_target(options: argparse.Namespace, db: Database) -> None:
+    """Refuse to move a task to a list that is not there, as `check_named` does, and from a project that is not there.
+
+    Raises:
+        NotFound: it is not there, and is not to be made.
+    """
+    check_project(options, db)
+    missing = _missing_list(db, options.target)
+    if missing is not None and not options.new:
+        _offer(missing)
+
+
+def _offer(missing: _Missing) -> None:
+    """Ask the person at the terminal whether to make what is missing.
+
+    Raises:
+        NotFound: it is not to be made, or there is no terminal.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise NotFound(missing.kind, missing.name, f"{missing.near}; --new makes it")
+    text = safe_line(f"There is no {missing.kind} {missing.name}{missing.near}. Make it?")
+    print(text, "[y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise NotFound(missing.kind, missing.name)
+
+
+def check_project(options: argparse.Namespace, db: Database) -> None:
+    """Refuse to read the tasks of a project that is named on the command line and has no lists.
+
+    Raises:
+        NotFound: it is not there.
+    """
+    missing = _missing_project(db, options.project)
+    if missing is not None:
+        raise NotFound(missing.kind, missing.name, missing.near)
+
+
+def _missing_list(db: Database, name: str | None) -> _Missing | None:
+    if name is None or task_queries.find_list(db, name) is not None:
+        return None
+    return _missing("list", name, (home.name for home in task_queries.each_list(db)))
+
+
+def _missing_project(db: Database, name: str | None) -> _Missing | None:
+    if not name or next(iter(task_queries.lists(db, name)), None) is not None:
+        return None
+    return _missing("project", name, {home.project for home in task_queries.each_list(db) if home.project})
+
+
+def _missing(kind: str, name: str, known: Iterable[str]) -> _Missing:
+    near = difflib.get_close_matches(name, known, 1)
+    return _Missing(kind, name, f"; there is {near[0]}" if near else "")
