@@ -1,6 +1,6 @@
 """How the tests look at the board."""
 
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 
 
 def board_of(app):
@@ -17,4 +17,4 @@ def columns(app) -> dict[str, list[str]]:
 
 
 def status(app, uid: str) -> str:
-    return queries.task(app.link.db, uid).status
+    return task_queries.task(app.link.db, uid).status

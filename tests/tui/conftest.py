@@ -1,22 +1,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import math
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import pytest
+import textual.app
+import textual.pilot
+import textual.screen
 
 from tests.checks import Checks
+from tests.tui import idle
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.proven import name_of
 from tui_tasks.core.operations.checks import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
+from tui_tasks.tui.agents import answering
 from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.inbox import held_tasks
 from tui_tasks.tui.state.database_link import DatabaseLink
+from tui_tasks.tui.state.writer import Work, Writer
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +34,32 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a person may have set changes every picture."""
     for name in ("NO_COLOR", "TEXTUAL_THEME", "COLORTERM", "EDITOR", "VISUAL"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test go on as soon as all that it has set to work is done."""
+    put = Writer.put
+
+    def noted(writer: Writer, work: Work) -> Future[Any]:
+        future = put(writer, work)
+        with contextlib.suppress(RuntimeError):  # no loop is running: a screen that ends
+            loop = asyncio.get_running_loop()
+            if isinstance(loop, idle.IdleLoop):
+                loop.begin(future)
+        return future
+
+    monkeypatch.setattr(Writer, "put", noted)
+    for module in (textual.app, textual.pilot):
+        monkeypatch.setattr(module, "wait_for_idle", idle.wait_for_idle)
+    # Seconds from a change to its painting.
+    monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
+
+
+@pytest.fixture(autouse=True)
+def fast_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys come here faster than a person reads; the tests of `standing` have a clock of their own."""
+    monkeypatch.setattr(held_tasks, "SECONDS", 0.0)
 
 
 @pytest.fixture(scope="session")
@@ -100,5 +136,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     names = inspect.signature(pyfuncitem.obj).parameters
-    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    idle.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
     return True
+
+
+@pytest.fixture(autouse=True)
+def _read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is on screen be answered at once: a test presses keys faster than a person reads.
+
+    Tests of the time itself are in `test_reading.py`.
+    """
+    monkeypatch.setattr(answering, "READ_SECONDS", -math.inf)

@@ -10,9 +10,10 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
+from tests.started import DEADLINE
 from tests.tui.plan import NOW, Plan
-from tui_tasks.core.operations.operation import Operation
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
@@ -54,9 +55,14 @@ async def write(pilot: Pilot[None], text: str) -> None:
     await pilot.press(*("space" if letter == " " else letter for letter in text))
 
 
+def named(word: str) -> tuple[str, ...]:
+    """The keys that perform an action by its word in the palette."""
+    return ("colon", *("space" if letter == " " else letter for letter in word), "enter")
+
+
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     """Wait until the screen has taken in what another process wrote."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + DEADLINE
     while not holds():
         assert time.monotonic() < deadline, shown(pilot.app)
         await pilot.pause(0.02)
@@ -80,12 +86,19 @@ def said(app: TaskApp) -> str:
 
 def task(app: TaskApp, uid: str) -> Task | None:
     """A task as the screen's connection finds it, deleted ones too."""
-    return queries.any_task(app.link.db, uid)
+    return task_queries.any_task(app.link.db, uid)
 
 
 def order(app: TaskApp) -> list[str]:
     """The names in the list that is shown, in order."""
-    return [row.name for row in queries.tasks(app.link.db, app.state.list_id)]
+    return [row.name for row in task_queries.tasks(app.link.db, app.state.list_id)]
+
+
+def place_of(app: TaskApp, uid: str) -> int:
+    """Where a task stands in its list, counted from 1."""
+    found = task(app, uid)
+    assert found is not None
+    return app.state.places.ahead(found.list_id, found.rank) + 1
 
 
 def by_agent(plan: Plan, agent: str, *operations: Operation, now: int = NOW) -> list[Any]:

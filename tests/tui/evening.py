@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from tests.tui.plan import ZONE, Plan, at, connect
 from tui_tasks.core.job_snapshots import Run
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import (
     BeginRun,
     ClaimRun,
@@ -21,9 +22,8 @@ from tui_tasks.core.operations.jobs import (
     FinishRun,
     RunJob,
 )
-from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import LogTask
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store

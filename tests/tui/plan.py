@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read import views

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.tui.plan import Plan
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
 def name_of(plan: Plan) -> str:
     with Store(plan.path) as store:
-        return queries.list_by_uid(store.db, plan.list_uid).name
+        return task_queries.list_by_uid(store.db, plan.list_uid).name

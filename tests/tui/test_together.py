@@ -7,12 +7,12 @@ import threading
 import pytest
 
 from tests.entries import all_entries
-from tests.tui.driving import opened, said, task, until
+from tests.tui.driving import opened, place_of, said, task, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.store import Store
-from tui_tasks.tui.forms.task_form import EditScreen
 from tui_tasks.tui.inputs.dialogs import LineDialog, Menu
+from tui_tasks.tui.inputs.task_form import EditScreen
 
 # Who types ten keys a second meets 200 changes a second; here no key is pressed before so many have come.
 PER_KEY = 20
@@ -136,9 +136,9 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
         await human.presses("k", "v", "s", "d")
         await human.sees(lambda: task(app, plan[7]).status == "done")
         assert await human.drags(plan[4], plan[6])
-        await human.sees(lambda: app.context.numbers.number_of(plan[4]) == app.context.numbers.number_of(plan[6]) + 1)
+        await human.sees(lambda: place_of(app, plan[4]) == place_of(app, plan[6]) + 1)
         await human.presses("u")
-        await human.sees(lambda: app.context.numbers.number_of(plan[4]) == app.context.numbers.number_of(plan[3]) + 1)
+        await human.sees(lambda: place_of(app, plan[4]) == place_of(app, plan[3]) + 1)
         busy.stop()
         await app.workers.wait_for_complete()
         app.link.catch_up()
@@ -151,7 +151,7 @@ async def test_typing_editing_marking_and_dragging_go_where_they_were_meant_to(p
             ("task.moved", plan[4]),
             ("task.moved", plan[4]),
         ]
-        assert app.context.numbers.number_of(new) == app.context.numbers.number_of(plan[8]) + 1
+        assert place_of(app, new) == place_of(app, plan[8]) + 1
         assert not said(app).startswith("Cannot")
 
 

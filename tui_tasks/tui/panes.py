@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.widgets.pane import Pane
+    from tui_tasks.tui.widgets.bases import Pane
 
 PANES: Final = {"list": "List", "board": "Board", "log": "Log", "schedule": "Schedule"}
 """The title of each pane by its name, in the order of the keys 1 to 4; the action `pane_NAME` goes to it."""
@@ -18,12 +18,10 @@ _CLASSES: Final = {
     "board": "board.board_pane.BoardPane",
     "log": "log.log_pane.LogPane",
     "schedule": "schedule.schedule_pane.SchedulePane",
-    "asks": "inbox.inbox.Inbox",
-    "failed_checks": "inbox.failed_checks.failed_screen.FailedChecks",
-    "review": "inbox.review.review_screen.Review",
-    "agents": "fleet.fleet_screen.Fleet",
-    "digest": "screens.digest.DigestScreen",
-    "stats": "screens.stats.Stats",
+    "asks": "inbox.inbox_screen.Inbox",
+    "agents": "agents.fleet_screen.Fleet",
+    "digest": "screens.digest_screen.DigestScreen",
+    "stats": "screens.stats_screen.Stats",
 }
 """Of panes by their name; of screens by the action that opens each."""
 

@@ -14,8 +14,8 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.checks import RequestChecks
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read.alerts import Alert
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.overview import Alert
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
@@ -151,7 +151,7 @@ async def test_a_failed_check_is_told_where_the_task_was_reported_done(plan, mak
         report(plan[5], "failed")
         app.link.catch_up()
         await until(pilot, lambda: calls)
-        name = queries.task(app.link.db, plan[5]).name
+        name = task_queries.task(app.link.db, plan[5]).name
     assert calls == ["bell", f"\x1b]9;tui-tasks: check failed: tests of {name}\x1b\\"]
 
 
@@ -178,11 +178,11 @@ async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_a
         await commit(app, pilot, agent, *fail, OpenAsk("What now?"))
         await until(pilot, lambda: calls)
         for number in range(600):
-            agent(OpenAsk(f"Number {number}?"))
+            agent(OpenAsk(f"Number {number}?"), actor=f"noisy-{number // 50}")
         app.link.catch_up()
         await until(pilot, lambda: len(calls) > 2)
     assert calls[:2] == ["bell", "\x1b]9;tui-tasks: claude-1 asks: What now? (and 3 more)\x1b\\"]
-    assert calls[2:] == ["bell", "\x1b]9;tui-tasks: claude-1 asks: Number 0? (and 599 more)\x1b\\"]
+    assert calls[2:] == ["bell", "\x1b]9;tui-tasks: noisy-0 asks: Number 0? (and 599 more)\x1b\\"]
 
 
 async def test_settings_say_how(plan, make_app, calls, agent):

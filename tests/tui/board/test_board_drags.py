@@ -3,6 +3,7 @@
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, settle, shown, until
 from tui_tasks.core.operations.lists import SetListRule
+from tui_tasks.core.operations.tasks import EditTask
 
 
 async def drag(pilot, source, target) -> None:
@@ -41,7 +42,8 @@ async def test_a_card_dragged_to_needs_you_says_how_cards_come_there(plan, make_
 
 
 async def test_a_drag_that_breaks_the_rule_of_the_list_says_why(plan, make_app):
-    by_agent(plan, "human", SetListRule(plan.list_uid, True))
+    by_agent(plan, "human", SetListRule(plan.list_uid, True), EditTask(plan[5], {"status": "pending"}))
+    by_agent(plan, "human", EditTask(plan[5], {"status": "in_progress", "agent": None}))
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)

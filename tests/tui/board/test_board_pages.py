@@ -8,7 +8,7 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.pages import board_pages, pages
+from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import PARTS
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.store import Store
@@ -45,7 +45,7 @@ def test_pages_forwards_and_backwards_give_each_card_once_in_the_same_order(many
     whole = [
         card
         for part in parts
-        for card in board_pages.page(db, list_id, part, pages.FIRST, 100)
+        for card in board_pages.page(db, list_id, part, list_pages.FIRST, 100)
         if not only or card.name.endswith("x")
     ]
     assert len({card.uid for card in whole}) == len(whole) > 2
@@ -76,8 +76,22 @@ def test_counts_of_what_is_wanted_agree_with_the_pages(many):
     db, list_id = many
     only = Filter((Term("word", "y"),))
     for part in PARTS:
-        found = board_pages.page(db, list_id, part, pages.FIRST, 100, only)
-        assert board_pages.count(db, list_id, part, only) == (len(found), False)
+        found = board_pages.page(db, list_id, part, list_pages.FIRST, 100, only)
+        assert board_pages.count(db, list_id, part, only) == (len(found), None)
+
+
+def test_the_counts_of_reads_that_end_early_add_up(many, monkeypatch):
+    monkeypatch.setattr(board_pages, "MAX_PASSED", 2)
+    db, list_id = many
+    only = Filter((Term("word", "t"),))
+    for part in PARTS:
+        whole = len(board_pages.page(db, list_id, part, list_pages.FIRST, 100))
+        end: str | None = list_pages.FIRST
+        counted = 0
+        while end is not None:
+            number, end = board_pages.count(db, list_id, part, only, after=end)
+            counted += number
+        assert counted == whole > 1
 
 
 # How a card is laid out

@@ -1,15 +1,19 @@
 """The board: every task in the column of what has become of it, moved by keys and mouse whatever agents do."""
 
+import pytest
+
 from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.lists import SetListRule
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 
 
@@ -108,7 +112,7 @@ async def test_a_card_that_failed_asks_why_and_the_answer_is_in_its_log(plan, ma
         await at_card(pilot, plan[5])
         await settle(pilot, "L", "L", *"no disk", "enter")
         await until(pilot, lambda: status(app, plan[5]) == "failed")
-        assert records.logs(app.link.db, plan[5])[-1].message == "no disk"
+        assert task_records.logs(app.link.db, plan[5])[-1].message == "no disk"
         await until(pilot, lambda: "no disk" in shown(app))
 
 
@@ -125,7 +129,8 @@ async def test_going_back_at_the_question_why_moves_nothing(plan, make_app):
 
 
 async def test_a_second_card_in_progress_is_refused_by_the_name_of_the_first(plan, make_app):
-    by_agent(plan, "human", SetListRule(plan.list_uid, True))
+    by_agent(plan, "human", SetListRule(plan.list_uid, True), EditTask(plan[5], {"status": "pending"}))
+    by_agent(plan, "human", EditTask(plan[5], {"status": "in_progress", "agent": None}))
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await at_card(pilot, plan[8])
@@ -186,7 +191,7 @@ async def test_j_and_k_move_a_card_past_its_neighbour_in_the_list(plan, make_app
         assert board_of(app).target() == plan[6]
         await settle(pilot, "K")
         await until(pilot, lambda: columns(app)["Pending"] == ["Write integration tests", "Backup restore drill"])
-        names = [task.name for task in queries.tasks(app.link.db, app.state.list_id)]
+        names = [task.name for task in task_queries.tasks(app.link.db, app.state.list_id)]
         assert names.index("Write integration tests") + 1 == names.index("Backup restore drill")
 
 
@@ -245,8 +250,7 @@ async def test_a_card_in_another_column_that_moves_leaves_the_cursor_alone(plan,
         await until(pilot, lambda: not columns(app)["Failed"])
         assert (board_of(app).target(), board_of(app).at) == (plan[8], 0)
         assert "○ Pending 1" in shown(app)
-        # Numbers are places in the list: the one that was deleted is no longer counted.
-        assert ">7 Backup restore" in shown(app)
+        assert ">8 Backup restore" in shown(app)
 
 
 async def test_an_answer_takes_a_card_out_of_needs_you(plan, make_app):
@@ -314,7 +318,7 @@ async def test_a_new_card_is_added_from_the_board_and_has_the_cursor(plan, make_
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "n", *"Rotate keys", "enter")
         await until(pilot, lambda: "Rotate keys" in columns(app)["Pending"])
-        assert pages.line(app.link.db, board_of(app).target()).name == "Rotate keys"
+        assert list_pages.line(app.link.db, board_of(app).target()).name == "Rotate keys"
 
 
 async def test_enter_opens_the_detail_which_follows_the_cursor_until_escape(plan, make_app):
@@ -349,3 +353,35 @@ async def test_letters_stand_for_glyphs_where_only_ascii_is_wanted(plan, make_ap
         async with app.run_test(size=size) as pilot:
             await settle(pilot)
             assert shown(app).isascii()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_card_whose_agent_is_gone_stands_under_needs_you_until_the_agent_is_back(plan, make_app, size):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.end(store.db, "claude-1", Process(), NOW)
+        await until(pilot, lambda: app.state.left)
+        await settle(pilot)
+        counts = app.pane._counts
+        assert (counts.text(["needs_you"]), counts.text(["in_progress"])) == ("3", "0")
+        assert ("? Needs you 3" if size[0] >= 100 else "? 3") in shown(app)
+        if size[0] >= 100:
+            assert "Ship auth flow" in columns(app)["Needs you"]
+            assert "claude-1 is gone" in shown(app)
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.begin(store.db, "claude-1", Process(), NOW)
+        await until(pilot, lambda: not app.state.left)
+        await settle(pilot)
+        assert (counts.text(["needs_you"]), counts.text(["in_progress"])) == ("2", "1")
+
+
+async def test_a_card_whose_agent_is_gone_moves_left_to_pending(plan, make_app):
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at_card(pilot, plan[5])
+        await settle(pilot, "H")
+        assert status(app, plan[5]) == "pending"

@@ -4,22 +4,23 @@ import pytest
 
 from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
-from tests.tui.plan import NOW, at
+from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, PauseAgent, SendMessage
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage
+from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read import asks, messages
-from tui_tasks.core.read.agents import activity, agents, fleet
-from tui_tasks.core.read.agents.stuck import Thresholds
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read.agents import activity, agent_queries, fleet
+from tui_tasks.core.read.agents.stuck_agents import Thresholds
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner.stuck_watch import StuckWatch
+from tui_tasks.runner.service import StuckWatch
 from tui_tasks.settings.config import Config
-from tui_tasks.tui.fleet.fleet_screen import Fleet
-from tui_tasks.tui.fleet.fleet_text import state_of
+from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.agents.fleet_text import state_of
 
 QUIET = 600_000_000
 
@@ -36,7 +37,7 @@ def row_of(app, name: str) -> str:
 def answered(plan):
     """The agents, and claude-1 waits for nobody."""
     with Store(with_agents(plan).path) as store:
-        mine = [ask.uid for ask in asks.open_asks(store.db) if ask.agent == "claude-1"]
+        mine = [ask.uid for ask in ask_queries.open_asks(store.db) if ask.agent == "claude-1"]
     by_agent(plan, "human", *(AnswerAsk(uid, "x") for uid in mine))
     return plan
 
@@ -87,7 +88,7 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     by_agent(plan, "codex-1", LogTask(plan[8], "copied 3 of 9"), now=at(20, 14))
     by_agent(plan, "codex-1", *(EditTask(plan[8], {"priority": n}) for n in (1, 2)), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = agents.words(store.db, "codex-1", 1)
+        (word,) = agent_queries.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
 
 
@@ -96,7 +97,7 @@ def test_a_task_that_it_has_done_is_a_word_whatever_the_result(plan, result):
     changes = {"status": "done", "result": result}
     by_agent(plan, "codex-1", EditTask(plan[8], changes), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = agents.words(store.db, "codex-1", 1)
+        (word,) = agent_queries.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("status", "done", plan[8])
 
 
@@ -107,7 +108,7 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
         (run,) = job_queries.open_runs(store.db, jobs[5])
     by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = agents.words(store.db, "codex-1", 5)
+        (word,) = agent_queries.words(store.db, "codex-1", 5)
     assert (word.kind, word.text) == ("ran", "no paper")
 
 
@@ -115,7 +116,7 @@ def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
         known = fleet.everyone(store.db, 0)
         asked = []
-        monkeypatch.setattr(agents, "words", lambda db, name, limit: asked.append(name) or [])
+        monkeypatch.setattr(agent_queries, "words", lambda db, name, limit: asked.append(name) or [])
         fleet.everyone(store.db, 0, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
@@ -159,10 +160,10 @@ async def test_p_pauses_with_a_message_and_p_again_lets_it_go_on(plan, make_app)
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P", *"wait for me", "enter")
-        assert messages.agent(app.link.db, "claude-1").message == "wait for me"
+        assert ask_queries.agent(app.link.db, "claude-1").message == "wait for me"
         assert "paused" in row_of(app, "claude-1")
         await settle(pilot, "P")
-        assert not messages.agent(app.link.db, "claude-1").paused
+        assert not ask_queries.agent(app.link.db, "claude-1").paused
         assert "waiting" in row_of(app, "claude-1")
 
 
@@ -170,7 +171,7 @@ async def test_leaving_the_question_of_a_pause_pauses_nobody(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "A", "P", "escape")
-        assert messages.agent(app.link.db, "claude-1") is None
+        assert ask_queries.agent(app.link.db, "claude-1") is None
 
 
 async def test_m_sends_a_message_to_the_agent_under_the_cursor(plan, make_app):
@@ -213,7 +214,7 @@ async def test_a_hundred_agents_are_gone_through_by_pages(plan, make_app):
         by_agent(plan, f"bot-{number:03}", LogTask(plan[5], f"word {number}"), now=at(20, 14))
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "A", "G")
+        await settle(pilot, "A", "G", "enter", "G")
         assert app.screen.agent_here() == "bot-099"
         await settle(pilot, "g")
         assert app.screen.agent_here() == "claude-1"
@@ -242,7 +243,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
         above = "".join(shown(app).splitlines()[:2])
-        assert {120: "claude-1 the same failure", 80: "1 stuck", 40: "! 1"}[size[0]] in above
+        assert {120: "! claude-1 the same failure", 80: "! claude-1 the same", 40: "! claude-1"}[size[0]] in above
         await settle(pilot, "A", "j")
         assert "the same" in row_of(app, "claude-1")
         if size[1] > 12 and size[0] > 60:
@@ -263,7 +264,7 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
         await settle(pilot, "A", "j")
         assert f"by {cause}" in row_of(app, "claude-1")
         foot = shown(app).splitlines()[-1]
-        for key in ("m Message", "P Pause", "b Give back", "Enter Its log"):
+        for key in ("m Message", "P Pause", "s Give back", "Enter Its log"):
             assert key in foot, foot
 
 
@@ -285,8 +286,94 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
 async def test_the_task_of_one_that_is_stuck_is_given_back_by_one_key(plan, make_app):
     app = make_app(with_agents(plan).path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "A", "b")
-        task = queries.task(app.link.db, plan[5])
+        await settle(pilot, "A", "s", "p")
+        task = task_queries.task(app.link.db, plan[5])
         assert (task.status, task.agent) == ("pending", None)
-        await settle(pilot, "b")
+        await settle(pilot, "s")
         assert "claude-1 is at no task" in said(app)
+
+
+def test_a_note_makes_nobody_the_worker_of_a_task(plan):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[8], {"status": "in_progress"}), actor="stayer", now=NOW)
+        store.commit(LogTask(plan[8], "STRANGERS"), actor="passer-by", now=NOW + 1)
+        assert {who: task.name for who, task in agent_queries.working(store.db).items()} == {
+            "claude-1": "Ship auth flow",
+            "stayer": "Backup restore drill",
+        }
+        store.commit(EditTask(plan[8], {"status": "done"}), actor="stayer", now=NOW + 2)
+        store.commit(LogTask(plan[8], "well done"), actor="passer-by", now=NOW + 3)
+        done = list_pages.line(store.db, plan[8])
+        assert done is not None and (done.who, done.updated_by) == ("stayer", "passer-by")
+
+
+def test_an_undo_gives_a_task_back_to_the_one_who_had_set_its_status(plan):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[8], {"status": "in_progress"}), actor="stayer", now=NOW)
+        store.commit(EditTask(plan[8], {"status": "done"}), actor="human", now=NOW)
+        store.commit(Undo(), actor="human", now=NOW)
+        assert agent_queries.working(store.db)["stayer"].uid == plan[8]
+
+
+async def test_the_key_after_a_resume_acts(plan, make_app):
+    by_agent(plan, "human", PauseAgent("claude-1", "wait"))
+    app = make_app(plan.path)
+    now = [0.0]
+    app.key_queue.clock = lambda: now[0]
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("claude-1")
+        await settle(pilot, "P")
+        assert "claude-1 goes on" in said(app)
+        now[0] = 0.5
+        await settle(pilot, "m")
+        assert "Message to claude-1" in shown(app)
+        assert "dropped" not in said(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_an_agent_with_two_questions_shows_the_oldest_first_and_1_answers_it(plan, make_app, size):
+    (first,) = by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))
+    (second,) = by_agent(plan, "claude-3", OpenAsk("and the logs?", ("yes", "no")), now=at(20, 14))
+    with Store(plan.path) as store:
+        connect(store, "claude-3")
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        app.screen.window.move_to("claude-3")
+        await settle(pilot)
+        row = row_of(app, "claude-3")
+        assert "15m" in row and "2 ques" in row
+        assert app.screen.ask.uid == first.uid
+        if size[0] >= 120:
+            assert "2 questions: delete the cache?" in row
+        if size == (120, 40):
+            await settle(pilot, "1")
+            assert {ask.uid for ask in ask_queries.open_asks(app.link.db) if ask.agent == "claude-3"} == {second.uid}
+            await until(pilot, lambda: "and the logs?" in row_of(app, "claude-3"))
+            assert "questions" not in row_of(app, "claude-3")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_paused_agent_with_a_question_says_both_and_waits_for_you(plan, make_app, size):
+    by_agent(plan, "claude-3", OpenAsk("delete the cache?", ("yes", "no")), now=at(20, 0))
+    by_agent(plan, "human", PauseAgent("claude-3", "not today"))
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        assert ("3 waiting for you" if size[0] >= 60 else "? 3") in shown(app)
+        assert app.screen.listed.rows[0].name == "claude-3"
+        assert "asks: " in row_of(app, "claude-3")
+        assert size[0] < 60 or "paused" in row_of(app, "claude-3")
+
+
+async def test_an_idle_agent_does_not_read_as_at_work(plan, make_app):
+    by_agent(answered(plan), "claude-1", EditTask(plan[5], {"status": "pending"}))
+    by_agent(plan, "claude-1", EditTask(plan[5], {"status": "in_progress"}))
+    by_agent(plan, "human", EditTask(plan[5], {"status": "pending", "agent": None}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        row = row_of(app, "claude-1")
+        assert "idle" in row
+        assert "last: " in row

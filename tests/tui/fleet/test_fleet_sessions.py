@@ -1,23 +1,29 @@
 """Sessions of agent programs in the fleet and in the inbox: their lines, their permissions, their turns."""
 
+import itertools
 import json
 
 import pytest
 
 from tests.core.job_steps import Jobs
-from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, named, opened, said, settle, shown, until
 from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
+from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
-from tui_tasks.core.operations.sessions import PromptSubmitted, SessionEnded, SessionReport, TurnFailed
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.tui.inbox.inbox import Inbox
+from tui_tasks.text.times import DAY, SECOND, age
+from tui_tasks.tui.agents import fleet_rows, fleet_text
+from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs import editor
 
 
@@ -30,7 +36,7 @@ def people(plan):
 def ask_of(app, agent: str):
     """The newest question of an agent."""
     uids = app.link.db.sql("SELECT uid FROM ask WHERE agent = ? ORDER BY id DESC", (agent,)).fetchall()
-    return asks.ask(app.link.db, uids[0][0])
+    return ask_queries.ask(app.link.db, uids[0][0])
 
 
 async def go_to(pilot, agent: str) -> None:
@@ -78,11 +84,20 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
         assert rows[0][0] == "claude-5"
 
 
-async def test_zero_opens_the_fleet_too(people, make_app):
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_every_state_fits_in_its_column_with_the_longest_age(width):
+    ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
+    longest = max(len(f"{shown.word} {each}") for shown in fleet_text.LOOKS_OF_STATES.values() for each in ages)
+    assert longest < fleet_rows.columns(width, 8).state
+
+
+async def test_at_80_columns_a_line_says_in_which_folder_its_agent_is(people, make_app):
     app = make_app(people.path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "0")
-        assert "waiting for you" in shown(app)
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, "A")
+        assert "web: overloaded" in shown(app)
+        assert "api: Bash: rm -rf build/" in shown(app)
+        assert "infra: All tests pass." in shown(app)
 
 
 async def test_what_is_unknown_of_what_it_spent_is_never_zero(people, make_app):
@@ -134,12 +149,12 @@ async def test_one_that_does_not_stand_there_whole_is_shown_in_the_inbox_and_all
         assert ask.state == "open" and ask.request["tool"] == "Bash"
         if many > 1:
             await settle(pilot, "y")
-            assert "It goes on below" in said(app)
-            assert asks.ask(app.link.db, ask.uid).state == "open"
+            assert "More below" in said(app)
+            assert ask_queries.ask(app.link.db, ask.uid).state == "open"
         while not app.screen.is_read(ask):
             await settle(pilot, "pagedown")
         await settle(pilot, "y")
-        assert asks.ask(app.link.db, ask.uid).answer == "Allow"
+        assert ask_queries.ask(app.link.db, ask.uid).answer == "Allow"
 
 
 def _waits_for_permission(app) -> str:
@@ -152,7 +167,7 @@ async def test_deny_from_the_line_says_why(people, make_app):
         await settle(pilot, "A")
         name = _waits_for_permission(app)
         await go_to(pilot, name)
-        await settle(pilot, "d", *"keep", "enter")
+        await settle(pilot, "x", *"keep", "enter")
         assert ask_of(app, name).answer == "Deny: keep"
 
 
@@ -163,7 +178,7 @@ async def test_one_whose_hook_waits_no_more_takes_no_answer_and_says_where_it_is
         name = _waits_for_permission(app)
         await go_to(pilot, name)
         await settle(pilot, "y")
-        assert "asks in its own window" in said(app)
+        assert "Only its own window can answer" in said(app)
         assert ask_of(app, name).state == "open"
 
 
@@ -174,14 +189,14 @@ async def test_allow_always_takes_what_its_program_suggests(people, make_app, sc
         await settle(pilot, "A")
         name = _waits_for_permission(app)
         await go_to(pilot, name)
-        await settle(pilot, *("a", "Y") if screen == "inbox" else "Y")
+        await settle(pilot, *(("a",) if screen == "inbox" else ()), *named("always"))
         assert ask_of(app, name).answer == "Allow always: Bash(make:*) (localSettings)"
 
 
 async def test_where_nothing_is_suggested_nothing_is_allowed_always(people, make_app):
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "a", "Y")
+        await settle(pilot, "a", *named("always"))
         assert "suggests nothing" in said(app)
         assert app.screen.ask.state == "open"
 
@@ -215,7 +230,9 @@ async def test_an_edit_that_is_no_object_sends_nothing(people, make_app, monkeyp
 async def test_what_was_redacted_cannot_be_edited(people, make_app, monkeypatch):
     monkeypatch.setattr(editor, "edit", lambda context, before: json.dumps({"command": "x"}))
     with Store(people.path) as store:
-        asks_permission(Sessions(store), "a", at(20, 15), tool_input={"command": "curl -H [redacted]"})
+        asks_permission(
+            Sessions(store), "a", at(20, 15), tool_input={"command": "curl -H ghp_abcdefghijklmnopqrstuvwxyz012345"}
+        )
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
@@ -276,6 +293,8 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
         last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.new["text"], last.new["ends_turn"]) == ("message.sent", "enough", True)
         assert "queued" in shown(app)
+        # Each key is pressed after a pause.
+        app.key_queue.clock = itertools.count(step=60).__next__
         for state in ("idle", "gone"):
             other = next(member for member in app.screen.listed.rows if member.state == state)
             await go_to(pilot, other.name)
@@ -287,7 +306,7 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
         assert "pause it, or write to it" in said(app)
 
 
-async def test_U_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
+async def test_the_palette_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
     from tui_tasks.core.operations.tasks import EditTask
 
     by_agent(plan, "rogue", EditTask(plan[8], {"name": "Gone wrong"}), now=at(20, 15))
@@ -295,9 +314,9 @@ async def test_U_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         await go_to(pilot, "rogue")
-        await settle(pilot, "U", "1")
+        await settle(pilot, *named("take back"), "1")
         await settle(pilot, "y")
-        await until(pilot, lambda: queries.task(app.link.db, plan[8]).name == "Backup restore drill")
+        await until(pilot, lambda: task_queries.task(app.link.db, plan[8]).name == "Backup restore drill")
 
 
 async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
@@ -306,6 +325,120 @@ async def test_the_agent_of_the_now_line_is_told_to_be_paused(plan, make_app):
         await settle(pilot)
         assert "paused" not in shown(app).splitlines()[1]
         by_agent(plan, "human", PauseAgent("claude-1", "wait"))
-        await until(pilot, lambda: "– paused  claude-1  #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "– claude-1 paused #5" in shown(app).splitlines()[1])
         by_agent(plan, "human", ResumeAgent("claude-1"))
-        await until(pilot, lambda: "◐ claude-1  #5" in shown(app).splitlines()[1])
+        await until(pilot, lambda: "◐ claude-1 #5" in shown(app).splitlines()[1])
+
+
+def many(plan) -> None:
+    """Twenty that work, one that waits for a permission, and three that are gone."""
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        for number in range(24):
+            sessions.begin("claude", f"s{number}", f"Prompt {number}", at(20, 1), "/home/me/code/api")
+        for number in (1, 2, 3):
+            sessions.tell("claude", f"s{number}", "SessionEnd", at(20, 2), reason="other")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_who_waits_for_the_human_above_the_lines_on_screen_is_told_and_one_key_goes_there(plan, make_app, size):
+    many(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=(size[0], min(size[1], 16))) as pilot:
+        await settle(pilot, "A", "G")
+        above = " above" if size[0] > 60 else ""
+        assert f"↑ 2{above} need you  g" in shown(app).splitlines()[0]
+        with Store(plan.path) as store:
+            asks_permission(Sessions(store), "s20", NOW)
+        await until(pilot, lambda: f"↑ 3{above} need you  g" in shown(app).splitlines()[0])
+        await settle(pilot, "g")
+        assert "need you  g" not in shown(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_those_that_are_gone_are_one_line_that_enter_opens(plan, make_app, size):
+    many(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A", "G")
+        assert "· 3 gone   Enter shows them" in shown(app)
+        assert app.screen.states.count("gone") == 3
+        assert len(app.screen.listed.rows) == 2 + 21 + 1
+        await settle(pilot, "enter", "j")
+        assert app.screen.member.state == "gone"
+        await settle(pilot, "k", "enter")
+        assert len(app.screen.listed.rows) == 2 + 21 + 1
+
+
+async def test_one_that_is_gone_and_has_left_a_task_has_a_line_above_those_that_work(plan, make_app):
+    many(plan)
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    app = make_app(plan.path)
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert app.screen.listed.rows[0].name == "claude-1"
+        assert "left while #5 was in progress" in row_of(app, "claude-1")
+
+
+async def test_a_prompt_that_cannot_become_a_task_says_why(plan, make_app):
+    with Store(plan.path) as store:
+        (home,) = store.commit(EnsureList("sessions", "session"), actor="human", now=NOW)
+        store.commit(SetListReview(home.uid, review=True), actor="human", now=NOW)
+        with store.transaction(NOW) as transaction:
+            report = SessionReport("claude", "s", (PromptSubmitted("Write the tests"),), NOW)
+            assert intake.record_report(transaction, "", report, tasks=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, "claude-3")
+        (line,) = (line for line in shown(app).splitlines() if line.startswith(" no task "))
+        assert "held until the human" in line or "pending" in line
+        with Store(plan.path) as store:
+            store.commit(SetListReview(home.uid, review=False), actor="human", now=NOW)
+            with store.transaction(NOW) as transaction:
+                report = SessionReport("claude", "s", (PromptSubmitted("Once more"),), NOW)
+                assert intake.record_report(transaction, "", report, tasks=True)
+        await until(pilot, lambda: " no task " not in shown(app))
+
+
+@pytest.mark.parametrize("word", ["one", "hold", "change"])
+async def test_the_rules_of_a_list_are_not_changed_where_it_is_not_on_screen(plan, make_app, word):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        seq = journal.newest(app.link.db)
+        for screen in ("A", "4"):
+            await settle(pilot, screen, *named(word))
+            assert "no list is on screen here" in said(app)
+            await settle(pilot, "escape", "escape")
+        assert journal.newest(app.link.db) == seq
+        await settle(pilot, "2", *named(word))
+        assert "no list is on screen" not in said(app)
+
+
+async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_pause(people, make_app):
+    app = make_app(people.path)
+    now = [0.0]
+    app.key_queue.clock = lambda: now[0]
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        idle = next(member for member in app.screen.listed.rows if member.state == "idle")
+        await go_to(pilot, idle.name)
+        seq = journal.newest(app.link.db)
+        await settle(pilot, "x", *"gemini-3", "space", "q", "enter")
+        assert isinstance(app.screen, Fleet)
+        assert journal.newest(app.link.db) == seq
+        assert said(app).endswith(
+            f"{idle.name} is idle: it has no turn to end: end the agent's turn. What you typed was dropped."
+        )
+        assert app.screen.agent_here() == idle.name
+        # Enter has ended the words.
+        await settle(pilot, "k")
+        assert app.screen.agent_here() != idle.name
+        await go_to(pilot, idle.name)
+        await settle(pilot, "x", "x")
+        now[0] += 1.1
+        await settle(pilot, "m", *"hello", "enter")
+        last = journal.latest(app.link.db, 1)[0]
+        assert (last.kind, last.new["text"]) == ("message.sent", "hello")

@@ -1,17 +1,14 @@
-"""The inbox's part for tasks of which a check has failed: told with what it said, and done something about by keys."""
+"""Tasks with a failed check in the inbox: the check, its output, and the keys that act on the task."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, said, settle, shown, write
+from tests.tui.driving import SIZES, lines, said, settle, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.checks import NamedCheck, RequestChecks
-from tui_tasks.core.read import checks as read_checks
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.tui.inbox.failed_checks.failed_screen import FailedChecks
-from tui_tasks.tui.inbox.inbox import Inbox
-from tui_tasks.tui.inbox.review.review_screen import Review
+from tui_tasks.core.read import check_queries as read_checks
+from tui_tasks.core.read.tasks import task_queries
 
 OUTPUT = "tests/test_auth.py F.\n\nE   assert 401 == 200\n1 failed, 1 passed in 0.31s\n"
 
@@ -23,9 +20,9 @@ def failed(plan, report) -> str:
 
 
 async def open_failed(pilot) -> None:
-    """There are questions in the plan: failed checks are behind them."""
+    """There are questions in the plan: failed checks stand below them."""
     await settle(pilot, "a", "tab")
-    assert isinstance(pilot.app.screen, FailedChecks)
+    assert pilot.app.screen.item.kind == "failed"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -34,22 +31,26 @@ async def test_a_failed_check_is_told_with_who_which_how_and_the_last_lines(plan
     async with app.run_test(size=size) as pilot:
         await open_failed(pilot)
         text = " ".join(shown(app).split())
-        for part in ("1 needs you", queries.task(app.link.db, failed).name[:12], "claude-1 reported it done", "exit 1"):
+        for part in (
+            task_queries.task(app.link.db, failed).name[:12],
+            "claude-1 reported it done",
+            "exit 1",
+        ):
             assert part in text, part
         await settle(pilot, "pagedown")
         assert "1 failed, 1 passed" in shown(app)
 
 
-async def test_the_parts_of_the_inbox_are_gone_round_and_each_tells_of_the_others(plan, failed, make_app):
+async def test_tab_goes_from_one_kind_to_the_next_and_round(plan, failed, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        seen = []
         await settle(pilot, "a")
-        for _ in range(3):
-            seen.append((type(app.screen), "1 failed check" in shown(app)))
-            await settle(pilot, "tab")
-        assert seen == [(Inbox, True), (FailedChecks, False), (Review, True)]
-        assert isinstance(app.screen, Inbox)
+        assert "2 questions  1 failed" in lines(app)[0]
+        assert app.screen.ask is not None
+        await settle(pilot, "tab")
+        assert app.screen.row.uid == failed
+        await settle(pilot, "tab")
+        assert app.screen.ask is not None
 
 
 async def test_r_runs_its_checks_again_and_it_waits_no_more(plan, failed, make_app, checks):
@@ -59,10 +60,10 @@ async def test_r_runs_its_checks_again_and_it_waits_no_more(plan, failed, make_a
         await settle(pilot, "r")
         assert [run.requested_by for run in checks.waiting()] == ["human"]
         assert "are being run" in said(app)
-        assert "No check has failed" in shown(app)
+        assert app.screen.item is None
         checks.run("failed")
         app.link.catch_up()
-        await settle(pilot)
+        await settle(pilot, "tab")
         assert app.screen.row.uid == failed
 
 
@@ -93,9 +94,9 @@ async def test_s_lets_it_be_done_all_the_same_and_what_is_verified_stays_failed(
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_failed(pilot)
-        await settle(pilot, "s")
-        assert "is done all the same" in said(app)
-        assert "No check has failed" in shown(app)
+        await settle(pilot, "s", "d")
+        assert "is done, though its check failed" in said(app)
+        assert app.screen.item is None
         assert app.context.state.unproven == []
         await settle(pilot, "escape")
         app.context.navigation.go_to(failed)
@@ -111,8 +112,8 @@ async def test_s_sets_done_what_a_gate_keeps_from_it(plan, make_app, checks):
     async with app.run_test(size=(120, 40)) as pilot:
         await open_failed(pilot)
         assert "claude-1 is kept from setting it done" in " ".join(shown(app).split())
-        await settle(pilot, "s")
-        assert queries.task(app.link.db, plan[5]).status == "done"
+        await settle(pilot, "s", "d")
+        assert task_queries.task(app.link.db, plan[5]).status == "done"
         assert read_checks.failing(app.link.db, 9) == []
 
 

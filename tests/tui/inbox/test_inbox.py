@@ -5,15 +5,15 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.read import views
-from tui_tasks.core.read.asks import ask as read_ask
+from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inbox.inbox import KEPT, Inbox
+from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.list.list_pane import ListPane
 
@@ -64,16 +64,15 @@ async def test_the_human_may_leave_while_an_answer_is_still_being_written(plan, 
 async def test_the_human_may_leave_before_the_inbox_is_drawn_and_loses_no_answer_typed_half(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "r", *"half", "escape", "escape")
+        await settle(pilot, "a", "m", *"half", "escape", "escape")
         kept = views.get(app.link.db, KEPT)
         assert [text for _, text in kept["drafts"].values()] == ["half"]
-        for left in (Inbox.do_back, Inbox.do_inbox_part):
-            inbox = Inbox(app.context)
-            app.push_screen(inbox)
-            left(inbox)
-            await settle(pilot)
-            assert not isinstance(app.screen, Inbox)
-            assert views.get(app.link.db, KEPT) == kept
+        inbox = Inbox(app.context)
+        app.push_screen(inbox)
+        inbox.do_back()
+        await settle(pilot)
+        assert not isinstance(app.screen, Inbox)
+        assert views.get(app.link.db, KEPT) == kept
 
 
 async def test_a_number_without_an_option_answers_nothing(plan, make_app):
@@ -105,14 +104,14 @@ def test_approving_and_denying_take_the_one_option_that_says_so():
 async def test_deny_asks_for_the_reason_and_sends_it_with_the_option(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "j", "d", *"keep it", "enter")
+        await settle(pilot, "a", "j", "x", *"keep it", "enter")
         assert asks(app)["claude-2"].answer == "deny: keep it"
 
 
 async def test_deny_without_a_reason_is_the_option_alone(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(40, 12)) as pilot:
-        await settle(pilot, "a", "j", "d", "enter")
+        await settle(pilot, "a", "j", "x", "enter")
         assert asks(app)["claude-2"].answer == "deny"
 
 
@@ -120,7 +119,7 @@ async def test_deny_without_a_reason_is_the_option_alone(plan, make_app):
 async def test_what_is_typed_half_stays_through_what_agents_write(plan, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, "a", "r", *"take jo")
+        await settle(pilot, "a", "m", *"take jo")
         before = asks(app)
         by_agent(plan, "codex-1", OpenAsk("A third one?"), LogTask(plan[5], "on and on"), now=at(20, 15))
         await until(pilot, lambda: len(app.state.asks) == 3)
@@ -136,7 +135,7 @@ async def test_what_is_typed_half_stays_through_what_agents_write(plan, make_app
 async def test_a_question_withdrawn_while_its_answer_is_typed_says_so_and_the_text_goes_as_a_message(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "r", *"take jose")
+        await settle(pilot, "a", "m", *"take jose")
         by_agent(plan, "claude-1", CloseAsk(asks(app)["claude-1"].uid, "withdrawn"))
         await until(pilot, lambda: "claude-1 has withdrawn the question" in shown(app))
         assert "Enter sends this as a message" in shown(app)
@@ -188,11 +187,11 @@ async def test_a_question_put_off_stays_put_off_and_the_inbox_opens_on_another(p
 async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "r", *"half", "escape")
+        await settle(pilot, "a", "m", *"half", "escape")
         assert "reply… (begun)" in shown(app)
         await settle(pilot, "escape")
         assert not isinstance(app.screen, Inbox)
-        await settle(pilot, "a", "r", *"way", "enter")
+        await settle(pilot, "a", "m", *"way", "enter")
         assert asks(app)["claude-1"].answer == "halfway"
         await settle(pilot, "escape")
         assert views.get(app.link.db, KEPT)["drafts"] == {}
@@ -201,14 +200,14 @@ async def test_an_answer_typed_half_is_there_again_when_the_inbox_is_opened_anew
 async def test_a_click_on_another_question_puts_the_answer_aside(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "r", *"half")
+        await settle(pilot, "a", "m", *"half")
         y = next(y for y, line in enumerate(shown(app).split("\n")) if "#7" in line)
         await pilot.click(offset=(20, y))
         await settle(pilot)
         assert not app.screen.query_one(Reply).is_open
         await settle(pilot, "1")
         assert asks(app)["claude-2"].answer == "approve"
-        await settle(pilot, "k", "r", "enter")
+        await settle(pilot, "k", "m", "enter")
         assert asks(app)["claude-1"].answer == "half"
 
 
@@ -229,10 +228,10 @@ async def test_enter_opens_the_task_that_a_question_is_about(plan, make_app):
         assert app.pane.target() == plan[7]
 
 
-async def test_m_writes_to_the_agent_that_asked(plan, make_app):
+async def test_the_palette_writes_to_the_agent_that_asked_without_an_answer(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "a", "m", *"hold on", "enter")
+        await settle(pilot, "a", *named("message"), *"hold on", "enter")
         last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.actor) == ("message.sent", "human")
         assert (last.new["agent"], last.new["text"]) == ("claude-1", "hold on")
@@ -269,7 +268,7 @@ async def test_what_agents_write_is_text_and_nothing_else(plan, make_app, size):
         text = shown(app)
         assert "[@click=app.quit]" in text
         assert not {"\x1b", "\x07", "\u202e"} & set(text)
-        await settle(pilot, "r")
+        await settle(pilot, "m")
         assert not {"\x1b", "\x07"} & set(shown(app))
 
 
@@ -286,8 +285,8 @@ async def test_a_question_about_no_task_is_answered_in_ones_own_words(plan, make
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert "Without an answer it goes on in 5m." in shown(app)
-        await settle(pilot, "r", *"rest", "enter")
+        assert "Without an answer it continues in 5m." in shown(app)
+        await settle(pilot, "m", *"rest", "enter")
         assert asks(app)["claude-9"].answer == "rest"
 
 
@@ -306,7 +305,7 @@ async def test_an_empty_inbox_says_so(plan, make_app):
 async def test_resizing_keeps_the_question_and_what_is_typed(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "a", "j", "r", *"ha")
+        await settle(pilot, "a", "j", "m", *"ha")
         mine = app.screen.window.cursor
         for size in [(40, 12), (80, 24), (60, 10), (120, 40)]:
             await pilot.resize_terminal(*size)
@@ -317,7 +316,7 @@ async def test_resizing_keeps_the_question_and_what_is_typed(plan, make_app):
         assert asks(app)["claude-2"].answer == "half"
 
 
-async def test_the_questions_tell_the_numbers_that_their_tasks_have_now(plan, make_app):
+async def test_the_questions_tell_the_numbers_of_their_tasks_which_stay(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "a")
@@ -325,10 +324,10 @@ async def test_the_questions_tell_the_numbers_that_their_tasks_have_now(plan, ma
         assert numbers == ["#4", "#7"]
         assert "? #4  Pick JWT" in shown(app)
         assert "? #7  Approve" in shown(app)
-        by_agent(plan, "claude-3", AddTask("pushes the others down", before=plan[1]))
+        by_agent(plan, "claude-3", AddTask("comes before the others", before=plan[1]))
         await until(pilot, lambda: app.state.current_list.total == 10)
-        assert "? #5  Pick JWT" in shown(app)
-        assert "? #8  Approve" in shown(app)
+        assert "? #4  Pick JWT" in shown(app)
+        assert "? #7  Approve" in shown(app)
 
 
 async def answered(plan, make_app, *keys, size=(80, 24)):
@@ -369,5 +368,88 @@ async def test_of_what_cannot_be_shown_whole_no_option_is_sent(plan, make_app):
     answer, screen = await answered(plan, make_app, *["pagedown"] * 50, "y")
     assert answer is None
     assert "Not all of this question can be shown" in screen
-    answer, _ = await answered(plan, make_app, "d", "enter")
+    answer, _ = await answered(plan, make_app, "x", "enter")
     assert answer == "No"
+
+
+def many(plan, agent: str = "noisy", count: int = 50) -> None:
+    questions = [OpenAsk(f"Question {number}?", ("Yes", "No")) for number in range(count)]
+    by_agent(plan, agent, *questions, now=at(15, 0))
+
+
+async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, make_app):
+    many(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        rows = shown(app).split("\n")[2:8]
+        assert [word in row for word, row in zip(("0?", "1?", "2?", "47 more of noisy"), rows, strict=False)] == [
+            True
+        ] * 4
+        assert "Pick JWT" in rows[4] and "Approve" in rows[5]
+        assert "52 waiting" in shown(app)
+        await settle(pilot, "j", "j", "j")
+        assert "noisy asks 47 more questions" in shown(app)
+        await settle(pilot, "1", "y", "x")
+        assert "Enter lists these questions" in said(app)
+        assert len(app.state.asks) == 52
+        await settle(pilot, "down", "up", "enter")
+        assert app.screen.ask.question == "Question 3?"
+        assert len(app.screen.listed.rows) == 52
+
+
+async def test_a_line_that_is_answered_makes_room_for_the_next_of_that_agent_and_moves_no_other(plan, make_app):
+    many(plan, count=6)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "1", "enter")
+        asked_now = [
+            getattr(row, "question", f"{len(getattr(row, 'asks', ()))} more") for row in app.screen.listed.rows
+        ]
+        assert asked_now[:4] == ["Question 1?", "Question 2?", "Question 3?", "2 more"]
+        assert app.screen.ask.question == "Question 1?"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_one_key_answers_all_questions_of_an_agent(plan, make_app, size):
+    many(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a", *named("settle"), "a", *"stop it", "enter")
+        assert "Answered: 50 questions of noisy" in said(app)
+        assert {ask.agent for ask in app.state.asks} == {"claude-1", "claude-2"}
+        answers = app.link.db.sql("SELECT DISTINCT answer FROM ask WHERE agent = 'noisy'").fetchall()
+        assert answers == [("stop it",)]
+
+
+async def test_one_key_withdraws_all_questions_of_an_agent(plan, make_app):
+    many(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", *named("settle"), "escape")
+        assert len(app.state.asks) == 52
+        await settle(pilot, *named("settle"), "w")
+        assert "Withdrawn: 50 questions of noisy" in said(app)
+        assert {ask.agent for ask in app.state.asks} == {"claude-1", "claude-2"}
+
+
+async def test_a_question_that_is_folded_is_listed_where_it_is_asked_for(plan, make_app):
+    many(plan)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        wanted = next(ask for ask in app.state.asks if ask.question == "Question 30?")
+        app.push_screen(Inbox(app.context, wanted.uid))
+        await settle(pilot)
+        assert app.screen.ask == wanted
+
+
+async def test_a_field_of_one_line_says_that_it_has_taken_one_line_of_a_paste(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "m")
+        await app.on_event(events.Paste("take jose\nand not\npyjwt\n"))
+        await until(pilot, lambda: "the first of 3 lines" in said(app))
+        assert "take jose" in shown(app)
+        await settle(pilot, "enter")
+        assert asks(app)["claude-1"].answer == "take jose"

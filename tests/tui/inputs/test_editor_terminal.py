@@ -16,7 +16,7 @@ import pytest
 
 from tests.terminals import Terminal
 from tests.tui.plan import Plan
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 pytestmark = pytest.mark.linux  # children of a process are told by /proc
@@ -64,7 +64,7 @@ def script(folder: Path, code: str) -> str:
 
 def name_of(plan: Plan, number: int) -> str:
     with Store(plan.path, read_only=True) as store:
-        task = queries.task(store.db, plan[number])
+        task = task_queries.task(store.db, plan[number])
         assert task is not None
         return task.name
 
@@ -130,7 +130,10 @@ def test_a_new_task_takes_its_description_from_the_editor(
 
 
 def test_ctrl_c_in_an_editor_is_the_editors(start: Start, plan: Plan, tmp_path: Path) -> None:
-    code = "import time\nprint('busy editing', flush=True)\ntry: time.sleep(600)\nexcept KeyboardInterrupt: sys.exit(9)"
+    code = (
+        "import time\ntry:\n    print('busy editing', flush=True)\n    time.sleep(600)\n"
+        "except KeyboardInterrupt: sys.exit(9)"
+    )
     screen = start(editor=script(tmp_path, code))
     screen.type("E")
     screen.wait_for(lambda: screen.shows("busy editing"))
@@ -160,7 +163,7 @@ def shell(start: Start) -> Iterator[Terminal]:
     terminal.wait_for(lambda: terminal.shows("shell> "))
     command = shlex.join([sys.executable, "-m", "tui_tasks", "--no-scheduler"])
     terminal.type(f"clear; {command}\n")
-    terminal.wait_for(lambda: terminal.shows("Ship auth flow") and terminal.shows("q Quit"))
+    terminal.wait_for(lambda: terminal.shows("Ship auth flow") and terminal.shows("u Undo"))
     yield terminal
 
 
@@ -194,6 +197,35 @@ def test_a_screen_that_the_shell_stops_is_back_whole_in_the_foreground(shell: Te
     assert b"Traceback" not in shell.raw
 
 
+def test_a_key_stops_the_screen_with_its_whole_job_and_fg_brings_it_back(shell: Terminal) -> None:
+    before = shell.screen.display[:-2]
+    for keys, shown in (("\x1a", ()), (":\x1a", ()), ("\x1bn\x1a", ("More fields",))):
+        shell.type(keys)
+        shell.wait_for(lambda: shell.raw.rstrip().endswith(b"shell>"))
+        assert is_aside(shell)
+        with shell.screen.lock:
+            shell.screen.erase_in_display(2)
+        shell.type("fg\n")
+        shell.wait_for(lambda shown=shown: not is_aside(shell) and all(map(shell.shows, ("[1 List]", *shown))))
+    shell.type("\x1b")
+    shell.wait_for(lambda: shell.screen.display[:-2] == before)
+    assert b"Traceback" not in shell.raw
+
+
+def test_a_screen_without_a_shell_says_that_it_cannot_be_stopped(start: Start) -> None:
+    screen = start(sys.executable, "-m", "tui_tasks", "--no-scheduler")
+    screen.wait_for(lambda: screen.shows("Ship auth flow") and screen.shows("u Undo"))
+    screen.type("\x1a")
+    screen.wait_for(lambda: screen.shows("There is no shell to go back to"))
+    screen.type("\x03")
+    screen.wait_for(lambda: screen.shows("q quits."))
+    screen.type("n\x03")
+    screen.wait_for(lambda: screen.shows("Esc goes back, then q quits."))
+    screen.type("\x1bq")
+    assert screen.ends() == 0
+    screen.assert_given_back()
+
+
 def test_a_screen_in_the_background_paints_nothing_until_it_is_in_front(shell: Terminal) -> None:
     os.kill(child(shell), signal.SIGTSTP)
     shell.wait_for(lambda: shell.raw.rstrip().endswith(b"shell>"))
@@ -206,7 +238,7 @@ def test_a_screen_in_the_background_paints_nothing_until_it_is_in_front(shell: T
     shell.wait_for(is_stopped_again)
     assert is_aside(shell)
     shell.type("fg\n")
-    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("q Quit"))
+    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("u Undo"))
     shell.type("2")
     shell.wait_for(lambda: shell.shows("[2 Board]"))
 
@@ -216,7 +248,7 @@ def test_an_editor_that_is_stopped_takes_the_screen_with_it_and_both_come_back(s
     shell.type("q")
     shell.wait_for(lambda: is_aside(shell))
     shell.type("clear; export EDITOR=vim; " + shlex.join([sys.executable, "-m", "tui_tasks", "--no-scheduler"]) + "\n")
-    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("q Quit"))
+    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("u Undo"))
     name = name_of(plan, 1)
     shell.type("E")
     shell.wait_for(lambda: shell.shows("task.md"))

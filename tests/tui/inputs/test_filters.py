@@ -27,7 +27,8 @@ from tui_tasks.tui.log.log_pane import OF_LOG
         ("@me", (Term("who", "human"),)),
         ("!urgent", (Term("prio", "urgent"),)),
         ("!hi -!4", (Term("prio", "high"), Term("prio", "low", True))),
-        ("#5 \\#docs", (Term("word", "#5"), Term("word", "#docs"))),
+        ("#5 -number:7 \\#docs", (Term("number", "5"), Term("number", "7", True), Term("word", "#docs"))),
+        ('"#5"', (Term("word", "#5"),)),
         ('"is:failed"', (Term("word", "is:failed"),)),
     ],
 )
@@ -56,6 +57,10 @@ def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
     for field in OF_TASKS.fields:
         assert f"{field}:" in parsed.problem
     assert parsed.terms, "it is looked for as text all the same"
+
+
+def test_a_number_that_is_none_is_told():
+    assert parse("number:x").problem == "number: takes a task's number, such as 12"
 
 
 def test_the_logs_filter_knows_an_agent_by_its_sign_and_no_tags():
@@ -100,3 +105,15 @@ def test_tab_completes_fields_and_values():
     assert complete("-@cod", candidates("-@cod", known)) == "-@codex "
     assert candidates("!", known) == ["!urgent", "!high", "!medium", "!low"]
     assert complete("zzz", candidates("zzz", known)) == "zzz"
+
+
+@pytest.mark.parametrize(("named", "short"), [("priority:high", "prio:high"), ("-agent:you", "-who:you")])
+def test_a_field_has_its_own_name_beside_the_short_one(named, short):
+    assert parse(named) == parse(short)
+    assert parse(named).problem == ""
+
+
+def test_the_names_of_fields_are_completed():
+    assert candidates("pri", {}) == ["prio:", "priority:"]
+    assert candidates("priority:h", {}) == ["priority:high"]
+    assert candidates("agent:b", {"who": ["bob"]}) == ["agent:bob"]

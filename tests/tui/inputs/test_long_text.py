@@ -6,9 +6,9 @@ import pytest
 
 from tests.tui.driving import by_agent, settle, shown
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.text.input_display import one_to_one
+from tui_tasks.text.safe import one_to_one
 
 
 async def test_a_description_too_long_for_the_keys_is_shown_at_its_beginning_and_kept_whole(plan, make_app):
@@ -22,7 +22,7 @@ async def test_a_description_too_long_for_the_keys_is_shown_at_its_beginning_and
         await settle(pilot, "tab", "tab", "x", "shift+tab", "shift+tab", "A", "ctrl+s")
         await settle(pilot)
         with Store(plan.path) as store:
-            task = queries.any_task(store.db, plan[1])
+            task = task_queries.any_task(store.db, plan[1])
     assert task is not None
     assert task.name.endswith("A")
     assert task.description == long
@@ -38,7 +38,7 @@ async def test_a_description_that_was_not_changed_is_kept_to_the_letter(plan, ma
         await settle(pilot, "e", "A", "ctrl+s")
         await settle(pilot)
         with Store(plan.path) as store:
-            task = queries.any_task(store.db, plan[1])
+            task = task_queries.any_task(store.db, plan[1])
     assert task is not None
     assert (task.name[-1], task.description) == ("A", odd)
 

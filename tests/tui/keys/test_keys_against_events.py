@@ -12,9 +12,9 @@ from tests.tui.plan import NOW
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.inbox.inbox import Inbox
+from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.inputs.dialogs import LineDialog, Menu
 from tui_tasks.tui.screens.palette import PaletteEntry, Picker
 
@@ -23,11 +23,11 @@ NAMED = (
     "enter", "escape", "tab", "shift+tab", "ctrl+p", "ctrl+s", "ctrl+d", "ctrl+u", "ctrl+r", "up", "down", "left",
     "right", "pageup", "pagedown", "backspace", "home", "end",
 )  # fmt: skip
-# Not `q`, which ends it; not `E`, which writes a file in the log.
-LETTERS = "1234jkhlgGnNesdpifmMyvVJKHLaASuxrtP!.?:/[]+oCDF"
+# Not `q`, which ends it.
+LETTERS = "1234jkhlgGnNesdpifmMyYvVJKHLaASuxzrtP!.?:/[]+oCDF"
 WAYS = (
     [":", "g", "o", "enter"], [":", "escape"], ["?", "x", "escape"], ["n", "a", "enter"], ["s", "d"], ["d", "y"],
-    ["s", "f", "x", "enter"], ["e", "x", "ctrl+s"], ["a", "y"], ["a", "r", "x", "enter"], ["/", "j", "enter"],
+    ["s", "f", "x", "enter"], ["e", "x", "ctrl+s"], ["a", "y"], ["a", "m", "x", "enter"], ["/", "j", "enter"],
     ["m", "n", "x", "enter"], ["A", "enter"], ["4", "n", "x", "ctrl+s"], ["4", "enter"], ["3", "enter"],
     ["S", "escape"],
 )  # fmt: skip
@@ -47,8 +47,8 @@ def click(app, x, y):
 
 def change(choose, store, step):
     """Something that an agent does."""
-    homes = list(queries.lists(store.db))
-    uids = [each.uid for home in homes for each in queries.tasks(store.db, home.id)]
+    homes = list(task_queries.lists(store.db))
+    uids = [each.uid for home in homes for each in task_queries.tasks(store.db, home.id)]
     if not uids:
         return AddTask(f"new {step}", homes[0].uid)
     uid = choose.choice(uids)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import opened, press, said, shown, until
+from tests.tui.driving import named, opened, press, said, shown, until
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.schema.work_links import checked
 from tui_tasks.runner.process.git import GitFailed, read
-from tui_tasks.tui.links import link_facts
+from tui_tasks.tui.tasks import link_facts
 
 BRANCH = checked("branch", "phone")
 PULL_REQUEST = checked("pull_request", "https://example.org/pull/7")
@@ -103,10 +103,10 @@ async def test_a_branch_is_opened_as_its_log_and_y_copies_the_switch(app, agent,
     monkeypatch.chdir(repository)
     agent(EditTask(plan[1], {"links": (BRANCH,)}))
     async with opened(app) as pilot:
-        await press(app, pilot, "O")
+        await press(app, pilot, *named("links"))
         await until(pilot, lambda: "Ring" in shown(app) and f"branch phone   {repository}" in shown(app))
         assert "\x1b" not in shown(app)
-        await press(app, pilot, "y")
+        await press(app, pilot, "Y")
         assert app.clipboard == "git switch phone"
         await press(app, pilot, "escape")
         assert app.focused is app.pane.row_list
@@ -124,7 +124,7 @@ async def test_an_address_is_opened_only_after_it_was_shown(app, agent, plan, mo
     monkeypatch.setattr(webbrowser, "get", lambda: Browser("x") if has_window else webbrowser.GenericBrowser("lynx"))
     agent(EditTask(plan[1], {"links": (PULL_REQUEST, BRANCH)}))
     async with opened(app) as pilot:
-        await press(app, pilot, "O")
+        await press(app, pilot, *named("links"))
         await pilot.press("enter")
         await until(pilot, lambda: "open in the browser" in shown(app))
         assert visited == []
@@ -142,7 +142,7 @@ async def test_a_file_elsewhere_is_not_opened(app, agent, plan, repository, monk
     monkeypatch.chdir(repository)
     agent(EditTask(plan[1], {"links": (checked("file", target),)}))
     async with opened(app) as pilot:
-        await pilot.press("O")
+        await pilot.press(*named("links"))
         await until(pilot, lambda: "copy the path" in shown(app))
         await pilot.press("e")
         assert why in said(app)
@@ -155,7 +155,7 @@ async def test_a_file_is_opened_in_the_editor(app, agent, plan, repository, monk
     monkeypatch.setattr("tui_tasks.tui.inputs.editor._run", lambda _context, argv: asked.append(argv))
     agent(EditTask(plan[1], {"links": (checked("file", "a.py"),)}))
     async with opened(app) as pilot:
-        await pilot.press("O")
+        await pilot.press(*named("links"))
         await until(pilot, lambda: "open in $EDITOR" in shown(app))
         await press(app, pilot, "e")
         assert asked[0][-1] == str(repository / "a.py")
@@ -163,5 +163,5 @@ async def test_a_file_is_opened_in_the_editor(app, agent, plan, repository, monk
 
 async def test_without_links_the_key_says_so(app):
     async with opened(app) as pilot:
-        await press(app, pilot, "O")
+        await press(app, pilot, *named("links"))
         assert "it has no links" in said(app)

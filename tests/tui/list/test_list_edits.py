@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, press, said, shown, task, until, write
+from tests.tui.driving import SIZES, opened, place_of, press, said, shown, task, until, write
+from tests.tui.plan import NOW
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.tasks import records
-from tui_tasks.tui.forms.conflict_screen import ConflictScreen
-from tui_tasks.tui.forms.task_form import EditScreen
+from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.store import Store
+from tui_tasks.tui.inputs.form_screen import ConflictScreen
+from tui_tasks.tui.inputs.task_form import EditScreen
 from tui_tasks.tui.inputs.text_line import WordLine
 
 # Editing, placing, deleting
@@ -47,7 +50,7 @@ async def test_e_edits_title_fields_and_description(app, plan):
 
 
 async def test_the_form_has_a_row_for_when_it_is_due_and_for_the_estimate(app, plan):
-    async with opened(app) as pilot:
+    async with opened(app, (200, 40)) as pilot:
         await pilot.press("e")
         await pilot.pause()
         await pilot.press("shift+tab", "shift+tab")
@@ -146,11 +149,11 @@ async def test_j_and_k_in_capitals_move_the_task_and_the_cursor_goes_with_it(app
     async with opened(app) as pilot:
         await press(app, pilot, "j", "J")
         assert app.pane.row_list.cursor == plan[2]
-        assert app.context.numbers.number(app.pane.row_list.row) == 3
+        assert place_of(app, app.pane.target()) == 3
         await press(app, pilot, "K", "K")
-        assert app.context.numbers.number(app.pane.row_list.row) == 1
+        assert place_of(app, app.pane.target()) == 1
         await press(app, pilot, "u")
-        assert app.context.numbers.number_of(plan[2]) == 2
+        assert place_of(app, plan[2]) == 2
 
 
 async def test_one_task_is_deleted_at_once_and_brought_back_by_u(app, plan):
@@ -185,12 +188,52 @@ async def test_undo_takes_back_the_humans_changes_and_never_an_agents(app, plan,
         assert "Inventory GA usage" in said(app)
 
 
+@pytest.fixture
+def jammed(plan, agent):
+    """The human's newest change cannot be taken back; the one before it can."""
+    with Store(plan.path) as store:
+        store.commit(SetListRule(plan.list_uid, True), actor="claude-1", now=NOW)
+        store.commit(EditTask(plan[9], {"status": "pending"}), actor="human", now=NOW)
+        store.commit(SetListRule(plan.list_uid, False), actor="human", now=NOW)
+    agent(EditTask(plan[8], {"status": "in_progress"}))
+    return plan
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_it(jammed, make_app, size):
+    app = make_app(jammed.path)
+    async with opened(app, size) as pilot:
+        await press(app, pilot, "u", "n")
+        assert task(app, jammed[9]).status == "pending"
+        await pilot.press("u")
+        await pilot.pause()
+        asked = " ".join(shown(app).split())
+        assert "Undo of change of list “Plan”: not possible" in asked
+        assert "Ship auth flow" in asked
+        assert "Backup restore drill" in asked
+        await press(app, pilot, "y")
+        assert "“Old cookie banner” skipped → pending" in said(app)
+        assert task(app, jammed[9]).status == "skipped"
+
+
+async def test_undo_takes_back_a_newer_change_before_it_passes_over_one_again(jammed, make_app):
+    app = make_app(jammed.path)
+    async with opened(app) as pilot:
+        await pilot.press("u")
+        await press(app, pilot, "y")
+        await press(app, pilot, "j", "s", "p")
+        await press(app, pilot, "u")
+        assert task(app, jammed[2]).status == "done"
+        await press(app, pilot, "u")
+        assert task(app, jammed[9]).status == "skipped"
+
+
 async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
     async with opened(app) as pilot:
         await pilot.press("j", "m", "n")
         await write(pilot, "look at eu")
         await press(app, pilot, "enter")
-        entry = records.log_page(app.link.db, plan[2], 1)[0]
+        entry = task_records.log_page(app.link.db, plan[2], 1)[0]
         assert (entry.agent, entry.message) == ("human", "look at eu")
         await pilot.press("m", "m")
         await write(pilot, "hurry")
@@ -206,7 +249,7 @@ async def test_a_note_goes_into_the_log_and_a_message_to_the_agent(app, plan):
 )
 async def test_y_copies_id_title_or_markdown(app, plan, key, text):
     async with opened(app) as pilot:
-        await press(app, pilot, "j", "j", "j", "j", "y", key)
+        await press(app, pilot, "j", "j", "j", "j", "Y", key)
         assert app.clipboard.startswith(text or plan[5])
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened
+from tests.tui.driving import lines, opened, place_of
 from tui_tasks.tui.inputs.text_line import FilterWords
-from tui_tasks.tui.widgets.frame import NowLine
+from tui_tasks.tui.widgets.now_line import NowLine
 
 
 async def test_a_click_takes_the_cursor_there_and_a_double_click_opens(app, plan):
@@ -40,19 +40,19 @@ async def test_a_row_is_dragged_to_its_place(app, plan, start, end, place):
         await pilot.mouse_up("#tasks", offset=(10, end))
         await pilot.pause()
         await app.workers.wait_for_complete()
-        assert app.context.numbers.number_of(dragged) == place
+        assert place_of(app, dragged) == place
 
 
 async def test_a_click_on_the_footer_does_what_it_says(app):
     async with opened(app) as pilot:
-        await pilot.click("#foot", offset=(12, 0))
+        await pilot.click("#foot", offset=(lines(app)[-1].index("Filter"), 0))
         await pilot.pause()
         assert app.focused is app.query_one(FilterWords)
 
 
 async def test_a_click_on_the_now_line_goes_to_the_task(app, plan):
     async with opened(app) as pilot:
-        await pilot.click(NowLine, offset=(20, 0))
+        await pilot.click(NowLine, offset=(lines(app)[1].index("◐"), 0))
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.pane.row_list.cursor == plan[5]

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from tests.tui.driving import lines, opened, press, said, shown, task, until, write
+from tests.tui.driving import by_agent, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
+from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 
 # Moving
@@ -38,9 +39,9 @@ async def test_keys_move_the_cursor(app, plan, keys, place):
 
 
 async def test_the_detail_follows_the_cursor(app, plan):
-    async with opened(app) as pilot:
+    async with opened(app, (200, 40)) as pilot:
         await press(app, pilot, "j", "j", "j", "j")
-        text = "\n".join(line[70:] for line in lines(app))
+        text = "\n".join(line[125:] for line in lines(app))
         assert "#5 Ship auth flow" in text
         assert "running tests 14/22" in text
         assert "Blocks  #6 Write integration tests" in text
@@ -63,7 +64,7 @@ async def test_on_a_small_screen_enter_opens_the_task_and_escape_goes_back(app, 
         assert lines(app)[0].startswith(" #5 Ship auth flow")
         assert lines(app)[0].endswith("◐ in progress")
         await press(app, pilot, "escape")
-        assert "> ◐  5  Ship auth flow" in shown(app).replace("•", " ")
+        assert "> #5    ◐ Ship auth flow" in shown(app).replace("•", " ")
 
 
 # Status
@@ -84,10 +85,10 @@ async def test_failed_and_skipped_ask_why_and_log_it(app, plan, key, status):
         await write(pilot, "no disk")
         await press(app, pilot, "enter")
         assert task(app, plan[8]).status == status
-        assert records.log_page(app.link.db, plan[8], 1)[0].message == "no disk"
+        assert task_records.log_page(app.link.db, plan[8], 1)[0].message == "no disk"
         await press(app, pilot, "u")
         assert task(app, plan[8]).status == "pending"
-        assert records.log_page(app.link.db, plan[8], 1) == []
+        assert task_records.log_page(app.link.db, plan[8], 1) == []
 
 
 async def test_escape_at_the_reason_changes_nothing(app, plan):
@@ -106,7 +107,7 @@ async def test_a_status_that_it_has_already_is_refused_with_why(app, plan):
 
 async def test_a_second_task_in_progress_is_refused_and_said(tmp_path, make_app):
     with Store(str(tmp_path / "t.db")) as store:
-        home = queries.find_list(store.db, "tasklist")
+        home = task_queries.find_list(store.db, "tasklist")
         for name in "ab":
             store.commit(AddTask(name, home.uid), actor="claude-1", now=NOW)
     app = make_app(tmp_path / "t.db")
@@ -130,7 +131,7 @@ async def test_attention_goes_from_what_needs_the_human_to_what_failed(app, plan
 
 async def test_brackets_go_round_the_lists_that_have_tasks(app, plan, agent):
     async with opened(app) as pilot:
-        agent(AddTask("elsewhere", queries.find_list(app.link.db, "todo").uid))
+        agent(AddTask("elsewhere", task_queries.find_list(app.link.db, "todo").uid))
         await until(pilot, lambda: any(found.total == 1 for found in app.state.lists.values()))
         await press(app, pilot, "right_square_bracket")
         assert app.state.current_list.name == "todo"
@@ -196,18 +197,41 @@ async def test_help_is_in_groups_with_the_key_beside_its_words_and_the_id(app, p
         await pilot.press("question_mark")
         await pilot.pause()
         found = [line.rstrip(" ▐") for line in lines(app)]
-        first = found.index(" Tasks") + 1
+        first = found.index(" Here: list") + 1
         assert re.match(r" > Enter\s+Open the task\s+open$", found[first])
         assert any(re.match(r"   n\s+New task below\s+new$", line) for line in found)
         await pilot.press("up")
         assert lines(app)[first].startswith(" > Enter")
-        heading = found.index(" List")
+        heading = found.index(" Everywhere")
         await pilot.press(*["down"] * (heading - first))
         await pilot.pause()
-        assert lines(app)[heading].rstrip(" ▐") == " List"
-        assert lines(app)[heading + 1].startswith(" > J")
+        assert lines(app)[heading].rstrip(" ▐") == " Everywhere"
+        assert lines(app)[heading + 1].startswith(" > 1")
         await pilot.press("up")
-        assert lines(app)[heading - 1].startswith(" > y")
+        assert lines(app)[heading - 1].startswith(" > ")
+
+
+@pytest.mark.parametrize("typed", ["#{}", "{}"])
+async def test_the_palette_goes_to_the_task_whose_number_was_typed_in_any_list(app, plan, typed):
+    (other,) = by_agent(plan, "claude-1", CreatePlan("Other"))
+    (far,) = by_agent(plan, "claude-1", AddTask("Far away", other.uid))
+    async with opened(app) as pilot:
+        await press(app, pilot, "colon", *typed.format(far.number))
+        assert f"> #{far.number} Far away" in shown(app)
+        await press(app, pilot, "enter")
+        assert (app.state.current_list.name, app.pane.target()) == ("Other", far.uid)
+        await press(app, pilot, "colon", *"#99")
+        assert "nothing by that name" in shown(app)
+
+
+async def test_the_filter_and_the_search_in_all_lists_find_a_task_by_its_number(app, plan):
+    (other,) = by_agent(plan, "claude-1", CreatePlan("Other"))
+    (far,) = by_agent(plan, "claude-1", AddTask("Far away", other.uid))
+    async with opened(app) as pilot:
+        await press(app, pilot, "slash", *"#5", "enter")
+        assert [row.name for row in app.pane.row_list.rows_held] == ["Ship auth flow"]
+        await press(app, pilot, "escape", "ctrl+f", *f"#{far.number}")
+        await until(pilot, lambda: f"#{far.number}  Far away" in shown(app))
 
 
 async def test_the_palette_puts_what_was_typed_before_what_only_holds_it(app):
@@ -283,17 +307,25 @@ async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app
 async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
     async with opened(app, (200, 40)) as pilot:
         rows = lines(app)[4:13]
-        assert re.search(r'5  Ship auth flow +high #auth "running tests 14/22"', rows[4])
-        assert re.search(r"3  Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
-        assert re.search(r'4  Pick JWT lib: jose or pyjwt +claude-1 asks: "jose is main', rows[3])
+        assert re.search(r'#5  • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
+        assert re.search(r"#3  • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
+        assert re.search(r'#4  • \? Pick JWT lib: jose or pyjwt +asks "jose is maintained', rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         rows = lines(app)[4:13]
-        assert "test_dst_gap" in rows[2]
-        assert "claude-2" in rows[2]
+        assert "test_dst_gap: expected 02:30, got 03:30" in rows[2]
+        assert "claude-2" in rows[1]
         await pilot.resize_terminal(40, 12)
         await pilot.pause()
         assert all(any(name in line for line in lines(app)) for name in ("Fix flaky DST test", "Ship auth flow"))
+        assert "Fix flaky DST test  test_dst" in shown(app)
+
+
+async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):
+    async with opened(app, (62, 30)):
+        assert "✗ Fix flaky DST test  test_dst_gap: expected 02:3" in lines(app)[6]
+        assert "claude-2" not in lines(app)[6]
+        assert "claude-2" in lines(app)[5]
 
 
 async def test_a_name_is_told_whole_before_anything_else_is(app, plan, agent):

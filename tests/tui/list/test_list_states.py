@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
+import pytest
+
 from tests.tui.driving import lines, opened, order, press, said, shown, until, write
 from tests.tui.plan import NOW, at
-from tui_tasks.core.operations.tasks import AddTask, LogTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.operations.lists import CreatePlan, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords
 from tui_tasks.tui.list.list_pane import ListPane
@@ -16,6 +21,8 @@ async def test_read_only_shows_and_filters_and_says_why_it_changes_nothing(plan,
     app = make_app(plan.path, read_only=True)
     async with opened(app) as pilot:
         assert "read only" in lines(app)[0]
+        # Each key is pressed after a pause.
+        app.key_queue.clock = itertools.count(step=60).__next__
         for key in ("n", "s", "d", "e", "E", "J", "u", "m"):
             await press(app, pilot, key)
             assert "read only" in said(app)
@@ -53,7 +60,7 @@ async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make
     app = make_app(tmp_path / "t.db")
     async with opened(app, (80, 24)) as pilot:
         with Store(str(tmp_path / "t.db")) as store:
-            home = queries.find_list(store.db, "todo")
+            home = task_queries.find_list(store.db, "todo")
             store.commit(AddTask("from an agent", home.uid), actor="claude-1", now=NOW)
         await until(pilot, lambda: any("from an agent" in line for line in lines(app)))
 
@@ -61,7 +68,7 @@ async def test_an_empty_screen_goes_where_the_first_task_comes_in(tmp_path, make
 async def test_what_an_agent_writes_is_only_text(tmp_path, make_app):
     nasty = "[@click=app.quit]x[/nope]\x1b]52;c;aGk=\x07\u202e\n$x"
     with Store(str(tmp_path / "t.db")) as store:
-        home = queries.find_list(store.db, "todo")
+        home = task_queries.find_list(store.db, "todo")
         (made,) = store.commit(
             AddTask(nasty, home.uid, description=nasty, tags=(nasty,), domain=nasty, result=nasty), actor=nasty, now=NOW
         )
@@ -94,3 +101,55 @@ async def test_a_time_of_another_day_has_its_day(app):
     async with opened(app):
         assert app.context.clock.time_of(at(9, 0)) == "09:00"
         assert app.context.clock.time_of(at(9, 0) - 86_400_000_000) == "Fri 20 Nov 09:00"
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_after_names_the_task_that_is_still_waited_for(plan, make_app, agent, pane):
+    one, two, three = (plan[at] for at in (1, 8, 4))
+    agent(EditTask(one, {"status": "pending"}), EditTask(plan[6], {"depends_on": (one, two, three)}))
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        assert "after 1" in shown(app)
+        agent(EditTask(one, {"status": "done"}))
+        await until(pilot, lambda: "after 8" in shown(app))
+        agent(EditTask(three, {"status": "failed"}))
+        await until(pilot, lambda: "after 4" in shown(app))
+        agent(EditTask(three, {"status": "cancelled"}))
+        await until(pilot, lambda: "after 8" in shown(app))
+        agent(EditTask(two, {"status": "skipped"}))
+        await until(pilot, lambda: "after" not in shown(app))
+
+
+@pytest.mark.parametrize("key", ["e", "m", "s", "d", "u"])
+async def test_on_a_small_screen_the_reason_comes_before_what_a_key_would_do(tmp_path, make_app, key):
+    app = make_app(tmp_path / "t.db", project="new")
+    async with opened(app, (40, 12)) as pilot:
+        await press(app, pilot, key)
+        reasons = {"u": "you have no change to undo"}
+        assert lines(app)[-1].strip().startswith(reasons.get(key, "no task here"))
+
+
+async def test_the_screen_begins_with_tasks_though_an_empty_list_was_changed_last(plan, make_app):
+    with Store(plan.path) as store:
+        (made,) = store.commit(CreatePlan("Emptied"), actor="human", now=NOW)
+        (added,) = store.commit(AddTask("Gone", made.uid), actor="human", now=NOW)
+        store.commit(DeleteTask(added.uid), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app):
+        assert app.state.current_list.name == "Plan"
+
+
+async def test_a_word_that_needs_a_non_joiner_has_it_in_the_row_the_detail_and_the_log(tmp_path, make_app):
+    word, other = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "run\u200cit"
+    with Store(str(tmp_path / "t.db")) as store:
+        (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="claude", now=NOW)
+        (task,) = store.commit(AddTask(f"{word} {other}", home.uid), actor="claude", now=NOW)
+        store.commit(LogTask(task.uid, f"note {word}"), actor="claude", now=NOW)
+    app = make_app(tmp_path / "t.db")
+    async with opened(app, (100, 30)) as pilot:
+        row, *_ = (line for line in lines(app) if f"{word} runit" in line)
+        assert row
+        assert f"note {word}" in shown(app)
+        await press(app, pilot, "3")
+        await until(pilot, lambda: f"note {word}" in shown(app))
+        assert "\u200ci" not in shown(app)

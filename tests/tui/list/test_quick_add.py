@@ -7,10 +7,12 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.driving import opened, order, press, said, shown, task, until, write
+from tests.tui.driving import by_agent, opened, order, place_of, press, said, shown, task, until, write
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.tui.forms.task_form import EditScreen
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.tui.inputs.task_form import EditScreen
 from tui_tasks.tui.inputs.text_line import AddWords
 
 
@@ -24,7 +26,7 @@ async def test_n_adds_below_and_above_the_cursor(app, plan, key, place):
         row = app.pane.row_list.row
         assert (row.name, row.tags, row.priority, row.agent) == ("Rotate API keys", ("infra",), 2, "claude-2")
         assert row.depends_on == (plan[5],)
-        assert app.context.numbers.number(row) == place
+        assert place_of(app, row.uid) == place
         await press(app, pilot, "escape")
         assert app.focused is app.pane.row_list
 
@@ -51,6 +53,67 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
         assert app.pane.row_list.row.name == "third"
         assert app.focused is app.pane.focus_target()
         assert not app.query_one(AddWords).is_on_screen
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize(
+    ("typed", "whole"),
+    [
+        ("Fix it #in", "Fix it #infra "),
+        ("Fix it @claude-2", "Fix it @claude-2"),
+        ("Fix it @cod", "Fix it @codex-1 "),
+        ("Fix it !ur", "Fix it !urgent "),
+        ("Fix it du", "Fix it due:"),
+        ("Fix it due:tod", "Fix it due:today "),
+        ("Fix it aft", "Fix it after #"),
+        ("Fix it est", "Fix it estimate:"),
+        ("Fix it zzz", "Fix it zzz"),
+        ("Fix it due:ov", "Fix it due:ov"),
+        ("", ""),
+    ],
+)
+async def test_tab_completes_the_word_and_the_keys_after_it_are_still_typed(plan, make_app, agent, pane, typed, whole):
+    agent(EditTask(plan[3], {"tags": ("infra",)}))
+    app = make_app(plan.path, pane=pane)
+    async with opened(app) as pilot:
+        by_agent(plan, "codex-1", LogTask(plan[1], "here"))
+        await until(pilot, lambda: "codex-1" in app.state.spoke)
+        await press(app, pilot, "n")
+        await write(pilot, typed)
+        await press(app, pilot, "tab")
+        assert app.query_one(AddWords).value == whole
+        await press(app, pilot, "shift+tab", "d", "j", "q")
+        assert app.query_one(AddWords).value == f"{whole}djq"
+        assert app.state.current_list.total == 9
+        await press(app, pilot, "escape")
+        assert not app.pane.quick_add.is_open
+
+
+async def test_tab_completes_the_word_before_the_cursor_and_shows_what_there_is(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "n")
+        await write(pilot, "Fix !h soon")
+        await press(app, pilot, *["left"] * 5, "tab")
+        assert app.query_one(AddWords).value == "Fix !high  soon"
+        await write(pilot, "@claude-")
+        await press(app, pilot, "tab")
+        assert "@claude-1  @claude-2" in said(app)
+        assert "you" not in said(app)
+
+
+async def test_esc_closes_the_line_also_after_a_click_on_a_row_and_n_goes_on_in_it(app, plan):
+    async with opened(app) as pilot:
+        await press(app, pilot, "n")
+        await write(pilot, "Half a")
+        await pilot.click("#tasks", offset=(5, 2))
+        assert app.focused is app.pane.row_list
+        await press(app, pilot, "n")
+        await write(pilot, " title")
+        assert app.query_one(AddWords).value == "Half a title"
+        await pilot.click("#tasks", offset=(5, 2))
+        await press(app, pilot, "escape")
+        assert not app.pane.quick_add.is_open
+        assert app.query_one("#list-head").is_on_screen
 
 
 async def test_tasks_that_are_typed_while_a_write_has_to_wait_stand_in_their_order(app, plan, monkeypatch):
@@ -118,7 +181,7 @@ async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, key):
         await press(app, pilot, "t")
         first = 2 if key == "n" else 1
         assert order(app)[first : first + 3] == ["Rotate keys", "Call Ann", "raise !hell"]
-        added = [task(app, app.context.numbers.at(app.state.list_id, place + 1)) for place in range(first, first + 3)]
+        added = task_queries.tasks(app.context.db, app.state.list_id)[first : first + 3]
         assert [(each.tags, each.priority, each.depends_on) for each in added] == [
             (("infra",), 2, ()),
             ((), 3, (plan[5],)),
@@ -190,14 +253,20 @@ async def test_quick_add_says_what_is_wrong_and_keeps_what_was_typed(app):
         assert order(app).count("x") == 0
 
 
-async def test_a_number_means_the_task_that_had_it_when_it_was_typed(app, plan, agent):
+async def test_a_number_means_a_task_of_another_list_as_well(app, plan, agent):
+    other = agent(CreatePlan("Other"))[0]
+    far = agent(AddTask("Far away", other.uid))[0]
     async with opened(app) as pilot:
         await pilot.press("n")
-        await write(pilot, "x after #5")
-        agent(AddTask("pushes the others down", before=plan[1]))
-        await until(pilot, lambda: app.state.current_list.total == 10)
+        await write(pilot, f"x after #5, #{far.number}")
+        assert f"after #5 Ship auth flow · after #{far.number} Far away" in shown(app)
         await press(app, pilot, "enter")
-        assert app.pane.row_list.row.depends_on == (plan[5],)
+        assert app.pane.row_list.row.depends_on == (plan[5], far.uid)
+        await press(app, pilot, "escape")
+        assert "after 5" in shown(app)
+        await pilot.press("e")
+        await until(pilot, lambda: f"after #5, #{far.number}" in shown(app))
+        await press(app, pilot, "escape")
 
 
 async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
@@ -207,7 +276,8 @@ async def test_the_form_is_opened_from_quick_add_with_what_was_typed(app, plan):
         await pilot.press("ctrl+o")
         await pilot.pause()
         assert isinstance(app.screen, EditScreen)
-        await pilot.press("tab", "tab")
+        assert app.focused.id == "fields"
+        await pilot.press("tab")
         await write(pilot, "About it")
         await press(app, pilot, "ctrl+s")
         row = task(app, app.pane.row_list.cursor)

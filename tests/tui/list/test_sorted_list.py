@@ -8,7 +8,7 @@ from tests.tui.driving import opened, press, said, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.tasks.task_sources import TasksByDue
 
@@ -26,7 +26,7 @@ def dated(plan):
 @pytest.mark.parametrize("only", [ALL, Filter((Term("word", "audit"),)), Filter((Term("status", "pending"),))])
 def test_pages_by_due_date_give_each_task_once_in_the_same_order_both_ways(dated, only):
     with Store(dated.path, read_only=True) as store:
-        (home,) = (found for found in queries.lists(store.db) if found.uid == dated.list_uid)
+        (home,) = (found for found in task_queries.lists(store.db) if found.uid == dated.list_uid)
         source = TasksByDue(store.db, home.id, only)
         forwards, backwards = source.first(2), source.last(2)
         while page := source.after(forwards[-1], 2) if forwards else []:
@@ -51,7 +51,7 @@ async def test_sort_due_shows_the_soonest_first_and_takes_in_a_new_date(dated, m
         wanted = [dated[place] for place in [5, 6, 4, 1, 2, 8]]
         await until(pilot, lambda: app.pane.row_list.keys_on_screen == wanted)
         await press(app, pilot, "J")
-        assert said(app) == "Move the task down: the list is sorted by due"
+        assert said(app) == "the list is sorted by due: move the task down"
         assert app.pane.row_list.keys_on_screen == wanted
         await press(app, pilot, "escape")
         assert app.pane.row_list.keys_on_screen == dated.uids

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import by_agent, named, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
@@ -15,7 +15,7 @@ from tui_tasks.tui.log.log_text import EARLIER
 
 
 async def export(pilot, key: str, path) -> None:
-    await settle(pilot, "E", key)
+    await settle(pilot, *named("export"), key)
     pilot.app.screen.query_one("#answer").value = str(path)
     await pilot.press("enter")
     await until(pilot, lambda: "Wrote" in shown(pilot.app) or "nothing was written" in shown(pilot.app))
@@ -55,7 +55,7 @@ async def test_what_the_filter_shows_is_exported_as_markdown_in_which_nothing_of
 async def test_the_file_of_an_export_has_the_date_as_iso_8601_writes_it(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "E", "j")
+        await settle(pilot, *named("export"), "j")
         assert app.screen.query_one("#answer").value.endswith("/tui-tasks-log-2026-11-21-2015.jsonl")
 
 
@@ -142,4 +142,4 @@ async def test_the_folder_of_somebody_unknown_is_refused_plainly(plan, make_app)
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(100, 24)) as pilot:
         await export(pilot, "j", "~nobody-here/log.jsonl")
-        assert "nobody of that name has a folder here" in shown(app)
+        assert "no user of that name has a folder here" in shown(app)

@@ -6,16 +6,18 @@ from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read.log import log_lines, log_pages, progress_folds
+from tui_tasks.core.read.log import log_lines, log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
-from tui_tasks.core.read.tasks import records
+from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_rows import EntriesOfJournal
 from tui_tasks.tui.log.log_text import EARLIER, SEEN
 from tui_tasks.tui.state.app_state import AppState
 
+FILTERS = [Term("kind", "log"), Term("word", "the"), Term("who", "c", prefix=True)]
 
-@pytest.mark.parametrize("only", [ALL, Filter((Term("kind", "log"),)), Filter((Term("word", "the"),))])
+
+@pytest.mark.parametrize("only", [ALL, *(Filter((term,)) for term in FILTERS)])
 @pytest.mark.parametrize("looked", [0, 1, 7, 30, 10**9])
 def test_pages_forwards_and_backwards_give_each_entry_once_in_order(plan, monkeypatch, only, looked):
     monkeypatch.setattr(log_pages, "MAX_PASSED", 3)
@@ -94,7 +96,7 @@ def test_a_long_run_is_gone_through_piece_by_piece(plan):
                     transaction.speak("claude-1")
                     transaction.run(LogTask(plan[5], f"{number}"))
         page = log_pages.page(store.db, log_pages.LAST, 5, backwards=True, fold=log_pages.LAST)
-        assert [(line.words, line.new["message"]) for line in page] == [(progress_folds.MAX_WORDS, "3999")]
+        assert [(line.words, line.new["message"]) for line in page] == [(log_lines.MAX_WORDS, "3999")]
         assert page.reached is not None
 
 
@@ -126,4 +128,4 @@ def test_a_page_far_back_looks_at_no_more_entries_than_one_near(plan):
             store.db._connection.set_progress_handler(None, 0)
             steps.append(counted[0])
         assert steps[1] <= steps[0] * 1.2 + 2
-        assert records.logs(store.db, plan[5])
+        assert task_records.logs(store.db, plan[5])

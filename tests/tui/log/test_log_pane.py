@@ -11,7 +11,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseA
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read.log import log_kinds, log_pages
+from tui_tasks.core.read.log import log_lines, log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import when
@@ -57,17 +57,18 @@ async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
         assert "#5  Ship it                       priority high -> urgent" in told
 
 
-async def test_a_line_has_the_number_that_its_task_had_then(plan, make_app):
+async def test_a_line_has_the_number_of_its_task_wherever_that_stands_now(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         assert "claude-1   #5  Ship auth flow                3 words, last: running tests 14/22" in shown(app)
-        by_agent(plan, "claude-2", AddTask("Before all", before=plan[1]))
+        by_agent(plan, "claude-2", AddTask("Before all", before=plan[1]), DeleteTask(plan[6]))
         by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
-        assert "claude-1   #5  Ship auth flow                3 words, last: running tests 14/22" in shown(app)
-        assert "claude-2   #6  Ship auth flow                and on" in shown(app)
-        assert "claude-2   #1  Before all" in shown(app)
+        assert "claude-1   #5   Ship auth flow                3 words, last: running tests 14/22" in shown(app)
+        assert "claude-2   #5   Ship auth flow                and on" in shown(app)
+        assert "claude-2   #10  Before all" in shown(app)
+        assert "claude-2   #6   Write integration tests" in shown(app)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -243,7 +244,7 @@ async def test_enter_twice_goes_to_the_task(plan, make_app):
 async def test_an_entry_is_copied_as_a_line_of_text(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "y")
+        await settle(pilot, "Y")
         assert app.clipboard == "Sat 21 Nov 20:15  log  claude-1  Ship auth flow: running tests 14/22"
 
 
@@ -281,7 +282,7 @@ async def test_the_filter_keeps_what_is_wanted(plan, make_app, words, found):
 
 def test_whatever_the_log_shows_can_be_filtered_by_its_kind():
     told = set(schema_page.document()["event"]["properties"]["event"]["enum"]) - {"lagged"}
-    assert told - set(log_kinds.HIDDEN) == {kind for kinds in log_kinds.KINDS.values() for kind in kinds}
+    assert told - set(log_lines.HIDDEN) == {kind for kinds in log_lines.KINDS.values() for kind in kinds}
 
 
 async def test_failures_of_an_agent_programs_tools_and_turns_are_told_in_words_and_filtered(plan, make_app):
@@ -408,7 +409,7 @@ def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clo
     (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="human", now=clock())
     store.commit(SetListReview(home.uid, True), actor="human", now=clock())
     uids = [talk.ok("tasklist:add_task", name=name)["uid"] for name in ("one", "two")]
-    store.commit(AcceptTask(uids[0]), DeclineTask(uids[1], "not now"), actor="human", now=clock())
+    store.commit(AcceptTask(uids[0], 1), DeclineTask(uids[1], "not now"), actor="human", now=clock())
     store.commit(Undo(), actor="human", now=clock())
     store.commit(NoteStuck("agent", "silent", "gives no sign of life", 1), actor="system", now=clock())
     store.commit(NoteStuck("agent", None), actor="system", now=clock())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from textual import events
 
-from tests.tui.driving import by_agent, lines, opened, press, said, shown, until, write
+from tests.tui.driving import by_agent, lines, named, opened, order, press, said, shown, until, write
 from tests.tui.plan import NOW
 from tests.tui.sessions import three_projects
 from tui_tasks.core import connections
@@ -27,7 +28,7 @@ def row(app, name: str) -> str:
 async def test_the_switcher_tells_what_is_open_who_works_and_what_needs_you(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:
-        await press(app, pilot, "P")
+        await press(app, pilot, *named("projects"))
         assert "2 open" in row(app, "web")
         assert "2 agents, 1 works" in row(app, "web")
         assert "needs you" not in row(app, "web")
@@ -41,7 +42,7 @@ async def test_the_switcher_tells_what_is_open_who_works_and_what_needs_you(thre
 async def test_it_filters_as_one_types_and_counts_what_agents_do_meanwhile(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:
-        await pilot.press("P")
+        await pilot.press(*named("projects"))
         await write(pilot, "inf")
         await pilot.pause()
         assert "web" not in shown(app).split("P", 1)[1].split("inf", 1)[1]
@@ -57,12 +58,12 @@ async def test_it_filters_as_one_types_and_counts_what_agents_do_meanwhile(three
 async def test_the_lists_that_keys_go_through_are_the_projects_alone(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:
-        await pilot.press("P")
+        await pilot.press(*named("projects"))
         await write(pilot, "web")
         await press(app, pilot, "enter")
         await press(app, pilot, "right_square_bracket")
         assert said(app) == "There is no other list with tasks."
-        await pilot.press("P")
+        await pilot.press(*named("projects"))
         await write(pilot, "all")
         await press(app, pilot, "enter", "right_square_bracket")
         assert app.state.current_list.project != "web"
@@ -71,19 +72,19 @@ async def test_the_lists_that_keys_go_through_are_the_projects_alone(three, make
 async def test_agents_and_inbox_show_all_until_they_are_kept_to_the_project(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:
-        await press(app, pilot, "p")
-        assert "no project is chosen; P chooses one" in said(app)
-        await pilot.press("P")
+        await press(app, pilot, *named("keep"))
+        assert "no project is chosen; : projects chooses one" in said(app)
+        await pilot.press("escape", *named("projects"))
         await write(pilot, "api")
         await press(app, pilot, "enter", "A")
         assert all(name in shown(app) for name in ("web", "api", "infra"))
         assert len(app.screen.listed.rows) == 9
-        await press(app, pilot, "p")
+        await press(app, pilot, *named("keep"))
         assert {app.state.projects.of_member(member) for member in app.screen.listed.rows} == {("api",)}
         assert "api alone" in shown(app)
         await press(app, pilot, "escape", "a")
         assert [ask.agent for ask in app.screen.listed.rows] == ["claude-4"]
-        await press(app, pilot, "p")
+        await press(app, pilot, *named("keep"))
         assert len(app.screen.listed.rows) == 3
         assert "api alone" not in shown(app)
 
@@ -109,14 +110,14 @@ async def test_the_log_is_filtered_by_project_and_names_it(three, make_app):
 
 
 async def test_with_project_the_screen_shows_that_one_alone(three, make_app):
-    app = make_app(three.path, project="infra")
+    app = make_app(three.path, project="infra", alone=True)
     async with opened(app) as pilot:
         assert app.state.current_list.project == "infra"
         await press(app, pilot, "3")
         assert "Ship it: infra" in shown(app)
         assert "Ship it: web" not in shown(app)
         assert "infra alone" in shown(app)
-        await press(app, pilot, "p")
+        await press(app, pilot, *named("keep"))
         assert "Ship it: web" in shown(app)
 
 
@@ -125,6 +126,71 @@ async def test_a_project_without_lists_shows_none_of_anothers(three, make_app):
     async with opened(app):
         assert app.state.current_list is None
         assert "Ship it" not in shown(app)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize("keys", [("enter",), ("enter", "escape")], ids=" ".join)
+async def test_the_first_task_of_a_project_goes_into_a_list_of_its_own(three, make_app, pane, keys):
+    app = make_app(three.path, project="other", pane=pane)
+    async with opened(app) as pilot:
+        await press(app, pilot, "n")
+        await write(pilot, "First one")
+        await press(app, pilot, *keys)
+        home = app.state.current_list
+        assert (home.name, home.project, home.total, home.one_in_progress) == ("other/tasklist", "other", 1, True)
+        assert app.pane.row_list.row.name == "First one"
+        await press(app, pilot, "escape", "u")
+        assert app.state.current_list is None
+        assert "First one" not in shown(app).split("Undone")[0]
+        assert "new task “First one”" in said(app)
+        await press(app, pilot, "ctrl+r")
+        assert app.state.current_list.name == "other/tasklist"
+
+
+async def test_several_pasted_lines_are_the_first_tasks_of_a_project(three, make_app):
+    app = make_app(three.path, project="other")
+    async with opened(app) as pilot:
+        await press(app, pilot, "n")
+        await app.on_event(events.Paste("one\ntwo\nthree"))
+        await press(app, pilot, "t")
+        assert order(app) == ["one", "two", "three"]
+
+
+async def test_the_switcher_lists_a_project_without_tasks_and_goes_there(three, make_app):
+    app = make_app(three.path, project="other")
+    async with opened(app) as pilot:
+        await press(app, pilot, *named("projects"))
+        assert row(app, "other").startswith("  *other")
+        await write(pilot, "web")
+        await press(app, pilot, "enter")
+        assert app.state.current_list.project == "web"
+        await press(app, pilot, *named("projects"))
+        await write(pilot, "other")
+        await press(app, pilot, "enter")
+        assert app.state.current_list is None
+        assert "other has no list yet; n adds a task to it." in said(app)
+        assert "No tasks in other yet." in shown(app)
+        assert "go to no project, api, infra, web" in shown(app)
+
+
+async def test_outside_projects_the_screen_begins_with_the_lists_of_no_project(three, make_app):
+    app = make_app(three.path, project="")
+    async with opened(app) as pilot:
+        assert app.state.current_list.project is None
+        assert "no project  auth.db" in lines(app)[0]
+        by_agent(three, "codex-3", AddTask("More", next(each.uid for each in app.state.lists.values() if each.project)))
+        await until(pilot, lambda: any(each.total == 3 for each in app.state.lists.values() if each.project))
+        assert app.state.current_list.project is None
+        await press(app, pilot, "A")
+        assert all(name in shown(app) for name in ("web", "api", "infra"))
+
+
+async def test_where_there_is_no_project_the_screen_does_not_speak_of_projects(plan, make_app):
+    app = make_app(plan.path, project="")
+    async with opened(app) as pilot:
+        assert "project" not in shown(app)
+        await press(app, pilot, *named("keep"))
+        assert "no project is chosen" in said(app)
 
 
 async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_its_questions(three, make_app):
@@ -136,7 +202,7 @@ async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_i
         store.commit(OpenAsk("Ship it?", project="infra"), actor="builder", now=NOW)
     app = make_app(three.path)
     async with opened(app) as pilot:
-        await press(app, pilot, "P")
+        await press(app, pilot, *named("projects"))
         assert "3 agents, 1 works" in row(app, "web")
         assert "1 needs you" in row(app, "infra")
         await press(app, pilot, "escape", "A")
@@ -148,10 +214,25 @@ async def test_an_agent_of_the_channel_is_where_its_connections_are_and_so_are_i
 async def test_the_cursor_stays_on_its_project_when_another_comes_before_it(three, make_app):
     app = make_app(three.path)
     async with opened(app) as pilot:
-        await press(app, pilot, "P", "down", "down")
+        await press(app, pilot, *named("projects"), "down", "down")
         assert row(app, "infra").startswith(" >")
         by_agent(three, "codex-3", EnsureList("beta/tasklist", "tasklist", "beta"))
         await until(pilot, lambda: any("beta" in line for line in lines(app)))
         assert row(app, "infra").startswith(" >")
         await press(app, pilot, "enter")
         assert app.state.projects.chosen == "infra"
+
+
+async def test_the_switcher_counts_the_agents_that_the_top_line_counts_also_when_one_leaves(three, make_app):
+    app = make_app(three.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, *named("projects"))
+        assert f"{app.state.agent_count} agents" in row(app, "All projects")
+        was, needed = app.state.agent_count, app.state.need_you
+        with Store(three.path) as store, store.db.transaction(write=True):
+            connections.end(store.db, "claude-1", Process(), NOW)
+        await until(pilot, lambda: app.state.agent_count == was - 1)
+        await until(pilot, lambda: f"{was - 1} agents" in row(app, "All projects"))
+        assert app.state.left
+        assert app.state.need_you == needed + 1
+        assert f"{needed + 1} need you" in row(app, "All projects")

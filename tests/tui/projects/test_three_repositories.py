@@ -12,17 +12,18 @@ from pathlib import Path
 import pytest
 
 from tests.contract.client import environment
-from tests.tui.driving import opened, press, shown
+from tests.started import Started
+from tests.tui.driving import named, opened, press, shown
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core import connections
-from tui_tasks.core.read.agents import agents, sessions
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.agents import agent_queries, session_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.hooks import intake
+from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.fleet.fleet_screen import Fleet
 
 PROJECTS = ("web", "api", "infra")
 # The file with the server, the file with the hooks, and the event of a prompt, by the program.
@@ -64,7 +65,7 @@ class Program:
         lines += [f"{server} < {said.name} > {program}.out 2> {program}.err", "echo done", "read _"]
         script = repository / f"{program}.sh"
         script.write_text("\n".join(lines))
-        self._process = subprocess.Popen(
+        self._process = Started(
             ["sh", script.name],
             cwd=repository,
             env=environment(home, PATH=f"{home / 'bin'}:/usr/bin:/bin"),
@@ -119,23 +120,23 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
 ) -> None:
     with Store(str(database)) as store:
         intake.process_payloads(store, clock.now())
-        lists = {home.name: home for home in queries.lists(store.db)}
+        lists = {home.name: home for home in task_queries.lists(store.db)}
         for project in PROJECTS:
             home = lists[f"{project}/tasklist"]
             assert home.project == project
-            names = {task.name for task in queries.tasks(store.db, home.id)}
+            names = {task.name for task in task_queries.tasks(store.db, home.id)}
             assert names == {f"Of {program} in {project}" for program in PROGRAMS}
         assert {home.project for home in lists.values() if home.total} == set(PROJECTS)
-        live = sorted((session.program, session.project) for session in sessions.live(store.db))
+        live = sorted((session.program, session.project) for session in session_queries.live(store.db))
         assert live == sorted((program, project) for program in PROGRAMS for project in PROJECTS)
         # What each has done over MCP is its session's: six agents, and none of the names of their servers.
         six = {f"{program}-{number}" for program in PROGRAMS for number in (1, 2, 3)}
         assert listed(store) == six
-        assert {name for name, *_ in agents.speakers(store.db)} == six
+        assert {name for name, *_ in agent_queries.speakers(store.db)} == six
         assert set(connections.connected_agents(store.db)) <= six
-        of_projects = {session.uid: session.project for session in sessions.live(store.db)}
+        of_projects = {session.uid: session.project for session in session_queries.live(store.db)}
         for home in lists.values():
-            assert all(of_projects[task.created_by] == home.project for task in queries.tasks(store.db, home.id))
+            assert all(of_projects[task.created_by] == home.project for task in task_queries.tasks(store.db, home.id))
     app = make_app(database)
     async with opened(app) as pilot:
         await press(app, pilot, "A")
@@ -147,5 +148,5 @@ async def test_nobody_writes_into_anothers_list_and_one_screen_shows_all_six(
             assert len(lines) >= 2, shown(app)
         assert isinstance(app.screen, Fleet)
         assert {member.name for member in app.screen.listed.rows} == six
-        await press(app, pilot, "escape", "P")
+        await press(app, pilot, "escape", *named("projects"))
         assert all(f"{project} " in shown(app) for project in PROJECTS)

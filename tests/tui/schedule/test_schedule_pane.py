@@ -6,16 +6,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, named, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
-from tui_tasks.core.read.jobs import job_queries, job_rows
+from tui_tasks.core.read import job_queries, job_rows
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
-from tui_tasks.tui.runs.run_view import RunView
 from tui_tasks.tui.schedule import job_text, timeline
 from tui_tasks.tui.schedule.job_form import JobForm
+from tui_tasks.tui.schedule.run_view import RunView
 
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
 
@@ -215,7 +215,7 @@ async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
 async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "G", "R", *"for June", "enter")
+        await settle(pilot, "G", *named("run with"), *"for June", "enter")
         (run,) = job_queries.each_run(app.link.db, jobs[5], 1)
         assert run.context == "for June"
 

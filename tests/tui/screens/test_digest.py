@@ -12,7 +12,7 @@ from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.screens.digest import DigestScreen
+from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink
 
 MakeApp = Callable[..., TaskApp]

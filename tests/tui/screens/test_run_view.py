@@ -5,11 +5,12 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
-from tui_tasks.tui.runs.run_output import readable
-from tui_tasks.tui.runs.run_view import RunView
+from tui_tasks.tui.schedule import run_view
+from tui_tasks.tui.schedule.run_output import readable
+from tui_tasks.tui.schedule.run_view import RunView
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -56,6 +57,26 @@ async def test_a_run_that_ends_says_how(jobs, make_app):
         assert "failed 20:15 · no route to host" in shown(app)
         await settle(pilot, "x")
         assert "it has ended" in shown(app)
+
+
+@pytest.mark.parametrize("follows", [True, False], ids=["followed", "scrolled back"])
+async def test_the_last_line_of_a_run_is_there_with_its_end(jobs, make_app, monkeypatch, follows):
+    monkeypatch.setattr(run_view, "POLL", 3_600)
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "enter")
+        total, output = app.screen.output.total, b"".join(b"line %d\n" % number for number in range(100))
+        with Store(jobs.plan.path) as store:
+            run_logs.write(store.db, jobs.running, [(total, output)], total + len(output))
+        app.screen._poll()
+        await settle(pilot, *["pageup"] * (not follows))
+        total += len(output)
+        with Store(jobs.plan.path) as store:
+            run_logs.write(store.db, jobs.running, [(total, b"all clean\n")], total + 10)
+        by_agent(jobs.plan, "system", EndRun(jobs.running, "success", exit_code=0), now=NOW + 1_000_000)
+        await until(pilot, lambda: "ok" in shown(app).split("64 bytes")[0] and app.screen.run.state == "final")
+        assert app.screen.output.text.endswith("line 99\nall clean\n")
+        assert ("all clean" in shown(app)) == follows
 
 
 async def test_the_schedule_tells_which_agent_a_run_has_started(jobs, make_app):

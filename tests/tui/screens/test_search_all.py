@@ -6,8 +6,8 @@ from tests.tui.driving import SIZES, lines, opened, press, said, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.lists import DeleteList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.screens import search_all
 
@@ -16,7 +16,7 @@ from tui_tasks.tui.screens import search_all
 def elsewhere(plan):
     """A task in each of two other lists."""
     with Store(plan.path) as store:
-        home = {name: queries.find_list(store.db, name) for name in ("task", "todo")}
+        home = {name: task_queries.find_list(store.db, name) for name in ("task", "todo")}
         add = AddTask("Write the JWT docs", home["task"].uid, tags=("docs",), agent="bob")
         (one,) = store.commit(add, actor="bob", now=NOW)
         (two,) = store.commit(AddTask("jwt again", home["todo"].uid), actor="bob", now=NOW)
@@ -80,8 +80,8 @@ async def test_nothing_found_and_words_that_mean_nothing_are_told(plan, make_app
 
 
 async def test_a_long_list_is_looked_through_piece_by_piece(plan, elsewhere, make_app, monkeypatch):
-    monkeypatch.setattr(pages, "STRETCH", 1)
-    monkeypatch.setattr(pages, "MAX_PASSED", 2)
+    monkeypatch.setattr(list_pages, "STRETCH", 1)
+    monkeypatch.setattr(list_pages, "MAX_PASSED", 2)
     monkeypatch.setattr(search_all, "_AT_ONCE", 1)
     app = make_app(plan.path, list_name=plan.list_uid)
     async with opened(app) as pilot:

@@ -9,16 +9,16 @@ from tests.tui.driving import SIZES, by_agent, opened, press, said, settle, show
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
-from tui_tasks.core.journal import instants, journal
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import Tally
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.painting import charts
-from tui_tasks.tui.screens.stats import bounds
+from tui_tasks.tui.screens.stats_screen import bounds
 
 MINUTE = 60_000_000
 
@@ -31,7 +31,7 @@ def week(tmp_path: Path) -> Week:
 def counted(path: str, list_id: int, starts: list[int]) -> Tally:
     tally = Tally(starts)
     with Store(path) as store:
-        low = instants.seq_before(store.db, starts[0])
+        low = journal.seq_before(store.db, starts[0])
         tally.count(statistics.events(store.db, list_id, low, journal.newest(store.db)))
     return tally
 
@@ -62,7 +62,7 @@ def test_what_was_undone_or_deleted_is_not_counted_as_open_or_done_twice(week):
     by_agent(week, "claude-1", Undo(), now=at(19, 1))
     by_agent(week, "human", DeleteTask(week.uids[5]), now=at(19, 2))
     with Store(week.path) as store:
-        found = queries.list_by_id(store.db, week.list_id)
+        found = task_queries.list_by_id(store.db, week.list_id)
     tally = counted(week.path, week.list_id, bounds(NOW, ZONE))
     assert tally.open_at_start(found.pending + found.in_progress) == 9
     assert sum(tally.done) == 3
@@ -80,16 +80,16 @@ def test_the_entry_before_an_instant_is_found_without_going_through_the_journal(
     with Store(week.path) as store:
         entries = journal.latest(store.db, 1_000)
         for instant in (0, entries[0].at, day(17, 0), entries[-1].at, entries[-1].at + 1):
-            assert instants.seq_before(store.db, instant) == sum(entry.at < instant for entry in entries)
+            assert journal.seq_before(store.db, instant) == sum(entry.at < instant for entry in entries)
 
 
-@pytest.mark.parametrize("stretch", [4, instants.STRETCH])
+@pytest.mark.parametrize("stretch", [4, journal.STRETCH])
 def test_what_a_clock_that_was_set_back_put_out_of_order_is_counted(tmp_path, monkeypatch, stretch):
-    monkeypatch.setattr(instants, "STRETCH", stretch)
+    monkeypatch.setattr(journal, "STRETCH", stretch)
     with Store(str(tmp_path / "tasks.db")) as store:
         for when in (10, 20, 130, 131, 132, 40, 50, 60, 150, 160):
             store.commit(CreatePlan(f"At {when}"), actor="human", now=when)
-        low = instants.seq_before(store.db, 100)
+        low = journal.seq_before(store.db, 100)
         assert {130, 131, 132, 150, 160} <= {entry.at for entry in journal.since(store.db, low, 100)}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.core.job_steps import replayed, tables
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, named, settle, shown, until
 from tests.tui.logs import log_of
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
@@ -11,13 +11,16 @@ from tui_tasks.core.operations.changes import Redo, TakeBack
 from tui_tasks.core.operations.lists import ClearList
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
 from tui_tasks.core.read.log import standing_changes
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 
 def live(plan):
     with Store(plan.path) as store:
-        return [task.uid for task in queries.tasks(store.db, queries.list_by_uid(store.db, plan.list_uid, "plan").id)]
+        return [
+            task.uid
+            for task in task_queries.tasks(store.db, task_queries.list_by_uid(store.db, plan.list_uid, "plan").id)
+        ]
 
 
 def sound(plan):
@@ -33,11 +36,11 @@ async def test_a_list_that_an_agent_has_emptied_says_so_and_a_key_brings_all_bac
         by_agent(plan, "rogue", ClearList(plan.list_uid))
         await until(pilot, lambda: "rogue deleted 9 tasks here" in shown(app))
         assert "No tasks yet" not in shown(app)
-        await settle(pilot, "U")
+        await settle(pilot, *named("take back"))
         assert "9 deleted: Inventory GA usage" in " ".join(shown(app).split())
         await settle(pilot, "n")
         assert live(plan) == []
-        await settle(pilot, "U", "y")
+        await settle(pilot, *named("take back"), "y")
         assert live(plan) == plan.uids
         assert "Taken back" in shown(app)
         await settle(pilot, "ctrl+r")
@@ -51,7 +54,7 @@ async def test_a_board_that_was_emptied_says_so_too(plan, make_app):
         await settle(pilot)
         by_agent(plan, "rogue", ClearList(plan.list_uid))
         await until(pilot, lambda: "rogue deleted 9" in shown(app))
-        await settle(pilot, "U", "y")
+        await settle(pilot, *named("take back"), "y")
         assert live(plan) == plan.uids
 
 
@@ -62,11 +65,11 @@ async def test_from_the_log_the_change_of_an_entry_is_taken_back_whoever_made_it
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "k")
         assert log_of(app).row_list.row.actor == "rogue"
-        await settle(pilot, "U")
+        await settle(pilot, *named("take back"))
         assert "Take back what rogue did: 1 change: Vandalised?" in shown(app)
         await settle(pilot, "y")
     with Store(plan.path) as store:
-        assert queries.task(store.db, plan[5]).name == "Ship auth flow"
+        assert task_queries.task(store.db, plan[5]).name == "Ship auth flow"
     sound(plan)
 
 
@@ -75,19 +78,19 @@ async def test_what_others_have_changed_since_is_left_and_told(plan, make_app):
     by_agent(plan, "claude-1", EditTask(plan[5], {"name": "Mended"}))
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "k", "U", "y")
+        await settle(pilot, "k", *named("take back"), "y")
         assert "Nothing was taken back" in shown(app)
         assert "claude-1 has changed task #5" in shown(app)
     with Store(plan.path) as store:
-        assert queries.task(store.db, plan[5]).name == "Mended"
+        assert task_queries.task(store.db, plan[5]).name == "Mended"
 
 
 async def test_an_entry_that_changed_nothing_to_go_back_to_says_so(plan, make_app):
     by_agent(plan, "claude-1", OpenAsk("Which?", (), None, None))
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "U")
-        assert "Nothing of this can be taken back" in shown(app)
+        await settle(pilot, *named("take back"))
+        assert "Nothing to undo" in shown(app)
 
 
 def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_redone(plan):
@@ -101,12 +104,12 @@ def test_all_of_an_agent_since_an_instant_is_one_change_that_can_be_redone(plan)
         assert len(changes) == 3
         ((taken, kept),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
         assert (taken, kept) == (3, ())
-        assert queries.task(store.db, plan[5]).name == "Ship auth flow"
-        assert queries.any_task(store.db, plan[6]).deleted
-        assert not queries.any_task(store.db, plan[7]).deleted
+        assert task_queries.task(store.db, plan[5]).name == "Ship auth flow"
+        assert task_queries.any_task(store.db, plan[6]).deleted
+        assert not task_queries.any_task(store.db, plan[7]).deleted
         ((again, left),) = store.commit(TakeBack(tuple(changes)), actor="human", now=NOW)
         assert (again, [change for change, _ in left]) == (0, changes)
         store.commit(Redo(), actor="human", now=NOW)
-        assert queries.task(store.db, plan[5]).name == "Two"
-        assert queries.any_task(store.db, plan[7]).deleted
+        assert task_queries.task(store.db, plan[5]).name == "Two"
+        assert task_queries.any_task(store.db, plan[7]).deleted
         assert replayed(store) == tables(store.db)

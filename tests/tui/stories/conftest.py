@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 import pytest_textual_snapshot
 from textual.pilot import Pilot
 
+from tests.tui.idle import IdleLoop
 from tui_tasks.tui.app.app import TaskApp
 
 SCREENSHOTS = Path(__file__).parents[3] / "screenshots"
@@ -46,7 +49,9 @@ def draw(snap_compare: Callable[..., bool], request: pytest.FixtureRequest, monk
         run_before: Callable[[Pilot[None]], Awaitable[None]] | None = None,
     ) -> None:
         columns, lines = map(int, size.groups())
-        assert snap_compare(app, press=press, terminal_size=(columns, lines), run_before=run_before)
+        with asyncio.Runner(loop_factory=IdleLoop) as runner:
+            monkeypatch.setattr(app, "run", partial(app.run, loop=runner.get_loop()))
+            assert snap_compare(app, press=press, terminal_size=(columns, lines), run_before=run_before)
 
     return compare
 

@@ -14,7 +14,7 @@ from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 

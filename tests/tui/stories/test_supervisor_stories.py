@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import Plan
-from tests.tui.sessions import with_sessions
+from tests.tui.sessions import hook_waits, with_sessions
 from tests.tui.stories.conftest import Draw
 from tui_tasks.tui.app.app import TaskApp
 
@@ -41,7 +41,7 @@ def test_an_answer_stays_on_screen_until_the_human_goes_on(
 
 @at_each_size("asks-denied")
 def test_a_denial_asks_for_its_reason(evening: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
-    draw(make_app(evening.path), press=["a", "j", "d", *"keep", "space", *"it"], run_before=settled)
+    draw(make_app(evening.path), press=["a", "j", "x", *"keep", "space", *"it"], run_before=settled)
 
 
 @at_each_size("runs")
@@ -59,9 +59,11 @@ def test_the_form_of_a_job_shows_the_next_five_times(
 
 @at_each_size("fleet")
 def test_every_agent_has_a_line_the_worst_first(plan: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
-    draw(make_app(with_sessions(plan).path), press=["A", "j", "j"], run_before=settled)
+    with hook_waits(with_sessions(plan)):
+        draw(make_app(plan.path), press=["A", "j", "j"], run_before=settled)
 
 
 @at_each_size("permission")
 def test_a_permission_shows_the_command_and_the_folder(plan: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
-    draw(make_app(with_sessions(plan).path), press=["A", "j", "j", "a"], run_before=settled)
+    with hook_waits(with_sessions(plan)):
+        draw(make_app(plan.path), press=["A", "j", "j", "a"], run_before=settled)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.pages import board_pages, pages
+from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.store import Store
-from tui_tasks.tui.state import database_link, task_numbers
+from tui_tasks.tui.state import database_link
 
 
 class Gate:
@@ -91,7 +89,7 @@ async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeyp
 
 
 async def test_all_that_match_are_marked_though_looking_takes_long(app, plan, monkeypatch):
-    monkeypatch.setattr(pages, "MAX_PASSED", 2)
+    monkeypatch.setattr(list_pages, "MAX_PASSED", 2)
     async with opened(app) as pilot:
         await press(app, pilot, "slash")
         await write(pilot, "t who:claude-2")
@@ -113,7 +111,7 @@ async def test_all_cards_of_a_column_that_match_are_marked_though_looking_takes_
 
 
 async def test_a_filter_that_changes_while_it_is_looked_for_marks_nothing(app, plan, monkeypatch):
-    monkeypatch.setattr(pages, "MAX_PASSED", 2)
+    monkeypatch.setattr(list_pages, "MAX_PASSED", 2)
     async with opened(app) as pilot:
         await press(app, pilot, "slash")
         await write(pilot, "t")
@@ -161,17 +159,3 @@ async def test_attention_finds_what_failed_in_every_list_that_the_now_line_count
             await press(app, pilot, "exclamation_mark")
             gone_to.append(app.pane.target())
         assert gone_to == [plan[4], plan[7], plan[3], far.uid]
-
-
-@pytest.mark.parametrize(("pane", "numbered"), [("2", "11 step 11"), ("3", "#12")])
-async def test_a_pane_of_a_long_list_numbers_its_tasks_and_comes_to_rest(plan, make_app, monkeypatch, pane, numbered):
-    monkeypatch.setattr(task_numbers, "STRETCH", 2)
-    monkeypatch.setattr(task_numbers, "SHORT", 4)
-    (long,) = by_agent(plan, "claude-1", CreatePlan("Long"))
-    by_agent(plan, "claude-1", *(AddTask(f"step {number}", long.uid) for number in range(1, 13)))
-    app = make_app(plan.path, list_name="Long")
-    async with opened(app) as pilot:
-        await pilot.press(pane)
-        await until(pilot, lambda: numbered in shown(app))
-        await press(app, pilot, "1")
-        assert app.pane.NAME == "list"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 
 import pytest
 from textual.color import Color
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
+from tests.tui import idle
 from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
 from tui_tasks.tui.themes import theme_files, variables
 
@@ -22,7 +22,7 @@ STATES = tuple(f"state-{state}" for state in variables.STATES)
 GROUNDS = ("background", "surface", "panel", "cursor-background", "focused")
 
 
-OURS = (*(name for name in variables.COLORS if name not in GROUNDS), "muted", "changed", "cursor-text")
+OURS = (*(name for name in variables.COLORS if name not in GROUNDS), "muted", "key", "changed", "urgent", "cursor-text")
 
 
 ROLES = ("text-primary", "text-secondary", "text-accent", "text-success", "text-warning", "text-error")
@@ -174,7 +174,7 @@ def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None
                 assert ground is not None
                 assert ground.bgcolor == Color.parse(theme.variables["cursor-background"]).rich_color
 
-    asyncio.run(story(Wardrobe()))
+    idle.run(story(Wardrobe()))
 
 
 def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.Monkey
                     for color in (segment.style and segment.style.color, segment.style and segment.style.bgcolor):
                         assert not color or color.is_default, segment
 
-    asyncio.run(story(Wardrobe(ansi_color=True)))
+    idle.run(story(Wardrobe(ansi_color=True)))
 
 
 def test_every_variable_is_there_before_any_theme_is() -> None:
@@ -197,3 +197,22 @@ def test_every_variable_is_there_before_any_theme_is() -> None:
 
 def test_each_shipped_file_says_what_it_is() -> None:
     assert all(file.read_text().startswith("# ") for file in theme_files.shipped_folder().iterdir())
+
+
+@pytest.mark.parametrize("name", [*THEMES, *(name for name in BUILTIN_THEMES if name not in THEMES)])
+def test_what_is_urgent_is_never_green(name: str) -> None:
+    theme = THEMES.get(name) or variables.complete(BUILTIN_THEMES[name])
+    urgent = theme.variables["urgent"]
+    if urgent.startswith("ansi_"):
+        assert "green" not in urgent
+        assert "cyan" not in urgent
+        return
+    color = Color.parse(urgent)
+    hue = color.hsl.h * 360
+    assert color.hsl.s <= 0.1 or not 70 <= hue <= 190, (urgent, hue)
+
+
+@pytest.mark.parametrize("name", COLOURED)
+def test_the_colour_of_keys_is_for_keys(name: str) -> None:
+    colors = palette(THEMES[name])
+    assert colors["key"].hex not in {colors[other].hex for other in ("changed", "urgent", "muted", "foreground")}

@@ -25,7 +25,7 @@ async def test_a_title_and_a_description(app, plan, key, in_it):
         EditTask(plan[1], {"name": HOSTILE.replace("\udc80", ""), "description": HOSTILE.replace("\udc80", "")}),
     )
     async with opened(app) as pilot:
-        await press(app, pilot, "y", key)
+        await press(app, pilot, "Y", key)
         assert in_it in app.clipboard
         assert_harmless(app.clipboard)
 
@@ -34,7 +34,7 @@ async def test_an_entry_of_the_log(plan, make_app):
     by_agent(plan, "claude-1", LogTask(plan[1], HOSTILE.replace("\udc80", "")))
     app = make_app(plan.path, pane="log")
     async with opened(app) as pilot:
-        await settle(pilot, "y")
+        await settle(pilot, "Y")
         assert "dddd" in app.clipboard and "\n" not in app.clipboard
         assert_harmless(app.clipboard)
 
@@ -46,7 +46,7 @@ async def test_a_job(jobs, make_app, key):
         uid = app.pane.line.job.uid
         hostile = HOSTILE.replace("\udc80", "")
         by_agent(jobs.plan, "claude-1", EditJob(uid, {"name": hostile, "prompt": hostile}))
-        await settle(pilot, "y", key)
+        await settle(pilot, "Y", key)
         assert "dddd" in app.clipboard
         assert_harmless(app.clipboard)
         assert ("\n" in app.clipboard) == (key == "p")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.tui.driving import lines, opened, press, until
-from tests.tui.plan import NOW, Plan
+from tests.tui.driving import by_agent, lines, opened, press, shown, until
+from tests.tui.plan import NOW, Plan, connect
+from tests.tui.sessions import with_sessions
+from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.operations.lists import CreatePlan
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 
@@ -53,9 +59,10 @@ async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together
 
 async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_work(app, plan, agent):
     async with opened(app) as pilot:
-        assert "◐ claude-1  #5" in lines(app)[1]
+        assert "◐ claude-1 #5" in lines(app)[1]
         agent(OpenAsk("Which port?", (), plan[5]))
-        await until(pilot, lambda: "? waits  claude-1  #5" in lines(app)[1])
+        await until(pilot, lambda: "◐" not in lines(app)[1])
+        assert lines(app)[1].startswith(" ? claude-1")
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
@@ -79,3 +86,172 @@ def test_names_that_differ_at_their_ends_are_never_cut_alike_where_that_can_be_s
     shown = {safe.fit_ends(name, cells) for name in ("reviewer-alpha1", "reviewer-alpha2")}
     assert {safe.cell_len(name) for name in shown} == {cells}
     assert len(shown) == (2 if cells >= 6 else 1)
+
+
+def leave(plan: Plan, *agents: str) -> None:
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        for agent in agents:
+            connections.end(store.db, agent, Process(), NOW)
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (
+            160,
+            " ? claude-1 jose is maintained but heavier; pyjwt is in…   ? claude-2 Approve: delete the old GA property"
+            '   ◐ claude-1 #5 "running tests 14/22"   ✗ 1 failed',
+        ),
+        (
+            120,
+            " ? claude-1 jose is maintained but h…   ? claude-2 Approve: delete the o…"
+            '   ◐ claude-1 #5 "running tests 1…   ✗ 1 failed',
+        ),
+        (80, ' ? claude-1 jose is m…  ? claude-2 Approve: …  ◐ claude-1 #5 "runni…  ✗ 1 failed'),
+        (60, ' ? claude-1 jose is m… +1  ◐ claude-1 #5 "runni…  ✗ 1 failed'),
+        (40, " ◐ #5 40s   ? 2   ✗ 1"),
+    ],
+)
+async def test_questions_stand_above_every_pane_by_their_words_and_agents_at_work_by_theirs(app, width, words):
+    async with opened(app, (width, 24)):
+        assert words in lines(app)[:2]
+
+
+@pytest.mark.parametrize("pane", ["list", "board", "log", "schedule"])
+async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_app, pane):
+    app = make_app(with_sessions(plan).path, pane=pane)
+    answer = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db) if ask.request is None]
+    by_agent(plan, "human", *answer)
+    async with opened(app, (120, 40)):
+        assert "? claude-3 Bash: rm -rf build/" in lines(app)[1]
+        assert "◐ claude-4" in lines(app)[1] or "◐ claude-1" in lines(app)[1]
+    async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
+        assert "? claude-3 Bash: rm" in lines(pilot.app)[1]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and_its_row_says_so(app, plan, size):
+    async with opened(app, size) as pilot:
+        leave(plan, "claude-1")
+        await until(pilot, lambda: any(line.startswith(" · claude-1") for line in lines(app)[:2]))
+        assert "◐" not in lines(app)[1][:40]
+        assert size[0] < 60 or "gone from #5" in lines(app)[1]
+        (row,) = (line for line in lines(app)[2:] if "Ship auth flow  " in line and "5  Ship" in line)
+        assert "? " in row[:5]
+        assert "claude-1 is g" in row
+        assert app.state.need_you == 3
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.begin(store.db, "claude-1", Process(), NOW)
+        await until(pilot, lambda: app.state.need_you == 2)
+        await until(pilot, lambda: "◐" in shown(app).split("Ship auth flow")[0])
+
+
+async def test_a_task_whose_agent_is_gone_is_one_that_needs_attention(app, plan):
+    async with opened(app) as pilot:
+        leave(plan, "claude-1")
+        await until(pilot, lambda: plan[5] in app.state.left)
+        seen = []
+        for _ in range(4):
+            await press(app, pilot, "exclamation_mark")
+            seen.append(app.pane.target())
+        assert plan[5] in seen
+
+
+async def test_the_card_of_a_task_whose_agent_is_gone_says_so(plan, make_app):
+    leave(plan, "claude-1")
+    app = make_app(plan.path, pane="board")
+    async with opened(app):
+        assert "claude-1 is gone" in shown(app)
+
+
+async def test_the_note_of_a_stranger_changes_neither_worker_nor_last_word(app, plan):
+    async with opened(app) as pilot:
+        by_agent(plan, "stranger", LogTask(plan[5], "STRANGERS"))
+        await until(pilot, lambda: "stranger" in app.state.spoke)
+        assert '◐ claude-1 #5 "running tests' in lines(app)[1]
+
+
+async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
+    path = tmp_path / "t.db"
+    with Store(str(path)) as store:
+        (home,) = store.commit(CreatePlan("Mine"), actor="human", now=NOW)
+        store.commit(AddTask("by hand", home.uid, status="in_progress"), actor="human", now=NOW)
+    app = make_app(path)
+    async with opened(app, (80, 24)):
+        assert lines(app)[1].strip() == "no agent connected  nothing needs you"
+
+
+async def test_one_that_makes_single_calls_has_left_only_after_it_was_silent_for_long(plan, make_app):
+    by_agent(plan, "caller", EditTask(plan[8], {"status": "in_progress"}), now=NOW - 60_000_000)
+    app = make_app(plan.path)
+    async with opened(app) as pilot:
+        assert plan[8] not in app.state.left
+        app.context.clock.now = lambda: NOW + 3_600_000_000
+        by_agent(plan, "human", LogTask(plan[1], "later"))
+        await until(pilot, lambda: app.state.left.get(plan[8]) == "caller")
+
+
+async def test_more_agents_than_fit_are_counted(plan, make_app):
+    for number in range(5):
+        with Store(plan.path) as store:
+            (made,) = store.commit(AddTask(f"Job {number}", plan.list_uid), actor=f"bot-{number}", now=NOW)
+            done = (EditTask(made.uid, {"status": "in_progress"}), LogTask(made.uid, f"step {number}"))
+            store.commit(*done, actor=f"bot-{number}", now=NOW)
+            connect(store, f"bot-{number}")
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)):
+        assert re.search(r"\? claude-1 jose.* \? claude-2 Approve: .* ◐ bot-0 #10 Job 0 .*\+5", shown(app))
+    async with opened(make_app(plan.path), (80, 24)) as pilot:
+        assert re.search(r'\? claude-1 jose.* ◐ bot-0 #10 "step… \+5', shown(pilot.app))
+
+
+async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
+    async with opened(app, (160, 24)) as pilot:
+        by_agent(plan, "claude-1", LogTask(plan[8], "looked at the drill"))
+        await until(pilot, lambda: app.state.members[0].word.text == "looked at the drill")
+        assert '◐ claude-1 #5 "running tests 14/22"' in lines(app)[1]
+        with Store(plan.path) as store:
+            (made,) = store.commit(AddTask("Fresh", plan.list_uid), actor="claude-2", now=NOW)
+            store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="claude-2", now=NOW)
+            store.commit(LogTask(plan[8], "not this one"), actor="claude-2", now=NOW)
+            answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(store.db)]
+            store.commit(*answers, actor="human", now=NOW)
+        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in lines(app)[1])
+        assert "not this one" not in lines(app)[1]
+
+
+@pytest.mark.parametrize("stranger", ["stranger", "human"])
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_the_note_of_a_stranger_is_not_the_last_word_of_a_row_or_a_card(plan, make_app, pane, stranger):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (200, 40)) as pilot:
+        by_agent(plan, stranger, LogTask(plan[5], "STRANGERS"))
+        await until(pilot, lambda: app.link.seq == journal.newest(app.link.db))
+        # The detail of the task, with its whole log, is not on screen.
+        await press(app, pilot, *(("g",) if pane == "list" else ()))
+        assert "STRANGERS" not in shown(app)
+        assert '"running tests' in "\n".join(lines(app)[3:]), shown(app)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+@pytest.mark.parametrize("stranger", ["claude-1", "human"])
+async def test_the_note_of_a_stranger_does_not_replace_the_reason_of_a_failure(plan, make_app, pane, stranger):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (160, 40)) as pilot:
+        by_agent(plan, stranger, LogTask(plan[3], "STRANGERS"))
+        by_agent(plan, "claude-2", LogTask(plan[3], "written later"))
+        await until(pilot, lambda: app.link.seq == journal.newest(app.link.db))
+        await press(app, pilot, "j")
+        assert "STRANGERS" not in shown(app)
+        assert "written later" not in shown(app)
+        assert "test_dst_gap" in shown(app)
+        assert app.state.failed_last[1].startswith("test_dst_gap")
+
+
+async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
+    by_agent(plan, "human", EditTask(plan[5], {"status": "failed"}), LogTask(plan[5], "out of time"), now=NOW)
+    by_agent(plan, "claude-1", LogTask(plan[5], "I went on"), now=NOW)
+    app = make_app(plan.path)
+    async with opened(app, (160, 40)):
+        assert "#5 out of time" in lines(app)[1]
+        assert "out of time" in next(line for line in lines(app)[3:] if "5  Ship auth flow" in line)

@@ -9,6 +9,19 @@ from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.widgets.textual_overrides import CellsUpdate
 
 
+async def test_a_widget_is_painted_when_it_is_shown_though_its_place_was_asked_for_before(app):
+    async with opened(app) as pilot:
+        head, compositor = app.query_one("#list-head"), app.screen._compositor
+        head.add_class("-replaced")
+        await pilot.pause()
+        compositor.render_partial_update()
+        head.remove_class("-replaced")
+        compositor.update_widgets({head})
+        assert head.is_on_screen
+        assert head in compositor.reflow(app.screen, app.size).shown
+        assert head.region in compositor._dirty_regions
+
+
 async def test_a_repaint_gives_the_terminal_the_columns_that_changed_and_no_more(app):
     async with opened(app):
         rows = app.query_one("#tasks")

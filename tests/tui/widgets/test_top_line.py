@@ -1,18 +1,43 @@
-"""The top line: how many agents are there."""
+"""The top line: how many agents are there, and what is next."""
 
 from __future__ import annotations
 
-from tests.tui.driving import lines
+import pytest
+
+from tests.tui.driving import lines, opened, until
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core import connections
 from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 
 
 async def test_the_top_line_counts_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
-    async with app.run_test(size=(120, 40)):
-        assert lines(app)[0].endswith("live  2 agents")
+    async with opened(app) as pilot:
+        assert "live  2 agents" in lines(app)[0]
+        # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        assert app.context.state.agent_count(NOW + 2_000_000) == 1
+        await until(pilot, lambda: "live  1 agent " in lines(app)[0])
+
+
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (160, "auth.db  live  2 agents  next #4 Pick JWT lib: jose or p…  ! Backup drill 19:50, overdue 25m"),
+        (120, "auth.db  live  2 agents  next #4 Pick JWT lib: j…  ! Backup drill overdue 25m"),
+        (80, "2 agents  next #4 Pick …  ! Backup… 25m"),
+    ],
+)
+async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
+    app = make_app(plan.path, pane="schedule")
+    async with opened(app, (width, 24)):
+        assert lines(app)[0].rstrip().endswith(words), lines(app)[0]
+
+
+async def test_the_next_task_is_another_once_it_is_taken_up(app, agent, plan):
+    async with opened(app) as pilot:
+        assert "next #4 Pick" in lines(app)[0]
+        agent(EditTask(plan[4], {"status": "in_progress"}))
+        await until(pilot, lambda: "next #7 Migrate" in lines(app)[0])

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.read import messages
-from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import ask_queries
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Context
 
+_STATUS: Final = {"p": "pending", "d": "done", "f": "failed"}
+
+
+async def ask_status(context: Context, uid: str, name: str) -> None:
+    """Ask for the status of a task that its agent does not go on with; pending, it has no agent any more."""
+    choices = [Choice("p", "pending, without an agent"), Choice("d", "done"), Choice("f", "failed")]
+    key = await context.ask(Menu(context, f"Status of {name}", choices))
+    if key is not None:
+        changes = {"status": _STATUS[key]} | ({"agent": None} if key == "p" else {})
+        await context.link.commit(EditTask(uid, changes))
+        context.say(f"{name} is {_STATUS[key]}{' again' if key == 'p' else ''}.")
+
 
 class AgentActions(Controller):
-    """The actions of the scope `agent`. `agent_here` returns the name of the agent that keys act on, or None."""
+    """Writes to the agent that `agent_here` names, or pauses it; None: there is no agent here."""
 
     def __init__(self, context: Context, agent_here: Callable[[], str | None]) -> None:
         self._context = context
@@ -24,32 +38,40 @@ class AgentActions(Controller):
         """As `Controller.why_not`; most actions need an agent."""
         return "no agent here" if action.needs == "agent" and self._agent_here() is None else None
 
+    def opens_input(self, action: Action) -> bool:
+        """As `Controller.opens_input`; a paused agent is resumed without a question."""
+        return action.id != "agent_pause" or not self._is_paused()
+
+    def _is_paused(self) -> bool:
+        name = self._agent_here()
+        agent = ask_queries.agent(self._context.db, name) if name is not None else None
+        return agent is not None and agent.paused
+
     async def do_agent_message(self) -> None:
         """Write to the agent; it gets it with the next reply, or as an event."""
         name = self._agent_here()
         if name is None:
             return
-        text = await self._context.ask(LineDialog(self._context, f"Message to {safe_line(name, 30)}", done="Send"))
+        text = await self._context.ask(LineDialog(self._context, f"Message to {agent_text.who(name, 30)}", done="Send"))
         if text is not None and text.strip():
             await self.message(name, text.strip())
 
     async def message(self, name: str, text: str) -> None:
         """Send a message, and report that it was sent."""
         await self._context.link.commit(SendMessage(name, text))
-        self._context.say(f"Sent to {safe_line(name, 30)}.")
+        self._context.say(f"Sent to {agent_text.who(name, 30)}.")
 
     async def do_agent_pause(self) -> None:
         """Pause the agent, with a message that its calls are refused with; resume it where it is paused."""
         context, name = self._context, self._agent_here()
         if name is None:
             return
-        agent = messages.agent(context.db, name)
-        shown, key = safe_line(name, 30), context.keymap.key_of("agent_pause")
-        if agent is not None and agent.paused:
+        shown, key = agent_text.who(name, 30), context.keymap.key_of("agent_pause")
+        if self._is_paused():
             await context.link.commit(ResumeAgent(name))
             context.say(f"{shown} goes on.")
             return
-        why = await context.ask(LineDialog(context, f"Pause {shown}; what shall it read?", done="Pause"))
+        why = await context.ask(LineDialog(context, f"Pause {shown} with this message:", done="Pause"))
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
             context.say(f"{shown} is paused. {key} lets it go on.")

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+import msgspec
+
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.rules.agents.asks import unseen
-from tui_tasks.core.rules.agents.request_text import ALWAYS
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.rules.agents.ask_rules import unseen
+from tui_tasks.core.rules.agents.decided_text import decided_lines
+from tui_tasks.core.rules.agents.request_text import ask_lines
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.text.safe import TEXT_CHARS, safe_line
+from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago
 
 
-def who(name: str) -> str:
-    """Return an actor's name for people: "you" is the human alone; another name that reads like it is quoted."""
-    if name == vocab.HUMAN:
-        return "you"
-    return f'"{name}"' if names.reserved(name) == vocab.HUMAN else name
+def who(name: str, limit_cells: int | None = None) -> str:
+    """Return an actor's name for people: "you" is the human alone; others as `names.shown` has them."""
+    return "you" if name == vocab.HUMAN else names.shown(name, limit_cells)
 
 
 _YES: Final = frozenset(
@@ -40,10 +41,10 @@ def _only(options: Sequence[str], words: frozenset[str], otherwise: str) -> str 
     """Return the only option that begins with one of the words, or is one; `otherwise` when there are no options."""
     if not options:
         return otherwise
-    found = [option for option in options if _first_word(option) in words]
-    if len(found) > 1:
-        found = [option for option in found if option.casefold() in words]
-    return found[0] if len(found) == 1 else None
+    matches = [option for option in options if _first_word(option) in words]
+    if len(matches) > 1:
+        matches = [option for option in matches if option.casefold() in words]
+    return matches[0] if len(matches) == 1 else None
 
 
 def approving(options: Sequence[str]) -> str | None:
@@ -59,29 +60,21 @@ def denying(options: Sequence[str]) -> str | None:
     return _only(options, _NO, "deny")
 
 
-def allowing_always(ask: Ask) -> list[str]:
-    """Return the options that allow from now on what a program suggests to allow."""
-    if (ask.request or {}).get("kind") != "permission":
-        return []
-    return [option for option in ask.options if option.startswith(f"{ALWAYS}: ")]
-
-
 def why_not_always(ask: Ask, found: Sequence[str]) -> str:
     """Return why nothing can be allowed from now on, where there is not exactly one option for it."""
-    from tui_tasks.hooks import abilities
+    from tui_tasks.hooks.replies import outbox
 
     program = (ask.request or {}).get("program")
-    if program is not None and (why := abilities.why_not(program, "always")) is not None:
+    if program is not None and (why := outbox.why_not(program, "always")) is not None:
         return why
     if found:
         return "There are several ways to allow it always: choose one by its number."
     return "Its program suggests nothing to allow always."
 
 
-def is_shown_whole(ask: Ask) -> bool:
-    """Return whether a screen shows all of a question: it is not cut and has no invisible characters."""
-    texts = (ask.question, *ask.options)
-    return all(len(text) <= TEXT_CHARS and unseen(text) is None for text in texts)
+def has_no_unseen(ask: Ask) -> bool:
+    """Return whether a question and its options have no invisible characters."""
+    return all(unseen(text) is None for text in (ask.question, *ask.options))
 
 
 def ask_state(ask: Ask) -> str:
@@ -100,33 +93,46 @@ def closed(ask: Ask, now: int) -> str:
     if ask.answered_at is not None:
         when = f" {ago(ask.answered_at, now)}" if now - ask.answered_at >= SECOND else " just now"
     if ask.state == "answered":
-        return f'answered{when}: "{safe_line(ask.answer or "", 60)}"'
+        edited = ", with the input as you edited it" if (ask.request or {}).get("updated_input") is not None else ""
+        answer = "; ".join((ask.answer or "").split("\n"))
+        by_rule = f", by rule: {safe_line(ask.rule, 60)}" if ask.rule else ""
+        return f'answered{when}: "{safe_line(answer, 60)}"{edited}{by_rule}'
     if ask.state == "timeout":
-        return f"nobody answered in time; {safe_line(ask.agent, 20)} went on{when}"
+        return f"no answer in time; {who(ask.agent, 20)} went on{when}"
     if ask.reason:
-        return f"{safe_line(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
-    return f"{safe_line(ask.agent, 20)} has withdrawn the question{when}"
+        return f"{who(ask.agent, 20)}{when}: {safe_line(ask.reason, 120)}"
+    return f"{who(ask.agent, 20)} has withdrawn the question{when}"
 
 
 def live_task(db: Database, uid: str) -> TaskLine | None:
     """Return the task with a uid; None when it is deleted."""
-    task = pages.line(db, uid)
+    task = list_pages.line(db, uid)
     return None if task is None or task.deleted else task
 
 
-def request_line(ask: Ask) -> str:
-    """Return in one line what an agent waits for: the tool and its command, or the question."""
+def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
+    """Return in one line what an agent waits for: the tool and its command, or the question.
+
+    It is written out as where the human decides about it, at most the beginning that a line shows.
+    """
     request = ask.request or {}
     if request.get("kind") != "permission" or not request.get("tool"):
-        return ask.question
-    return f"{request['tool']}: {_gist(request.get('input'))}"
+        return " ".join(ask_lines(_beginning(ask), ascii_only=ascii_only))
+    text = f"{request['tool']}: {_gist(request.get('input'))}"[:LINE_CHARS]
+    return " ".join(decided_lines(text, ascii_only=ascii_only))
+
+
+def _beginning(ask: Ask) -> Ask:
+    if len(ask.question) <= LINE_CHARS:
+        return ask
+    return msgspec.structs.replace(ask, question=ask.question[:LINE_CHARS])
 
 
 def _gist(given: Any) -> str:
     """Return the most telling value of a tool's input."""
     if not isinstance(given, dict):
         return given if isinstance(given, str) else ""
-    found = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
-    if found is None:
-        found = next(iter(given.values()), "")
-    return " ".join(map(str, found)) if isinstance(found, list) else str(found)
+    value = next((given[key] for key in ("command", "file_path", "path", "url", "pattern") if key in given), None)
+    if value is None:
+        value = next(iter(given.values()), "")
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,40 +16,47 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import views
+from tui_tasks.core.read import overview, views
 from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
+from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
-from tui_tasks.tui.app.focus import Absence, FocusTracking
-from tui_tasks.tui.app.frame import Frame
 from tui_tasks.tui.app.global_actions import GlobalActions
 from tui_tasks.tui.app.list_actions import ListActions
-from tui_tasks.tui.app.main_screen import MainScreen
+from tui_tasks.tui.app.main_screen import Frame, MainScreen
 from tui_tasks.tui.app.navigation import Navigation
+from tui_tasks.tui.app.notifier import Absence, FocusTracking
 from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
-from tui_tasks.tui.keys.keymap import Keymap
-from tui_tasks.tui.projects.project_actions import ProjectActions
+from tui_tasks.tui.keys.keymap import Keymap, renamed
+from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.state.local_clock import LocalClock
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.context import Context, LocalClock
+from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.themes import theme_files, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.frame import FootLine, NowLine, TopLine
-from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.widgets.frame import FootLine, TopLine
+from tui_tasks.tui.widgets.now_line import NowLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.notifier import Notifier
+
+
+_PACE: Final = 0.1
+"""Seconds at least between two reads of what agents do that leaves no journal entries."""
+
+
+_TOLD: Final = "renamed_keys"
+"""Under this key `views` keeps what was told of renamed ids."""
 
 
 class Changed(Message):
@@ -59,7 +66,8 @@ class Changed(Message):
 class TaskApp(Actor, ResilientApp):
     """The screen of one database. It runs in the thread that made the link, and closes the link.
 
-    - `project`: show only this project. `settings`: the file in which choices are kept.
+    - `project`: begin with this project's lists (empty: those of no project; None: all). `alone`: agents, inbox and log
+      show this project alone. `settings`: the file in which choices are kept.
     - `user_themes`: the folder of the human's own themes.
     - `zone`: the time zone in which times of day are shown; None: the system's.
     - `problems`: shown to the human at the start. `painted`: called after the first paint.
@@ -87,6 +95,7 @@ class TaskApp(Actor, ResilientApp):
         pane: str = "list",
         list_name: str | None = None,
         project: str | None = None,
+        alone: bool = False,
         zone: tzinfo | None = None,
         problems: Sequence[object] = (),
         painted: Callable[[], None] = lambda: None,
@@ -98,10 +107,18 @@ class TaskApp(Actor, ResilientApp):
         self._problems = problems
         self._painted = painted
         self._pending: list[StateChanges] = []
+        self._is_look_due = False
         self._ascii_filters = _ascii_filters() if config.ascii else ()
         self.themes = ThemeManager(self, user_themes, settings)
         self.themes.apply_first(theme_files.NO_COLOR if no_color else config.theme)
-        self.state = AppState(link.db, clock.now(), marks_new=link.as_of is None, project=project)
+        self.state = AppState(
+            link.db,
+            clock.now(),
+            is_past=link.as_of is not None,
+            project=project,
+            alone=alone,
+            grace=config.quiet_after * SECOND,
+        )
         self.frame = Frame(self, ascii_only=config.ascii)
         self.key_queue = KeyQueue(self, link, self.frame.say)
         self.navigation = Navigation(
@@ -117,7 +134,7 @@ class TaskApp(Actor, ResilientApp):
         self.actions_here = ActionLookup(self, self.navigation)
         self.context = self._make_context(config, clock)
         self.controllers: Sequence[Controller] = (
-            GlobalActions(self.context, self.themes, self.actions_here, self.exit),
+            GlobalActions(self.context, self.themes, self.actions_here, self.exit, self._stop_job),
             ListActions(self.context),
             ProjectActions(self.context),
         )
@@ -133,15 +150,16 @@ class TaskApp(Actor, ResilientApp):
         return Context(
             link=self.link,
             state=self.state,
-            numbers=self.state.numbers,
             clock=clock,
             config=config,
             keymap=keymap,
             navigation=self.navigation,
+            pressed=self.key_queue.pressed,
             say=self.frame.say,
             hint=self.frame.hint,
             redraw_frame=self.frame.redraw,
             run=self.key_queue.run,
+            expect_words=self.key_queue.expect_words,
             open_in_turn=self.key_queue.open_in_turn,
             do=self.actions_here.do,
             push=self.push_screen,
@@ -184,9 +202,11 @@ class TaskApp(Actor, ResilientApp):
 
     def on_mount(self) -> None:
         """Start listening for changes."""
+        self.focus_tracking.key_pressed(self.context.clock.now())
         self.link.on_writing = self.frame.say_writing
         self.link.on_own_commit = self.on_changed
         self.link.on_changes = self._collect
+        self.link.on_silent_commit = self._look_soon
         self.link.on_unread = self._reading_changed
         self.call_after_refresh(self._begin)
         for toasts in self.screen.query("ToastRack"):
@@ -201,6 +221,14 @@ class TaskApp(Actor, ResilientApp):
         """Start watching for others' changes; called after the first paint."""
         self.link.watch()
         self._painted()
+        self._tell_renamed_keys()
+
+    def _tell_renamed_keys(self) -> None:
+        """Tell once which ids of the human's own keys are others now."""
+        told = views.get(self.link.db, _TOLD) or []
+        if new := [text for text in renamed(self.context.config.keys) if text not in told]:
+            self.frame.say_problems(new)
+            self.context.run(self.link.remember(_TOLD, [*told, *new]))
 
     def _say_problems_of_themes(self) -> None:
         self.themes.load()
@@ -237,7 +265,8 @@ class TaskApp(Actor, ResilientApp):
             self.link.cannot_read(error)
 
     def _take_in(self, changes: StateChanges) -> None:
-        self.state.apply(changes)
+        now, was_new = self.context.clock.now(), set(self.state.new)
+        self.state.apply(changes, now)
         self.focus_tracking.follow(changes)
         self.navigation.follow(changes)
         for pane in self.navigation.made_panes():
@@ -245,12 +274,41 @@ class TaskApp(Actor, ResilientApp):
                 pane.changed(changes)
             else:
                 pane.stale = True
+        if len(self.screen_stack) == 1 and self.focus_tracking.is_watched(now):
+            seen = self.state.see(changes, was_new, self.pane.tasks_on_screen())
+            if seen:
+                self.pane.marks_changed(seen)
         for screen in self.screen_stack[1:]:
             changed = getattr(screen, "changed", None)
             # A screen that is being made reads the current state itself.
             if changed is not None and screen.is_mounted:
                 changed(changes)
         self.frame.redraw()
+        if changes.touches("terminal"):
+            self.frame.say_terminals(overview.terminals(self.link.db, changes.since, changes.seq), self.context.keymap)
+
+    def _look_soon(self) -> None:
+        """Read soon what agents do: something without a journal entry has changed, such as who is connected."""
+        if not self._is_look_due:
+            self._is_look_due = True
+            self.set_timer(_PACE, self._look)
+
+    def _look(self) -> None:
+        self._is_look_due = False
+        was = set(self.state.left)
+        try:
+            if not self.state.read_agents(self.context.clock.now()):
+                return
+            if changed := was ^ self.state.left.keys():
+                seq = self.link.seq
+                self.pane.changed(StateChanges(seq, seq, (), waiting=frozenset(changed)))
+            for screen in self.screen_stack[1:]:
+                agents_changed = getattr(screen, "agents_changed", None)
+                if agents_changed is not None and screen.is_mounted:
+                    agents_changed()
+            self.frame.redraw()
+        except READ_ERRORS as error:
+            self.link.cannot_read(error)
 
     def cannot_read(self, error: Exception) -> None:
         """Handle a failed read: what is shown stays, and the link retries each second until all can be reread."""
@@ -273,18 +331,41 @@ class TaskApp(Actor, ResilientApp):
 
         return Keyboard
 
+    def _stop_job(self) -> str:
+        """Stop this process as a job of the shell; return why it cannot be stopped, empty once it goes on."""
+        stop: Callable[[], bool] | None = getattr(self._driver, "stop_job", None)
+        if stop is None:
+            return "Only a program in a terminal can be suspended."
+        return "" if stop() else "There is no shell to go back to: the program was not started from one."
+
+    def action_help_quit(self) -> None:
+        """Say how to leave, for ^C. Textual would name a key of its own."""
+        line, leave = self.focused, self.context.keymap.key_of("quit")
+        is_below = isinstance(self.screen, ModalScreen) or (line is not None and line.check_consume_key("a", "a"))
+        self.frame.say(f"Esc goes back, then {leave} quits." if is_below else f"{leave} quits.")
+
     async def on_event(self, event: events.Event) -> None:
         """Pass keys to the key queue, which handles them one after another."""
         if isinstance(event, events.Key):
             # A forwarded key comes back when nothing has handled it.
             if not event.is_forwarded:
                 self.app_focus = True
+                self.focus_tracking.key_pressed(self.context.clock.now())
                 await self.key_queue.take_key(event)
+        elif isinstance(event, events.AppFocus | events.AppBlur):
+            self.focus_tracking.reported()
+            await super().on_event(event)
         elif isinstance(event, events.Paste) and not event.is_forwarded:
             async with self.key_queue.pasting():
                 await super().on_event(event)
         else:
+            if isinstance(event, events.MouseEvent):
+                self.key_queue.pressed.at = event.time
             await super().on_event(event)
+
+    def on_word_line_lines_pasted(self, message: Any) -> None:
+        """Show that a field of one line has taken one line of a paste."""
+        self.frame.say(f"This field takes one line: the first of {message.count} lines was pasted.")
 
     def watch_app_focus(self, focus: bool) -> None:
         """Handle that the terminal has lost the focus or has it again."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.read import views
-from tui_tasks.core.read.pages import board_pages, pages
-from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.snapshots import Entry, TaskList
+from tui_tasks.core.read import job_queries, views
+from tui_tasks.core.read.pages import board_pages, list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.inbox import parts
 from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.panes import screen
@@ -31,21 +31,37 @@ _DONE = {
     "task.restored": "bringing back {}",
     "task.moved": "moving {}",
     "task.logged": "note on {}",
+    "task.linked": "links of {}",
+    "task.accepted": "accepting {}",
+    "task.declined": "declining {}",
     "list.created": "new list {}",
     "list.deleted": "deleting list {}",
     "list.updated": "change of list {}",
+    "job.created": "new job {}",
+    "job.deleted": "deleting job {}",
+    "job.updated": "change of job {}",
 }
 
 
 class GlobalActions(Controller):
     """The actions of the scope `app`."""
 
-    def __init__(self, context: Context, themes: ThemeManager, lookup: ActionLookup, leave: Callable[[], None]) -> None:
-        """`leave` ends the App."""
+    def __init__(
+        self,
+        context: Context,
+        themes: ThemeManager,
+        lookup: ActionLookup,
+        leave: Callable[[], None],
+        stop: Callable[[], str],
+    ) -> None:
+        """`leave` ends the App; `stop` stops its process as a shell's job, or returns why it cannot."""
         self._context = context
         self._themes = themes
         self._lookup = lookup
         self._leave = leave
+        self._stop = stop
+        # The changes that cannot be taken back, which undo passes over.
+        self._passed_over: set[int] = set()
 
     def do_pane_list(self) -> None:
         """Pane 1."""
@@ -64,8 +80,8 @@ class GlobalActions(Controller):
         self._context.navigation.show_pane("schedule")
 
     def do_asks(self) -> None:
-        """The inbox: the questions, else failed checks, else what agents have filed."""
-        self._open(parts.first(self._context))
+        """The inbox."""
+        self._open("asks")
 
     def do_agents(self) -> None:
         """The agents."""
@@ -108,12 +124,33 @@ class GlobalActions(Controller):
         """Leave."""
         self._leave()
 
+    def do_suspend(self) -> None:
+        """Go back to the shell for some time."""
+        if why := self._stop():
+            self._context.say(why)
+
     async def do_undo(self) -> None:
-        """Take back the human's newest change."""
-        (_, change), *_rest = await self._context.link.commit(Undo())
+        """Take back the human's newest change; offer to pass over one that cannot be taken back."""
+        while True:
+            try:
+                (_, change), *_rest = await self._context.link.commit(Undo(passed_over=tuple(self._passed_over)))
+                break
+            except CannotUndo as refused:
+                if not await self._passes_over(refused):
+                    return
+                self._passed_over.add(refused.change)
         self._show_list_of(change)
         self._select_restored(change)
         self._context.say(f"Undone: {self._described(change)}. {self._context.keymap.key_of('redo')} does it again.")
+
+    async def _passes_over(self, refused: CannotUndo) -> bool:
+        """Ask whether a change that cannot be taken back is to be passed over, until the screen closes."""
+        from tui_tasks.tui.inputs.dialogs import confirm
+
+        question = f"Undo of {self._described(refused.change)}: not possible, as {safe_line(refused.message, 300)}."
+        return await confirm(
+            self._context, question, "pass over it, and undo the change before it", "leave everything as it is"
+        )
 
     async def do_redo(self) -> None:
         """Take back the newest undo."""
@@ -126,7 +163,7 @@ class GlobalActions(Controller):
         db = self._context.db
         parts = next(journal.of_change(db, change), [])[:MAX_RESTORED]
         uids = [part.task for part in parts if part.kind == "task.deleted" and part.task is not None]
-        tasks = [task for uid in uids if (task := pages.line(db, uid)) and not task.deleted]
+        tasks = [task for uid in uids if (task := list_pages.line(db, uid)) and not task.deleted]
         here = [task for task in tasks if task.list_id == self._context.state.list_id]
         if here:
             self._context.navigation.pane.select(min(here, key=lambda task: task.rank).uid)
@@ -139,17 +176,23 @@ class GlobalActions(Controller):
         ]
         if not parts:
             return "your last change"
-        if len({part.task for part in parts}) > 1:
-            return f"changes to {count(len({part.task for part in parts}), 'task')}"
-        entry = journal.entry(db, parts[0].seq)
-        return _phrase(entry, queries.any_list(db, entry.uid) if entry.entity == "list" else None)
+        # A first task makes its list, which goes without saying.
+        of_tasks = [part for part in parts if part.task is not None] or parts
+        uids = {part.uid if part.task is None else part.task for part in of_tasks}
+        if len(uids) > 1:
+            return f"changes to {count(len(uids), 'list' if of_tasks[0].task is None else 'task')}"
+        entry = journal.entry(db, of_tasks[0].seq)
+        if entry.entity == "list":
+            return _phrase(entry, task_queries.any_list(db, entry.uid).name)
+        job = job_queries.any_job(db, entry.uid) if entry.entity == "job" else None
+        return _phrase(entry, job.name if job is not None else (entry.image or {}).get("name", ""))
 
     def _show_list_of(self, change: int) -> None:
         """Show a list that was deleted by a change and is restored."""
         db = self._context.db
         for part in next(journal.of_change(db, change), []):
             if part.kind == "list.deleted":
-                self._context.navigation.show_list(queries.any_list(db, part.uid).id)
+                self._context.navigation.show_list(task_queries.any_list(db, part.uid).id)
 
     async def do_seen(self) -> None:
         """Nothing is new any more."""
@@ -171,29 +214,30 @@ class GlobalActions(Controller):
         task = wanting[(uids.index(here) + 1) % len(uids)] if here in uids else wanting[0]
         context.navigation.go_to(task.uid)
         shown = look(context.state.status_of(task))
-        number, name = context.numbers.number(task), safe_line(task.name, 60)
+        number, name = task.number, safe_line(task.name, 60)
         context.say(f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}")
 
     def _wanting(self) -> list[TaskLine]:
         context = self._context
         db, found = context.db, {}
         asked = (ask.task_uid for ask in context.state.asks)
+        left = context.state.left
         new = (uid for uid in context.state.new)
-        wanting = context.state.asking.union(context.state.unproven)
-        for uid in (*asked, *context.state.unproven, *new):
-            task = pages.line(db, uid) if uid is not None else None
+        wanting = context.state.asking.union(context.state.unproven, left)
+        for uid in (*asked, *left, *context.state.unproven, *new):
+            task = list_pages.line(db, uid) if uid is not None else None
             if task is not None and not task.deleted and (uid in wanting or task.status == "failed"):
                 found[task.uid] = task
         # The current list comes first, then the others that the Now line has counted.
         for home in sorted(context.state.shelf, key=lambda home: home.id != context.state.list_id):
             if home.failed and len(found) < MAX_FAILED:
-                for task in board_pages.page(db, home.id, "failed", pages.FIRST, MAX_FAILED):
+                for task in board_pages.page(db, home.id, "failed", list_pages.FIRST, MAX_FAILED):
                     found.setdefault(task.uid, task)
         return list(found.values())
 
 
-def _phrase(entry: Entry, home: TaskList | None) -> str:
-    name = f"“{safe_line(home.name if home is not None else (entry.image or {}).get('name', ''), 40)}”"
+def _phrase(entry: Entry, name: str) -> str:
+    name = f"“{safe_line(name, 40)}”"
     if entry.kind in _DONE:
         return _DONE[entry.kind].format(name)
     changes = entry.changes

@@ -106,18 +106,20 @@ class ListActions(Controller):
         self._context.say(f"{name} is deleted. {self._context.keymap.key_of('undo')} brings it back with its tasks.")
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; some actions need a list."""
-        if action.needs == "list" and self._context.state.current_list is None:
+        """As `Controller.why_not`; some actions need a list, which must be on screen."""
+        if action.needs != "list":
+            return None
+        if self._context.state.current_list is None:
             return "there is no list"
-        return None
+        return None if self._context.navigation.shows_list else "no list is on screen here"
 
     async def do_one_at_a_time(self) -> None:
-        """Give the list the rule of one task in progress, or take it away (docs: protocol, section 5)."""
+        """Hold the list to one task in progress for each agent, or no longer (docs: protocol, section 5)."""
         found = self._context.state.current_list
         if found is None:
             return
         await self._context.link.commit(SetListRule(found.uid, not found.one_in_progress))
-        now = "any number of tasks" if found.one_in_progress else "one task"
+        now = "any number of tasks" if found.one_in_progress else "one task for each agent"
         self._context.say(f"{safe_line(found.name, 40)} takes {now} in progress at a time.")
 
     async def do_review_list(self) -> None:

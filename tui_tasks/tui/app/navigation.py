@@ -8,14 +8,12 @@ from typing import Any
 from textual.app import App
 
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.pages import pages
-from tui_tasks.tui.app.frame import Frame
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.tui.app.main_screen import Frame
 from tui_tasks.tui.inputs.filter_syntax import quoted
 from tui_tasks.tui.state.app_state import AppState
-from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.state.state_changes import StateChanges
-from tui_tasks.tui.widgets.overlay import Overlay
-from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.widgets.bases import Overlay, Pane
 
 
 class Navigation:
@@ -48,6 +46,11 @@ class Navigation:
         """The pane on screen."""
         return self._app.screen_stack[0].query_one(f"#{self.pane_name}", Pane)
 
+    @property
+    def shows_list(self) -> bool:
+        """Whether the tasks of a list are on screen: a pane with tasks, and no screen over it but a dialog."""
+        return self.pane.HAS_TASKS and not any(isinstance(screen, Overlay) for screen in self._app.screen_stack)
+
     def made_panes(self) -> list[Pane]:
         """The panes that have been made."""
         return list(self._app.screen_stack[0].query(Pane))
@@ -55,7 +58,10 @@ class Navigation:
     # Lists
 
     def first_list(self, name: str | None = None) -> int:
-        """Return the number of the list to start with: the named one, else the one changed last, else any."""
+        """Return the number of the list to start with: the named one, else the one changed last, else any.
+
+        Lists with tasks come before empty ones.
+        """
         lists = self._state.lists
         wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
         touched = overview.list_touched_last(self._link.db)
@@ -63,7 +69,8 @@ class Navigation:
         shelf = [found.id for found in sorted(self._state.of_project, key=lambda found: not found.total)]
         if not shelf and self._state.projects.chosen is None:
             shelf = list(lists)
-        return wanted or (touched if touched in shelf else None) or next(iter(shelf), 0)
+        has_tasks = touched in shelf and bool(lists[touched].total)
+        return wanted or (touched if has_tasks else None) or next(iter(shelf), 0)
 
     def show_list(self, list_id: int) -> None:
         """Show another list in list and board."""
@@ -77,16 +84,16 @@ class Navigation:
                 screen.list_turned()
 
     def show_project(self) -> bool:
-        """Show a list of the chosen project, unless one is shown; return False when it has none."""
+        """Show a list of the chosen project, unless one is shown; return False when it has none: no list is shown."""
         here = self._state.current_list
-        has_lists = any(True for _ in self._state.of_project)
-        if has_lists and (here is None or not self._state.projects.has(here.project)):
+        if here is None or not self._state.projects.has(here.project):
             self.show_list(self.first_list())
         self.refresh_all()
-        return has_lists
+        return self._state.current_list is not None
 
     def refresh_all(self) -> None:
         """Reread all panes and screens after the choice of projects has changed."""
+        self._state.read_next()
         for pane in self.made_panes():
             pane.stale = True
         self._refresh_pane()
@@ -140,7 +147,7 @@ class Navigation:
             self._app.pop_screen()
 
     async def _go_to(self, uid: str) -> None:
-        task = pages.line(self._link.db, uid)
+        task = list_pages.line(self._link.db, uid)
         if task is None or task.deleted:
             self._frame.say("That task is gone.")
             return

@@ -1,4 +1,4 @@
-"""Calls the human to a terminal without focus: by the bell, the terminal's notification, a program of the human's.
+"""Calls the human to a terminal without focus, and shows the digest to one who comes back.
 
 Imported when the focus is first lost. Text of agents is sent as one safe line without control characters, after fixed
 words: it cannot end a control sequence, and no program takes it for an option.
@@ -10,19 +10,20 @@ import asyncio
 import contextlib
 import os
 from asyncio.subprocess import DEVNULL
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
 from textual.timer import Timer
 
-from tui_tasks.core.read import alerts
-from tui_tasks.core.read.alerts import Alert
+from tui_tasks.core import names
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import SECOND, count
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.text.times import MINUTE, SECOND, count
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.textual_overrides import write_to_terminal
 
 if TYPE_CHECKING:
@@ -37,13 +38,15 @@ COMMAND_SECONDS: Final = 10.0
 _LOOK: Final = 60.0
 _CELLS: Final = 120
 _WORDS: Final = {"task": "failed: ", "run": "job failed: ", "check": "check failed: ", "overdue": "overdue: "}
+# Kinds of alerts by their urgency: a question waits for an answer, and what a terminal did can be taken back.
+_FIRST: Final = ("terminal", "ask")
 
 
 def summary(found: Sequence[Alert], *, ascii_only: bool = False) -> str:
     """Return one safe line on the events `found`, in their order: the first, and how many more."""
     first = found[0]
-    who = safe_line(first.who, 24, ascii_only=ascii_only)
-    words = _WORDS.get(first.kind, f"{who} asks: ")
+    who = safe_line(names.shown(first.who), 24, ascii_only=ascii_only)
+    words = f"{who}: " if first.kind == "terminal" else _WORDS.get(first.kind, f"{who} asks: ")
     more = f" (and {count(len(found) - 1, 'more', 'more')})" if len(found) > 1 else ""
     return f"tui-tasks: {words}{safe_line(first.text, _CELLS, ascii_only=ascii_only)}{more}"
 
@@ -87,22 +90,25 @@ class Notifier:
 
     def follow(self, changes: StateChanges) -> None:
         """Check whether changes need the human."""
-        if changes.all or any(entry.kind in alerts.KINDS and entry.actor != HUMAN for entry in changes.entries):
-            self._tell(alerts.between(self._context.db, changes.since, changes.seq))
+        if changes.all or any(
+            entry.kind in overview.KINDS and (entry.actor != HUMAN or entry.entity == "terminal")
+            for entry in changes.entries
+        ):
+            self._tell(overview.between(self._context.db, changes.since, changes.seq))
         if changes.touches("job", "run"):
             self.look()
 
     def look(self) -> None:
         """Check whether a job has become overdue since the last check."""
         upto = self._context.clock.now() - ON_TIME
-        self._tell(alerts.overdue(self._context.db, self._looked_at, upto))
+        self._tell(overview.overdue(self._context.db, self._looked_at, upto))
         self._looked_at = max(self._looked_at, upto)
         self._look_later()
 
     def _look_later(self) -> None:
         if self._looking is not None:
             self._looking.stop()
-        due = alerts.next_due(self._context.db, self._looked_at)
+        due = overview.next_due(self._context.db, self._looked_at)
         if due is not None:
             wait = (due + ON_TIME - self._context.clock.now()) / SECOND
             self._looking = self._app.set_timer(min(max(wait, 0.1), _LOOK), self.look)
@@ -117,8 +123,9 @@ class Notifier:
         if not self._found:
             return
         app, config = self._app, self._context.config
-        # A question waits for an answer; what failed has failed.
-        text = summary(sorted(self._found, key=lambda alert: alert.kind != "ask"), ascii_only=self._context.ascii_only)
+        # What failed has failed.
+        found = sorted(self._found, key=lambda one: _FIRST.index(one.kind) if one.kind in _FIRST else len(_FIRST))
+        text = summary(found, ascii_only=self._context.ascii_only)
         self._found.clear()
         if config.bell:
             app.bell()
@@ -147,3 +154,77 @@ class Notifier:
         if why and not self._has_failed:
             self._has_failed = True
             self._context.say(f"notify_command {command[0]}: {why}")
+
+
+LOOKS: Final = MINUTE
+"""For so long after a key a human looks at a terminal that does not report its focus; in microseconds."""
+
+
+class FocusTracking:
+    """Tracks the focus. A terminal that does not report it counts as focused, except where it matters who looks."""
+
+    def __init__(self, make_notifier: Callable[[], Notifier], *, is_on: bool) -> None:
+        """`make_notifier` is called when the focus is first lost; never if tracking is off."""
+        self._make_notifier = make_notifier
+        self._is_on = is_on
+        self._has_focus = True
+        self._is_reported = False
+        self._key_at: int | None = None
+        self._notifier: Notifier | None = None
+
+    def is_watched(self, now: int) -> bool:
+        """Return whether the human looks: the terminal has the focus, or a key was pressed a short time ago."""
+        if self._is_reported or not self._has_focus:
+            return self._has_focus
+        return self._key_at is not None and now - self._key_at < LOOKS
+
+    def reported(self) -> None:
+        """Note that the terminal reports its focus."""
+        self._is_reported = True
+
+    def key_pressed(self, now: int) -> None:
+        """Note that the human has pressed a key."""
+        self._key_at = now
+
+    def focus_changed(self, has_focus: bool) -> None:
+        """Note that the terminal has lost the focus or has it again."""
+        self._has_focus = has_focus
+        if self._notifier is None:
+            if has_focus or not self._is_on:
+                return
+            self._notifier = self._make_notifier()
+        self._notifier.focus_changed(has_focus)
+
+    def follow(self, changes: StateChanges) -> None:
+        """Call the human for changes that need one who looks elsewhere."""
+        if self._notifier is not None and not self._has_focus:
+            self._notifier.follow(changes)
+
+
+LONG: Final = 30 * MINUTE
+"""Whoever was away for so long is shown the digest; in microseconds."""
+
+
+class Absence:
+    """Notes absence by the terminal's focus. On a terminal that does not report focus, only a key shows the digest."""
+
+    def __init__(self, context: Context, is_free: Callable[[], bool]) -> None:
+        """`is_free`: whether a screen may be opened: no other is open, and nothing is being typed."""
+        self._context = context
+        self._is_free = is_free
+        # The instant at which the human left, and the newest entry then; None while the human is present.
+        self._left: tuple[int, int] | None = None
+
+    def focus_changed(self, has_focus: bool) -> None:
+        """Note that the terminal has lost the focus or has it again."""
+        context = self._context
+        if not has_focus:
+            self._left = self._left or (context.clock.now(), context.link.seq)
+            return
+        left, self._left = self._left, None
+        if left is None or context.clock.now() - left[0] < LONG or context.link.seq == left[1]:
+            return
+        if self._is_free():
+            from tui_tasks.tui.screens.digest_screen import DigestScreen
+
+            context.push(DigestScreen(context, left[0]))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
 
+from tui_tasks.core import names
 from tui_tasks.core.journal import journal
 from tui_tasks.core.past import moments
 from tui_tasks.core.read.log import log_pages
@@ -49,7 +50,7 @@ class PastActions(Controller):
         if await self._link.move(step, self._say_progress):
             self._context.say(self._last_change())
         else:
-            self._context.say(f"The journal tells of nothing {direction}.")
+            self._context.say(f"The journal has nothing {direction}.")
 
     def _say_progress(self, done: int, total: int) -> None:
         if total:
@@ -67,7 +68,7 @@ class PastActions(Controller):
         more = f"  (and {count(newest - before - 1, 'more', 'more')})" if newest - before > 1 else ""
         if line is None:
             # Entries that the log does not show are internal to the scheduler.
-            return f"{clock.time_of(entry.at)}  {entry.actor}  {entry.kind}{more}"
+            return f"{clock.time_of(entry.at)}  {names.shown(entry.actor)}  {entry.kind}{more}"
         name = f"{safe_line(line.name or '', 40)}: " if names_task(line) else ""
         return f"{clock.time_of(entry.at)}  {who_of(line)}  {line.word}  {name}{text_of(line)}{more}"
 
@@ -75,7 +76,7 @@ class PastActions(Controller):
 class PastApp(TaskApp):
     """As `TaskApp`, with keys that move backward and forward in time."""
 
-    SCOPES = ("app", "past")
+    SCOPES = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("past")]
 
     def __init__(self, link: PastLink, **options: Any) -> None:

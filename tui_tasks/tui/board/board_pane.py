@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 from textual import events
@@ -14,15 +14,12 @@ from textual.widget import Widget
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text.glyphs import sign
-from tui_tasks.tui.board.board_tabs import BoardTabs
 from tui_tasks.tui.board.card_moves import CardMoves
-from tui_tasks.tui.board.card_numbers import CardCounts, CardNumbers
-from tui_tasks.tui.board.cards_of_column import CardsOfColumn
-from tui_tasks.tui.board.column_marks import ColumnMarks
-from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, ColumnSpec
-from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead
+from tui_tasks.tui.board.cards_of_column import CardCounts, CardsOfColumn
+from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, BoardTabs, ColumnSpec
+from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.painting.frame_line import FrameLine, rule
@@ -30,7 +27,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import breakpoints
@@ -52,7 +49,7 @@ class BoardPane(TaskPane):
     """Pane 2. `specs` are the columns that fit; `at` is the index of the current one, whose cards are `row_list`."""
 
     NAME = "board"
-    SCOPES = ("rows", "tasks", "board")
+    SCOPES = ("rows", "tasks")
     FOOTER = ("help", "filter", "new", "status", "edit", "card_left", "card_right", "asks", "undo", "quit")
     FOOTER_SMALL = ("help", "asks", "filter")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -75,9 +72,10 @@ class BoardPane(TaskPane):
         self.at = 0
         self.detail = Detail(context)
         self._list_id = -1
+        self._left: set[str] = set()
         self._counts = CardCounts(self, self._redraw_lines)
-        self._numbers = CardNumbers(self, self._redraw_cards)
-        self._columns = [Column(context, self._numbers.of, self._counts.text) for _ in WIDE]
+        self._number_width = 0
+        self._columns = [Column(context, self._counts.text) for _ in WIDE]
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
@@ -116,7 +114,7 @@ class BoardPane(TaskPane):
 
     def source(self, spec: ColumnSpec) -> CardsOfColumn:
         """Return the cards of a column that match the filter."""
-        return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only)
+        return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only, lambda: self.context.state.left)
 
     def column_with(self, card: Card) -> int | None:
         """Return the index of the column that a card belongs to; None when none holds it."""
@@ -139,9 +137,8 @@ class BoardPane(TaskPane):
     def _arrange(self) -> None:
         """Fill the columns; the cursor stays on its card."""
         state = self.context.state
-        target = self.target() or (state.active.uid if state.active is not None else None)
-        self._list_id = state.list_id
-        self._numbers.clear()
+        target = self.target() or next((member.task.uid for member in state.members if member.task is not None), None)
+        self._list_id, self._left = state.list_id, set(state.left)
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
         for spec, column in zip(self.specs, self._columns, strict=False):
@@ -165,7 +162,6 @@ class BoardPane(TaskPane):
             self._arrange()
             return
         target = self.target()
-        self._numbers.clear()
         for column in self.columns:
             column.cards.reload()
         self._follow(target)
@@ -179,17 +175,31 @@ class BoardPane(TaskPane):
         if changes.all:
             self.refreshed()
             return
-        target, uids = self.target(), changes.tasks()
-        self._numbers.forget_behind(changes, self._list_id)
+        # A task moves to another column when its agent leaves or comes back.
+        was_left, self._left = self._left, set(self.context.state.left)
+        target, uids = self.target(), changes.tasks() | (was_left ^ self._left)
+        wider, self._number_width = self._number_width, self.context.state.number_width
         for column in self.columns:
             column.cards.change(uids)
-            if changes.touches("ask"):
+            if changes.touches("ask") or wider != self._number_width:
                 column.cards.again()
         if target in uids and self.row_list.cursor != target:
             self._follow(target)
         if self.is_open:
             self.detail.changed(changes)
         self._counts.update(self.only)
+        self._redraw_lines()
+
+    def tasks_on_screen(self) -> set[str]:
+        """As `Pane.tasks_on_screen`."""
+        if self.is_open:
+            return {uid for uid in (self.target(),) if uid is not None}
+        return {uid for column in self.columns for uid in column.cards.keys_on_screen}
+
+    def marks_changed(self, uids: Collection[str]) -> None:
+        """As `Pane.marks_changed`."""
+        for column in self.columns:
+            column.cards.again()
         self._redraw_lines()
 
     def nearby(self) -> Iterable[TaskLine]:
@@ -213,7 +223,9 @@ class BoardPane(TaskPane):
 
     def _follow(self, uid: str | None) -> bool:
         """Put the cursor on a card in its current column; return False when it is in none."""
-        card = board_pages.find(self.context.db, self._list_id, [uid], self.only).get(uid) if uid else None
+        left = self.context.state.left
+        found = board_pages.find(self.context.db, self._list_id, [uid], self.only, left=left) if uid else {}
+        card = found.get(uid or "")
         at = self.column_with(card) if card is not None else None
         if at is None or uid is None:
             return False
@@ -227,10 +239,6 @@ class BoardPane(TaskPane):
         self._tabs.show([(spec.state, self._counts.text(spec.counts)) for spec in self.specs], self.at)
         self._show_keys()
 
-    def _redraw_cards(self) -> None:
-        for column in self.columns:
-            column.cards.again()
-
     def _show_keys(self) -> None:
         """Show where keys would move the card."""
         self._keys.again()
@@ -239,10 +247,10 @@ class BoardPane(TaskPane):
     def _key_parts(self, width: int) -> Sequence[Part]:
         """` h/l column   H → Pending   L → Done`: the keys for a newcomer on a small screen."""
         key_of = self.context.keymap.key_of
-        parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$changed"), (" column", "$muted")]
+        parts: list[Part] = [(f" {key_of('column_left')}/{key_of('column_right')}", "$key"), (" column", "$muted")]
         for action in () if self.context.link.read_only else _MOVES:
             if word := self.short(ACTIONS[action]):
-                parts += [(f"   {key_of(action)}", "$changed"), (f" {word}", "$muted")]
+                parts += [(f"   {key_of(action)}", "$key"), (f" {word}", "$muted")]
         return parts
 
     def short(self, action: Action) -> str:
@@ -324,9 +332,11 @@ class BoardPane(TaskPane):
         self.context.redraw_frame()
 
     def do_back(self) -> None:
-        """Leave one layer: a drag, the detail's text, the detail, marks, the filter."""
+        """Leave one layer: a drag, quick add, the detail's text, the detail, marks, the filter."""
         if any(column.cards.let_go() for column in self.columns):
             self._moves.end_drag()
+        elif self.quick_add.is_open:
+            self.quick_add.close()
         elif self.detail.has_focus_within and not breakpoints.is_compact(self.app.size):
             self.focus_rows()
         elif self.is_open:

@@ -10,7 +10,7 @@ from textual.geometry import Offset
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import MoveTask
-from tui_tasks.core.read.pages import board_pages, pages
+from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.vocab import OPEN
 from tui_tasks.text.glyphs import look
@@ -48,23 +48,25 @@ class CardMoves(Controller):
         uids = self._pane.selection()
         async with self._lock:
             here = self._column_of(uids[0])
-            into = self.next_column(here, by)
+            into = self.next_column(here, by, self._card(uids[0]))
             if into is not None:
                 await self._put_into(uids, into)
             else:
                 name = self._pane.specs[here].name
                 self._context.say(f"{name} is the {'first' if by < 0 else 'last'} column")
 
-    def next_column(self, at: int, by: int) -> ColumnSpec | None:
-        """Return the next column in a direction that a card can be moved to."""
+    def next_column(self, at: int, by: int, card: Card | None = None) -> ColumnSpec | None:
+        """Return the next column in a direction that a card can be moved to; one that was left passes its status's."""
+        has = card.status if card is not None and card.part == NEEDS_YOU and not self._is_asked(card) else None
         specs = self._pane.specs
         ahead = specs[at + 1 :] if by > 0 else specs[:at][::-1]
-        return next((spec for spec in ahead if spec.sets is not None), None)
+        return next((spec for spec in ahead if spec.sets is not None and spec.sets != has), None)
 
     def column_for_cursor(self, by: int) -> ColumnSpec | None:
         """Return the column to which the cursor's card would move; None when it cannot move that way."""
-        card, into = self._pane.row_list.row, self.next_column(self._pane.at, by)
-        if card is None or into is None or (card.part == NEEDS_YOU and into.sets in OPEN):
+        card = self._pane.row_list.row
+        into = self.next_column(self._pane.at, by, card)
+        if card is None or into is None or (self._is_asked(card) and into.sets in OPEN):
             return None
         return into
 
@@ -76,7 +78,7 @@ class CardMoves(Controller):
 
     async def _put_into(self, uids: Sequence[str], spec: ColumnSpec) -> None:
         """Move cards to a column, or say why not."""
-        cards = board_pages.find(self._context.db, self._context.state.list_id, uids)
+        cards = self._find(uids)
         refusal = self._why_not_into(cards.values(), spec)
         if refusal:
             self._context.say(refusal)
@@ -91,9 +93,9 @@ class CardMoves(Controller):
     def _why_not_into(self, cards: Collection[Card], spec: ColumnSpec) -> str:
         """Return the reason against moving cards to a column, for people; the rules may still refuse."""
         if spec.sets is None:
-            return "A card comes here when its agent asks you something"
+            return "A card comes here when its agent asks you something, or is gone"
         for card in cards:
-            if card.part == NEEDS_YOU and spec.sets in OPEN:
+            if self._is_asked(card) and spec.sets in OPEN:
                 return f"{self._named(card)} waits for your answer: {self._context.keymap.key_of('asks')}"
             if card.status == spec.sets:
                 return f"{self._named(card)} is {look(spec.sets).word} already"
@@ -101,21 +103,21 @@ class CardMoves(Controller):
 
     def _message(self, conflict: Conflict) -> str:
         """Return the text of a refusal, with number and name instead of a uid."""
-        first = pages.line(self._context.db, str(conflict.data.get("in_progress")))
+        first = list_pages.line(self._context.db, str(conflict.data.get("in_progress")))
         if first is None:
             return conflict.message
-        return f"{self._named(first)} is in progress, and this list takes one at a time"
+        return f"{self._named(first)} is in progress, and this list takes one at a time for each agent"
 
-    def _named(self, task: pages.TaskLine) -> str:
-        return f"#{self._context.numbers.number(task)} {safe_line(task.name, 30)}"
+    def _named(self, task: list_pages.TaskLine) -> str:
+        return f"#{task.number} {safe_line(task.name, 30)}"
 
     # Within a column
 
-    async def do_card_down(self) -> None:
+    async def do_move_down(self) -> None:
         """Move below the next card."""
         await self._step(1)
 
-    async def do_card_up(self) -> None:
+    async def do_move_up(self) -> None:
         """Move above the previous card."""
         await self._step(-1)
 
@@ -128,14 +130,21 @@ class CardMoves(Controller):
                 await self._pass(card, next(iter(near), None), after=by > 0)
 
     def _card(self, uid: str | None) -> Card | None:
-        return board_pages.find(self._context.db, self._context.state.list_id, [uid or ""]).get(uid or "")
+        return self._find([uid or ""]).get(uid or "")
+
+    def _find(self, uids: Sequence[str]) -> dict[str, Card]:
+        state = self._context.state
+        return board_pages.find(self._context.db, state.list_id, uids, left=state.left)
+
+    def _is_asked(self, card: Card) -> bool:
+        return card.part == NEEDS_YOU and card.uid in self._context.state.asking
 
     async def _pass(self, card: Card, other: Card | None, *, after: bool) -> None:
         """Put a card right after or before another of its column."""
         if other is None or other.uid == card.uid:
             return
         if other.part != card.part:
-            self._context.say(f"The {look(other.part).word} ones stand apart in this column")
+            self._context.say(f"The {look(other.part).word} ones are a separate part of this column")
         elif after:
             await self._context.link.commit(MoveTask(card.uid, after=other.uid))
         else:

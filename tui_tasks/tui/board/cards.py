@@ -7,24 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.rules.agents.decided_text import decided_line
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import text_lines
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.tasks import proof
-from tui_tasks.tui.tasks.task_note import ask_of, field_parts, last_word, quoted
+from tui_tasks.tui.tasks import task_note
+from tui_tasks.tui.tasks.task_note import after_text, ask_of, field_parts, last_word, quoted
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# The most dependencies read to find the one that blocks a task.
-_MAX_BLOCKERS: Final = 5
 _QUIET: Final = ("done", "skipped", "cancelled")
-_PRIORITIES: Final = {vocab.URGENT: "urgent", vocab.HIGH: "high"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +52,29 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     timed = [] if card.finished_at else list(field_parts(context, card))
     fields, spans = [part for part, _ in timed], [lasts for _, lasts in timed]
     if card.part == "pending":
-        return CardContent(card.name, _pending(context, card, who, fields), mark=mark, lasts=min(spans, default=0))
+        name = decided_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
+        return CardContent(name, _pending(context, card, who, fields), mark=mark, lasts=min(spans, default=0))
     since, note = card.updated_at, ""
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:
-            since, note, who = ask.opened_at, quoted(ask.question), safe_ends(ask.agent, 16)
+            since, note, who = (
+                ask.opened_at,
+                quoted(agent_text.request_line(ask, ascii_only=ascii_only)),
+                safe_ends(agent_text.who(ask.agent), 16),
+            )
+        else:
+            note = f"{who} is gone"
     elif card.part in ("in_progress", "failed"):
         note = last_word(context, card, card.part)
     else:
         since = card.finished_at or since
-    checked = proof.note(context, card)
+    checked = task_note.note(context, card)
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])
-    return CardContent(card.name, standing, note, mark, card.part in _QUIET, card.part == "failed", lasts)
+    note_first = card.part == "failed" or card.uid in context.state.left
+    return CardContent(card.name, standing, note, mark, card.part in _QUIET, note_first, lasts)
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
@@ -80,24 +85,13 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
         parts.append((f"{state.mark(ascii_only=context.ascii_only)} {state.word}", state.color))
     elif card.blocked:
         state = look("blocked")
-        number = _blocker(context, card)
-        after = f" after {number}" if number else " blocked"
-        parts.append((f"{state.mark(ascii_only=context.ascii_only)}{after}", state.color))
-    if card.priority in _PRIORITIES:
-        parts.append((_PRIORITIES[card.priority], "$changed"))
+        parts.append((f"{state.mark(ascii_only=context.ascii_only)} {after_text(context, card)}", state.color))
+    if (urgency := task_note.priority(card)) is not None and card.priority != vocab.LOW:
+        parts.append(urgency)
     parts += fields
     if who:
         parts.append((who, "$muted"))
     return tuple(parts)
-
-
-def _blocker(context: Context, card: Card) -> int:
-    """Return the number of the first task that blocks a card; 0 when it would have to be counted."""
-    for uid in card.depends_on[:_MAX_BLOCKERS]:
-        task = pages.line(context.db, uid)
-        if task is not None and not task.deleted and task.status not in vocab.RELEASING:
-            return context.numbers.number(task) if context.numbers.is_quick(task.list_id) else 0
-    return 0
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:

@@ -1,24 +1,40 @@
-"""The cards of a column, as rows of a list on screen."""
+"""The cards of a column as rows of a list on screen, and how many each column has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+import humanize
+from textual.timer import Timer
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.pages import board_pages
-from tui_tasks.core.read.pages.board_pages import Card
+from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.core.read.pages.pages import FIRST, LAST
+from tui_tasks.core.read.pages.list_pages import FIRST, LAST
 from tui_tasks.tui.rows.source import RowPage
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.widgets.bases import Pane
 
 
 class CardsOfColumn:
     """A `Source` of the cards in some parts of a list that match a filter, part by part, in the list's order.
 
-    With a filter, a read ends early when nothing matches for long; repeated, it continues from there.
+    With a filter, a read ends early when nothing matches for long; repeated, it continues from there. `left` returns
+    the uids of the tasks that their agent has left.
     """
 
-    def __init__(self, db: Database, list_id: int, parts: Sequence[str], only: Filter = ALL) -> None:
+    def __init__(
+        self,
+        db: Database,
+        list_id: int,
+        parts: Sequence[str],
+        only: Filter = ALL,
+        left: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        self._left = left
         self._db = db
         self.list_id = list_id
         self.parts = tuple(parts)
@@ -49,7 +65,14 @@ class CardsOfColumn:
         while 0 <= at < len(self.parts):
             wanted = limit - len(found)
             more = board_pages.page(
-                self._db, self.list_id, self.parts[at], start, wanted, self.only, backwards=backwards
+                self._db,
+                self.list_id,
+                self.parts[at],
+                start,
+                wanted,
+                self.only,
+                backwards=backwards,
+                left=self._left(),
             )
             found[:] = [*more, *found] if backwards else [*found, *more]
             if more.reached is not None:
@@ -64,7 +87,7 @@ class CardsOfColumn:
 
     def find(self, keys: Collection[str]) -> dict[str, Card]:
         """See `Source`."""
-        found = board_pages.find(self._db, self.list_id, keys, self.only)
+        found = board_pages.find(self._db, self.list_id, keys, self.only, left=self._left())
         if found:
             # A card that a read skipped may match now, so those reads start again.
             self._reached.clear()
@@ -85,3 +108,78 @@ class CardsOfColumn:
     def total(self) -> int:
         """See `Source`."""
         return -1
+
+
+# Seconds after the last letter of a filter at which matching cards are counted, and between two reads for that, in
+# which keys are handled.
+_COUNT_AFTER: Final = 0.15
+_READ_ON_AFTER: Final = 0.001
+# How many reads of `board_pages.MAX_PASSED` cards count a part; the number of a longer one has a plus.
+_MAX_READS: Final = 10
+
+
+class CardCounts:
+    """The counts of a board. `on_counted` is called when the cards that match a filter have been counted."""
+
+    def __init__(self, pane: Pane, on_counted: Callable[[], None]) -> None:
+        self._pane = pane
+        self._context = pane.context
+        self._on_counted = on_counted
+        self._only = ALL
+        self._counts: dict[str, int] = {}
+        # The parts with more cards than were counted.
+        self._open_ended: set[str] = set()
+        self._counting: Timer | None = None
+        # The list and the filter that are being counted, and whether the cards may have changed since that began.
+        self._counted: tuple[int, Filter] = (0, ALL)
+        self._is_outdated = False
+
+    def update(self, only: Filter) -> None:
+        """Count the cards of the current list that match a filter: at once without one, soon with one."""
+        self._only = only
+        found = self._context.state.current_list
+        if only:
+            self._is_outdated = True
+            self._counting = self._counting or self._pane.set_timer(_COUNT_AFTER, self._count)
+            return
+        if self._counting is not None:
+            self._counting.stop()
+            self._counting = None
+        if found is not None:
+            asked = board_pages.asked(self._context.db, found.id, self._context.state.left)
+            kept = {part: getattr(found, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
+            self._counts, self._open_ended = kept | {NEEDS_YOU: sum(asked.values())}, set()
+
+    def _count(self) -> None:
+        """Begin to count the cards of every part."""
+        self._counted, self._is_outdated = (self._context.state.list_id, self._only), False
+        self._read_on(0, FIRST, 0, 0)
+
+    def _read_on(self, at: int, after: str, counted: int, reads: int) -> None:
+        """Count the next cards of a part, and soon those that follow: of a long list each read takes a while."""
+        if self._counted != (self._context.state.list_id, self._only):
+            self._count()
+            return
+        part, state = board_pages.PARTS[at], self._context.state
+        number, end = board_pages.count(self._context.db, state.list_id, part, self._only, state.left, after)
+        counted, reads = counted + number, reads + 1
+        if end is not None and reads < _MAX_READS:
+            self._soon(lambda: self._read_on(at, end, counted, reads))
+            return
+        self._counts[part] = counted
+        (self._open_ended.discard if end is None else self._open_ended.add)(part)
+        if at + 1 < len(board_pages.PARTS):
+            self._soon(lambda: self._read_on(at + 1, FIRST, 0, 0))
+            return
+        self._counting = None
+        self._on_counted()
+        if self._is_outdated:
+            self._counting = self._pane.set_timer(_COUNT_AFTER, self._count)
+
+    def _soon(self, reads: Callable[[], None]) -> None:
+        self._counting = self._pane.set_timer(_READ_ON_AFTER, reads)
+
+    def text(self, parts: Sequence[str]) -> str:
+        """Return how many cards some parts have, with a plus where there may be more."""
+        number = humanize.intcomma(sum(self._counts.get(part, 0) for part in parts))
+        return number if self._open_ended.isdisjoint(parts) else f"{number}+"

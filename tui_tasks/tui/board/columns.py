@@ -1,9 +1,10 @@
-"""A column of the board: its cards and the line above them."""
+"""A column of the board: its cards, the line above them, and marking all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult
@@ -13,16 +14,20 @@ from textual.strip import Strip
 
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.times import count
 from tui_tasks.tui.board.cards import content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_spec import WIDE, ColumnSpec
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.tasks.emptied_note import EmptiedNote
+from tui_tasks.tui.tasks.mark_actions import MAX_MARKED, PAUSE
+from tui_tasks.tui.tasks.task_note import EmptiedNote
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.board.board_pane import BoardPane
     from tui_tasks.tui.state.context import Context
 
 
@@ -49,7 +54,7 @@ class CardDrawing(RowDrawing[Card]):
     def _lay_out(self, row: Card, look: RowLook) -> list[list[Part]]:
         """Return the lines of a card, with flag, cursor and number before the first."""
         context, spec = self.context, self.spec
-        ascii_only, digits = context.ascii_only, look.digits
+        ascii_only, digits = context.ascii_only, context.state.number_width
         content = content_of(context, row, has_mark=spec.is_mixed and row.part != spec.state)
         if content.lasts:
             self.lasts(content.lasts)
@@ -62,7 +67,7 @@ class CardDrawing(RowDrawing[Card]):
         head: list[Part] = [
             (flag, "$changed"),
             (cursor, "$primary bold" if look.focused or look.drop else "$muted"),
-            (f"{look.place or '':>{digits}} ", "$muted"),
+            (f"{row.number:>{digits}} ", "$muted"),
         ]
         return [[*head, *lines[0]], *([(" " * (digits + 3), ""), *line] for line in lines[1:])]
 
@@ -76,19 +81,18 @@ class CardDrawing(RowDrawing[Card]):
         emptied, key = self._emptied.short(), self.context.keymap.key_of("take_back")
         words: dict[int, list[Part]] = {
             0: [(f"   {emptied or 'No tasks yet'}.", "")],
-            1: [(f"   {key}", "$changed"), ("  bring them back", "$muted")] if emptied else [],
-            2: [(f"   {self.context.keymap.key_of('new')}", "$changed"), ("  add one", "$muted")],
+            1: [(f"   {key}", "$key"), ("  bring them back", "$muted")] if emptied else [],
+            2: [(f"   {self.context.keymap.key_of('new')}", "$key"), ("  add one", "$muted")],
         }
         return words.get(line, ())
 
 
 class CardRows(VirtualList[Card]):
-    """The cards of one column. `number` returns a card's place in its list, 0 while it is unknown."""
+    """The cards of one column."""
 
-    def __init__(self, context: Context, drawing: CardDrawing, number: Callable[[Card], int]) -> None:
+    def __init__(self, context: Context, drawing: CardDrawing) -> None:
         super().__init__(context, drawing, focusable=False)
         self._card_drawing = drawing
-        self._number = number
 
     @property
     def spec(self) -> ColumnSpec:
@@ -122,12 +126,10 @@ class CardRows(VirtualList[Card]):
         super().change(keys)
 
     def look_of(self, row: Card, number: int) -> RowLook:
-        """As `VirtualList.look_of`, but `place` is in the whole list."""
+        """As `VirtualList.look_of`; only the current column shows its cursor."""
         found = super().look_of(row, number)
         cursor = found.cursor and self.is_current
-        here = self.context.state.current_list
-        digits = len(str(here.total)) if here is not None else 1
-        return found._replace(cursor=cursor, focused=cursor and found.focused, place=self._number(row), digits=digits)
+        return found._replace(cursor=cursor, focused=cursor and found.focused)
 
     def render_line(self, y: int) -> Strip:
         """Paint one line; the empty line below a card is never part of the cursor."""
@@ -184,9 +186,9 @@ class Column(Vertical):
     Column ColumnHead { margin-bottom: 1; }
     """
 
-    def __init__(self, context: Context, number: Callable[[Card], int], count: Callable[[Sequence[str]], str]) -> None:
+    def __init__(self, context: Context, count: Callable[[Sequence[str]], str]) -> None:
         super().__init__()
-        self.cards = CardRows(context, CardDrawing(context), number)
+        self.cards = CardRows(context, CardDrawing(context))
         self.head = ColumnHead(context, self.cards, count)
 
     def compose(self) -> ComposeResult:
@@ -207,3 +209,36 @@ class Column(Vertical):
     def refilter(self, source: CardsOfColumn) -> None:
         """Show more or fewer of the same cards; marks stay."""
         self.cards.refilter(source, self.cards.cursor)
+
+
+class ColumnMarks(Controller):
+    """Marks the cards in the current column of a board."""
+
+    def __init__(self, pane: BoardPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
+        """Mark all cards of the column, or take all marks away."""
+        if self._pane.row_list.marks:
+            self._pane.row_list.clear_marks()
+            return None
+        return self._mark_all(self._pane.columns[self._pane.at])
+
+    async def _mark_all(self, column: Column) -> None:
+        """Search for cards in steps, between which keys are handled; then mark them at once."""
+        context, only = self._context, self._pane.only
+        source = self._pane.source(column.spec)
+        page = source.first(MAX_MARKED)
+        cards = list(page)
+        while page.cut and len(cards) < MAX_MARKED:
+            context.say(f"Looking for all that match…  {count(len(cards), 'card')}")
+            await asyncio.sleep(PAUSE)
+            if self._pane.only != only or context.state.list_id != source.list_id:
+                context.say("The filter has changed; nothing was marked.")
+                return
+            rest = MAX_MARKED - len(cards)
+            page = source.after(cards[-1], rest) if cards else source.first(rest)
+            cards += page
+        column.cards.mark((card.uid for card in cards), on=True)
+        context.say(f"{count(len(cards), 'card')} marked.")

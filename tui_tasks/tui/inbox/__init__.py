@@ -1,1 +1,1 @@
-"""The inbox of questions, and what all its parts share; failed checks and filed tasks have rooms of their own."""
+"""The inbox: one list of all that waits for the human. Questions stand in it directly; each other kind has a source."""

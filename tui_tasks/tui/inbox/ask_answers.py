@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks.core.read import asks
-from tui_tasks.core.rules.agents.request_text import ALLOW
+import msgspec
+
+from tui_tasks.core.operations.asks import SettleAsks
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, allows
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks import abilities
-from tui_tasks.hooks.discretion import REDACTED
-from tui_tasks.hooks.replies.answers import why_unanswerable
-from tui_tasks.text.safe import safe_line
+from tui_tasks.hooks.replies import outbox
+from tui_tasks.text.safe import safe_line, whole_text
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import send_answer
+from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.inbox.inbox import Inbox
+    from tui_tasks.tui.inbox.inbox_screen import Inbox
 
 
 class AskAnswers(Controller):
@@ -34,29 +37,45 @@ class AskAnswers(Controller):
         self._agents = agents
 
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; answers need an open question."""
+        """As `Controller.why_not`; answers need an open question, and a program that waits for the answer here."""
         if action.needs != "ask":
             return None
         ask = self._inbox.ask
+        if self._inbox.folded is not None:
+            return f"{self._context.keymap.key_of('ask_open')} lists these questions: answer each there"
         if ask is None:
-            return "nothing needs you"
-        return None if ask.state == "open" else agent_text.closed(ask, self._context.clock.now())
+            return "nothing needs you" if self._inbox.item is None else "no question here"
+        if ask.state != "open":
+            return agent_text.closed(ask, self._context.clock.now())
+        return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
 
-    def _why_unread(self, ask: Ask) -> str | None:
-        """Return why no answer in the program's own words can be given: part of the question has not been shown."""
-        if not agent_text.is_shown_whole(ask):
+    def takes_key(self, action: Action) -> bool:
+        """As `Controller.takes_key`; keys of rows that are no questions act on those."""
+        if (item := self._inbox.item) is not None:
+            return not self._inbox.sources[item.kind].has_verb(action.verb)
+        # Where no question can be answered, the key that replies writes to the agent.
+        ask = self._inbox.ask
+        can_reply = ask is not None and ask.state == "open" and self._inbox.view_of(ask).why_closed is None
+        return action.id != "ask_reply" or can_reply
+
+    def why_not_sent(self, view: AskView, *, to_end: bool = False) -> str | None:
+        """Return why a key sends no answer to a question that is not read; None if it can be sent."""
+        if view.ask.state != "open":
+            return None
+        if view.why_closed is not None:
+            return view.why_closed
+        if to_end and not view.is_whole:
             key = self._context.keymap.key_of("ask_reply")
             return f"Not all of this question can be shown: deny it, or answer it in your own words with {key}."
-        return (
-            None
-            if self._inbox.is_read(ask)
-            else f"It goes on below: {self._context.keymap.key_of('page_down')} to its end first."
-        )
+        if to_end and not self._inbox.reading.is_read(view.version):
+            return f"More below: {self._context.keymap.key_of('page_down')} to its end first."
+        return None if self._inbox.reading.has_stood(view.version, to_end=to_end) else READ_FIRST
 
-    def give(self, ask: Ask, answer: str) -> Any:
+    def give(self, view: AskView, answer: str) -> Any:
         """Answer a question with one of its options; it must have been shown to its end."""
-        if (why := self._why_unread(ask)) is None:
-            return self._answer(ask, answer)
+        to_end = not (view.is_permission and answer == DENY and not view.is_whole)
+        if (why := self.why_not_sent(view, to_end=to_end)) is None:
+            return self._answer(view, answer)
         self._context.say(why)
         return None
 
@@ -68,16 +87,18 @@ class AskAnswers(Controller):
         if request.get("kind") != "permission":
             self._context.say("Only what a tool is given can be edited first.")
             return
-        if (why := abilities.why_not(request["program"], "edit_input")) is not None:
+        if (why := outbox.why_not(request["program"], "edit_input")) is not None:
             self._context.say(why)
             return
-        if (why := why_unanswerable(self._context.link.path, ask)) is not None:
+        view = self._inbox.view_of(ask)
+        if (why := self.why_not_sent(view, to_end=True)) is not None:
             self._context.say(why)
             return
-        before = json.dumps(request.get("input"), indent=2, ensure_ascii=False) + "\n"
-        if REDACTED in before or self._context.config.sessions.keep != "all":
-            self._context.say("Not all that the tool is given was kept, so that it cannot be edited here.")
+        if view.whole is not None:
+            # The editor would keep it in a file.
+            self._context.say("A redacted or shortened request cannot be edited here.")
             return
+        before = _visible_json(request.get("input"))
         text = editor.edit(self._context, before)
         if text is None:
             self._context.say("Nothing was changed, and nothing sent.")
@@ -85,21 +106,21 @@ class AskAnswers(Controller):
         try:
             given = json.loads(text)
         except ValueError as error:
-            self._context.say(f"Nothing was sent: what you wrote is no JSON ({error}).")
+            self._context.say(f"Nothing was sent: this is not JSON ({error}).")
             return
         if not isinstance(given, dict):
-            self._context.say("Nothing was sent: a tool is given a JSON object.")
+            self._context.say("Nothing was sent: the input must be a JSON object.")
             return
-        await self._answer(ask, ALLOW, given)
+        await self._answer(view, ALLOW, given)
 
     def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
-        ask = self._inbox.ask
-        assert ask is not None
-        if agent_text.denying(ask.options) is None:
+        view = self._inbox.view
+        assert view is not None
+        if view.denying is None:
             self._context.say("None of the options says no: choose one by its number, or reply.")
             return
-        self._open_reply(ask, "deny")
+        self._open_reply(view.ask, "deny")
 
     def do_ask_reply(self) -> None:
         """Answer in one's own words."""
@@ -107,28 +128,47 @@ class AskAnswers(Controller):
         assert ask is not None
         self._open_reply(ask, "reply")
 
+    def do_ask_before(self) -> None:
+        """Of several questions, ask the one before again."""
+        view = self._inbox.view
+        if view is None or not view.given:
+            self._context.say("There is no question before this one.")
+        else:
+            self._inbox.ask_next(view.ask, view.given[:-1])
+
     def send_reply(self, event: Reply.Given) -> None:
         """Send the typed text: as the answer, or as a message when the question has been closed."""
-        ask = asks.ask(self._context.db, event.uid)
+        ask = ask_queries.ask(self._context.db, event.uid)
+        view = self._inbox.view_of(ask)
         if ask.state != "open":
             if event.text:
                 self._context.run(self._agents.message(ask.agent, event.text))
         elif event.kind == "deny":
-            no = agent_text.denying(ask.options) or "deny"
-            self._context.run(self._answer(ask, f"{no}: {event.text}" if event.text else no))
+            no = view.denying or "deny"
+            self._context.run(self._answer(view, f"{no}: {event.text}" if event.text else no))
+        elif event.text in view.options or (view.is_permission and allows(event.text)):
+            # In words that its program takes for an option.
+            if (answering := self.give(view, event.text)) is not None:
+                self._context.run(answering)
         elif event.text:
-            self._context.run(self._answer(ask, event.text))
+            self._context.run(self._answer(view, event.text))
 
-    async def _answer(self, ask: Ask, answer: str, updated_input: Any = None) -> None:
+    async def _answer(self, view: AskView, answer: str, updated_input: Any = None) -> None:
         # The human may leave during the write, which removes the widget.
-        reply = self._inbox.query_one(Reply)
-        if not await send_answer(self._context, ask, answer, updated_input):
-            return
+        reply, ask = self._inbox.query_one(Reply), view.ask
+        answered = view.answered(answer)
         reply.drafts.pop(ask.uid, None)
-        self._inbox.later.discard(ask.uid)
+        if isinstance(answered, AskView):
+            self._inbox.ask_next(ask, answered.given)
+            return
+        answered = msgspec.structs.replace(answered, updated_input=updated_input)
+        if not await send_answer(self._context, answered, ask):
+            return
+        self._inbox.forget(ask)
         left = sum(other.uid != ask.uid for other in self._context.state.asks)
         more = f"{self._context.keymap.key_of('ask_open')} goes on, {left} left." if left else "No more questions."
-        self._context.say(f"Sent: {safe_line(answer, max(8, self._inbox.size.width - 32))}. {more}")
+        sent = "; ".join(answered.answer.split("\n"))
+        self._context.say(f"Sent: {safe_line(sent, max(8, self._inbox.size.width - 32))}. {more}")
 
     def do_ask_later(self) -> None:
         """Put the question off and go on to the next; go back where there is none."""
@@ -136,6 +176,34 @@ class AskAnswers(Controller):
         assert ask is not None
         self._inbox.put_off(ask)
 
+    async def do_ask_all(self) -> None:
+        """Answer all questions of the agent with the same words, or withdraw them."""
+        context, agent = self._context, self._inbox.agent_here()
+        own = [ask.uid for ask in context.state.asks if ask.agent == agent]
+        if agent is None or not own:
+            context.say("It asks nothing now.")
+            return
+        title = f"{count(len(own), 'open question')} of {agent_text.who(agent, 30)}:"
+        choices = [
+            Choice("a", "answer each with the same words; a permission is denied with them"),
+            Choice("w", "withdraw them: nobody answers, and programs ask in their own windows"),
+        ]
+        key = await context.ask(Menu(context, title, choices))
+        words = None
+        if key == "a":
+            words = await context.ask(LineDialog(context, f"Answer to {title[:-1]}", done="Send"))
+        if key is None or (key == "a" and not (words or "").strip()):
+            return
+        (settled,) = await context.link.commit(SettleAsks(tuple(own), words.strip() if words else None))
+        what = "Answered" if words else "Withdrawn"
+        context.say(f"{what}: {count(len(settled), 'question')} of {agent_text.who(agent, 30)}.")
+
     def _open_reply(self, ask: Ask, kind: str) -> None:
         self._inbox.query_one(Reply).open(ask, kind)
         self._inbox.hints_again()
+
+
+def _visible_json(value: Any) -> str:
+    """Return a value as JSON for the editor, with what cannot be seen there written as escapes."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return "".join(char if char == "\n" or whole_text(char) == char else json.dumps(char)[1:-1] for char in text) + "\n"

@@ -2,52 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.rules.agents.asks import MAX_OPTIONS
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.rules.agents.decided_text import decided_line
+from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
 from tui_tasks.core.snapshots import Agent, Ask
+from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.answering import AskView, decided_block, request_lines
+from tui_tasks.tui.inbox.ask_rows import FoldedAsks
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
 from tui_tasks.tui.state.context import Context
 
-_OLD: Final = ("old_string", "old_str")
-_NEW: Final = ("new_string", "new_str")
-_COLORS: Final = {"-": "$state-failed", "+": "$state-done"}
-
-
-def request_lines(ask: Ask, width: int) -> list[Drawn]:
-    """Return the lines of a question without its options; removed and added text is marked and coloured."""
-    request = ask.request or {}
-    given = request.get("input")
-    if request.get("kind") != "permission" or not isinstance(given, dict):
-        return block(ask.question, width)
-    old, new = _text_of(given, _OLD), _text_of(given, _NEW)
-    if old is None or new is None:
-        return [_colored(line) for line in wrapped(ask.question, width)]
-    head, _, _ = ask.question.partition("\n")
-    others = [f"{name}: {value}" for name, value in given.items() if name not in (*_OLD, *_NEW)]
-    lines = [line for text in (head, *others) for line in block(text, width)]
-    for sign, text in (("-", old), ("+", new)):
-        for line in text.split("\n"):
-            lines += [[(f" {sign} {part}", _COLORS[sign])] for part in wrapped(line, max(1, width - 2))]
-    return lines
-
-
-def _text_of(given: dict[str, Any], names: tuple[str, ...]) -> str | None:
-    return next((given[name] for name in names if isinstance(given.get(name), str)), None)
-
-
-def _colored(line: str) -> Drawn:
-    """Return a line of a patch in the colour of what it does."""
-    return [(f" {line}", _COLORS.get(line[:1], ""))]
-
-
-_SMALL = 60
+_SMALL: Final = 60
+_MAX_FOLDED: Final = 20
+_NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
 class AskDetail(TextDrawing):
@@ -56,46 +30,63 @@ class AskDetail(TextDrawing):
     def __init__(self, context: Context, is_beside: Callable[[], bool]) -> None:
         super().__init__(context)
         self._is_beside = is_beside
-        self._ask: Ask | None = None
+        self._view: AskView | None = None
         self._about: TaskLine | None = None
         self._working: TaskLine | None = None
         self._agent: Agent | None = None
         self._draft = False
+        # Further questions of an agent, where the cursor is on those.
+        self.folded: FoldedAsks | None = None
+        # The lines of a row that is no question, for a width in cells, where the cursor is on one.
+        self.item_lines: Callable[[int], list[Drawn]] | None = None
         # The number of lines to the end of the options.
         self._end = 0
 
     def put(
-        self, ask: Ask | None, about: TaskLine | None, working: TaskLine | None, agent: Agent | None, *, draft: bool
+        self,
+        view: AskView | None,
+        about: TaskLine | None,
+        working: TaskLine | None,
+        agent: Agent | None,
+        *,
+        draft: bool,
     ) -> None:
         """Set the question to draw: with the task it is about, its agent's task, and whether an answer is begun."""
-        self._ask, self._about, self._working, self._agent, self._draft = ask, about, working, agent, draft
+        self._view, self._about, self._working, self._agent, self._draft = view, about, working, agent, draft
         self._end = 0
 
-    def ends_by(self, ask: Ask, end: int) -> bool:
+    def ends_by(self, version: object, end: int) -> bool:
         """Return whether a question is shown to the end of its options by the line before `end`."""
-        return self._ask is not None and self._ask.uid == ask.uid and 0 < self._end <= end
+        return self._view is not None and self._view.version == version and 0 < self._end <= end
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines of the question, from who asks to what happens meanwhile."""
-        ask = self._ask
-        if ask is None:
+        view = self._view
+        if self.item_lines is not None:
+            return self.item_lines(max(10, width - 2))
+        if self.folded is not None:
+            return self._folded_lines(self.folded, max(10, width - 2))
+        if view is None:
             return []
-        small, room = width < _SMALL and not self._is_beside(), max(10, width - 2)
+        ask, small, room = view.ask, width < _SMALL and not self._is_beside(), max(10, width - 2)
         lines: list[Drawn] = []
         if not small:
-            lines += block(self._head(ask), room, "$muted")
+            head = self._head(ask)
+            lines += block(head, room, "$muted") if ask.request is None else self._decided(head, room)
             lines.append([])
-        if ask.request is not None:
-            lines += request_lines(ask, room)
-            if small and ask.request.get("cwd"):
-                lines += block(f"in {ask.request['cwd']}", room, "$muted")
-        else:
-            question = ask.question if small else f'"{ask.question.strip()}"'
-            lines += block(question, room)
+        lines += request_lines(view, room, ascii_only=self.context.ascii_only)
+        if ask.request is not None and small and ask.request.get("cwd"):
+            lines += self._decided(f"in {self._named(ask.request['cwd'])}", room)
         lines.append([])
         if ask.state != "open":
             return lines + block(agent_text.closed(ask, self.context.clock.now()), room, "$changed bold")
-        lines += self._options(ask, len(lines), width, small)
+        if view.why_closed is not None:
+            lines += block(view.why_closed, room, "$state-needs-you")
+            self._end = len(lines)
+            return lines
+        if not view.is_whole:
+            lines += [*block(_NOT_WHOLE, room, "$state-needs-you"), []]
+        lines += self._options(view, len(lines), width, small)
         self._end = len(lines)
         meanwhile = self._meanwhile(ask)
         if meanwhile:
@@ -103,15 +94,29 @@ class AskDetail(TextDrawing):
             lines += block(meanwhile, room, "$muted")
         return lines
 
+    def _decided(self, text: str, room: int) -> list[Drawn]:
+        return decided_block(text, room, ascii_only=self.context.ascii_only, style="$muted")
+
+    def _named(self, text: Any) -> str:
+        return decided_line(str(text), ascii_only=self.context.ascii_only)
+
+    def _folded_lines(self, folded: FoldedAsks, room: int) -> list[Drawn]:
+        lines = block(f"{agent_text.who(folded.agent, 40)} asks {len(folded.asks)} more questions:", room, "$muted")
+        for ask in folded.asks[:_MAX_FOLDED]:
+            asked = agent_text.request_line(ask, ascii_only=self.context.ascii_only)
+            lines.append([(f"   {safe_line(asked, room - 3)}", "")])
+        return lines
+
     def _titled(self, task: TaskLine) -> str:
-        return f"#{self.context.numbers.number(task)} {safe_line(task.name, 60)}"
+        return f"#{task.number} {safe_line(task.name, 60)}"
 
     def _head(self, ask: Ask) -> str:
-        who = safe_line(ask.agent, 40)
+        who = agent_text.who(ask.agent, 40)
         request = ask.request
         if request is not None:
-            place = f" in {safe_line(str(request['cwd']), 200)}" if request.get("cwd") else ""
-            what = f"wants to use {safe_line(str(request['tool']), 60)}" if self._is_of_tool(request) else "asks"
+            place = f" in {safe_line(self._named(request['cwd']), 200)}" if request.get("cwd") else ""
+            tool = safe_line(self._named(request["tool"]), 60) if self._is_of_tool(request) else ""
+            what = f"wants to use {tool}" if tool else "asks"
             return f"{who} {what}{place}:"
         about, working = self._about, self._working
         while_ = f"while working on {self._titled(working)}" if working is not None else ""
@@ -123,23 +128,32 @@ class AskDetail(TextDrawing):
     def _is_of_tool(request: dict[str, Any]) -> bool:
         return request.get("kind") == "permission" and bool(request.get("tool"))
 
-    def _options(self, ask: Ask, at: int, width: int, small: bool) -> list[Drawn]:
+    def _options(self, view: AskView, at: int, width: int, small: bool) -> list[Drawn]:
         reply = self.context.keymap.key_of("ask_reply")
         rest = [(reply, "reply…" if not self._draft else "reply… (begun)", "ask_reply")]
-        if not ask.options:
+        if not view.options and view.ask.request is None:
             rest = [
                 (self.context.keymap.key_of("ask_approve"), "approve", "ask_approve"),
                 (self.context.keymap.key_of("ask_deny"), "deny + reason", "ask_deny"),
                 *rest,
             ]
-        choices = [self._choice(number, text) for number, text in enumerate(ask.options, 1)] + rest
+        options: Sequence[str] = view.shown_options(ascii_only=self.context.ascii_only)
+        if view.takes_several:
+            marks = [look("done" if at in view.picked else "pending") for at in range(len(options))]
+            options = [
+                f"{mark.mark(ascii_only=self.context.ascii_only)} {text}"
+                for mark, text in zip(marks, options, strict=True)
+            ]
+            send = f"send {len(view.picked)} chosen"
+            rest = [(self.context.keymap.key_of("ask_approve"), send, "ask_approve"), *rest]
+        choices = [self._choice(number, text) for number, text in enumerate(options, 1)] + rest
         widths = [cell_len(key) + 1 + cell_len(safe_line(text)) + 6 for key, text, _ in choices]
         lines: list[Drawn] = []
         if not small and sum(widths) <= width:
             parts: list[Part] = [("   ", "")]
             column = 3
             for (key, text, action), wide in zip(choices, widths, strict=True):
-                parts += [(key, "$changed bold"), (f" {safe_line(text)}      ", "")]
+                parts += [(key, "$key bold"), (f" {safe_line(text)}      ", "")]
                 if action:
                     self.spot(at, column, column + wide - 6, action)
                 column += wide
@@ -149,7 +163,7 @@ class AskDetail(TextDrawing):
             for number, line in enumerate(wrapped(text, max(8, width - len(indent) - 3))):
                 if action:
                     self.spot(at + len(lines), 0, width, action)
-                lines.append([(indent + (key if number == 0 else " "), "$changed bold"), (f" {line}", "")])
+                lines.append([(indent + (key if number == 0 else " "), "$key bold"), (f" {line}", "")])
         return lines
 
     def _choice(self, number: int, text: str) -> tuple[str, str, str]:
@@ -158,23 +172,17 @@ class AskDetail(TextDrawing):
             return "-", text, ""
         return self.context.keymap.key_of(f"ask_{number}"), text, f"ask_{number}"
 
-    def _of_program(self, ask: Ask) -> str:
-        """Return where else a program's request can be answered."""
-        if (ask.request or {}).get("answer") is None:
-            return "It asks in its own window, and waits for no answer from here."
-        return "It waits for your answer."
-
     def _meanwhile(self, ask: Ask) -> str:
         said = []
         if self._agent is not None and self._agent.paused:
-            said.append(f"{safe_line(ask.agent, 20)} is paused.")
+            said.append(f"{agent_text.who(ask.agent, 20)} is paused.")
         if ask.request is not None:
-            said.append(self._of_program(ask))
+            said.append("It waits for your answer.")
         elif self._working is not None and (self._about is None or self._about.uid != self._working.uid):
-            said.append(f"#{self.context.numbers.number(self._working)} keeps running meanwhile.")
+            said.append(f"#{self._working.number} keeps running meanwhile.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))
             when = age(ask.expires_at, now) if ask.expires_at > now else "any moment"
-            said.append(f"Without an answer it goes on {when}.")
+            said.append(f"Without an answer it continues {when}.")
         return " ".join(said)

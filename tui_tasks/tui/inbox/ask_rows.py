@@ -1,18 +1,22 @@
-"""The lines of the inbox: who asks, what, and since when."""
+"""The lines of the inbox: who waits, for what, and since when."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
 
-from tui_tasks.core.read.pages.pages import TaskLine
+import msgspec
+
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inbox.row_source import InboxItem, RowSource
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.source import InMemorySource
 from tui_tasks.tui.state.context import Context
 
 
@@ -37,7 +41,7 @@ class AskedTasks:
     def number(self, ask: Ask) -> str:
         """Return the number of a question's task as `#4`; empty without a task."""
         task = self.of(ask)
-        return f"#{self._context.numbers.number(task)}" if task is not None else ""
+        return f"#{task.number}" if task is not None else ""
 
     def holds_any(self, uids: Collection[str]) -> bool:
         """Return whether one of these tasks has been read."""
@@ -48,28 +52,93 @@ class AskedTasks:
         self._found.clear()
 
 
-class AskRows(RowDrawing[Ask]):
-    """Draws questions, one in each line; on a small screen only the one under the cursor is seen, as the first line.
+class FoldedAsks(msgspec.Struct, frozen=True):
+    """Further open questions of an agent, oldest first, in one line. `uid` is its key among the questions."""
 
-    `listed` are all questions, `later` the uids of those that were put off.
+    uid: str
+    agent: str
+    asks: tuple[Ask, ...]
+
+
+AskLine = Ask | FoldedAsks
+InboxLine = AskLine | InboxItem
+_LAST: Final = 2**63
+
+
+def kind_of(line: InboxLine) -> str:
+    """Return the kind of a line: `ask`, or that of its source."""
+    return line.kind if isinstance(line, InboxItem) else "ask"
+
+
+MAX_SHOWN: Final = 3
+"""How many questions of one agent are listed before the others are folded."""
+
+
+class AskGroups:
+    """Lists questions by agent, the agent that asked first before the others, each with its oldest questions."""
+
+    def __init__(self) -> None:
+        # The order of the agents, which stays: a refresh moves no line.
+        self._ranks: dict[str, int] = {}
+        self._unfolded: set[str] = set()
+
+    def lines(self, asks: Sequence[Ask]) -> list[AskLine]:
+        """Return the lines of open questions, which are given oldest first."""
+        by_agent: dict[str, list[Ask]] = {}
+        for ask in asks:
+            self._ranks.setdefault(ask.agent, len(self._ranks))
+            by_agent.setdefault(ask.agent, []).append(ask)
+        lines: list[AskLine] = []
+        for agent, own in by_agent.items():
+            # One line would save nothing.
+            most = MAX_SHOWN if len(own) > MAX_SHOWN + 1 and agent not in self._unfolded else len(own)
+            lines += own[:most]
+            if own[most:]:
+                lines.append(FoldedAsks(f"folded:{agent}", agent, tuple(own[most:])))
+        return lines
+
+    def unfold(self, agent: str) -> None:
+        """List all questions of an agent from now on."""
+        self._unfolded.add(agent)
+
+    def order(self, line: AskLine) -> tuple[int, str, int, int]:
+        """Return what lines are sorted by."""
+        rank = self._ranks.get(line.agent, len(self._ranks))
+        at, id_ = (line.opened_at, line.id) if isinstance(line, Ask) else (_LAST, 0)
+        return rank, line.agent, at, id_
+
+
+class InboxRows(RowDrawing[InboxLine]):
+    """Draws what waits, one in each line; on a small screen only the row under the cursor is seen, as the first line.
+
+    Attributes:
+        filter: the words that hide other rows.
     """
 
     def __init__(
         self,
         context: Context,
-        listed: InMemorySource[Ask],
+        listed: InMemorySource[InboxLine],
         tasks: AskedTasks,
         later: Collection[str],
         is_small: Callable[[], bool],
+        sources: Mapping[str, RowSource[Any]],
     ) -> None:
+        """`listed` are all rows, `later` the uids of the questions that were put off."""
         super().__init__(context)
+        self.filter = ""
+        self._sources = sources
         self._listed = listed
         self._tasks = tasks
         self._later = later
         self._is_small = is_small
 
-    def draw(self, row: Ask, look_: RowLook, line: int) -> Sequence[Part]:
-        """Draw who asks, the question, and its age."""
+    def draw(self, row: InboxLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """Draw what it is, its agent, and its age."""
+        if isinstance(row, InboxItem):
+            return self._draw_item(row, look_)
+        if isinstance(row, FoldedAsks):
+            return self._draw_folded(row, look_)
         now, width = self.context.clock.now(), look_.width
         state = look(agent_text.ask_state(row))
         mark = state.mark(ascii_only=self.context.ascii_only)
@@ -78,18 +147,18 @@ class AskRows(RowDrawing[Ask]):
             self.lasts(age_lasts(row.opened_at, now))
         number = self._tasks.number(row)
         if self._is_small():
-            head = f" {look_.place} of {self._listed.total()}  {number or ''}  "
+            head = f" {self._listed.place(row) + 1} of {self._listed.total()}  {number or ''}  "
             return (
                 (f" {mark}", state.color),
                 (head, ""),
-                (safe_ends(row.agent, max(4, width - len(head) - 9)), "$muted"),
+                (safe_ends(agent_text.who(row.agent), max(4, width - len(head) - 9)), "$muted"),
                 (f"  {waited if row.state == 'open' else agent_text.ask_word(row)}", "$muted"),
             )
         late = "later" if row.uid in self._later else "waiting"
         standing = f"{late} {waited}" if row.state == "open" else agent_text.ask_word(row)
         project = self.context.state.projects.of_ask(row)
         where = f"{fit(project, 8)}  " if self._names_projects else ""
-        right = f"{where}{fit_ends(row.agent, 10)}  {standing:<11} "
+        right = f"{where}{fit_ends(agent_text.who(row.agent), 10)}  {standing:<11} "
         head = f" {number:<3} " if number else "     "
         room = max(1, width - 4 - len(head) - cell_len(right))
         quiet = row.state != "open" or row.uid in self._later
@@ -101,20 +170,67 @@ class AskRows(RowDrawing[Ask]):
             (" " + right, "$muted"),
         )
 
+    def _draw_item(self, row: InboxItem, look_: RowLook) -> Sequence[Part]:
+        self._sources[row.kind].painted(row.row)
+        now, width = self.context.clock.now(), look_.width
+        self.lasts(age_lasts(row.at, now))
+        state, old, who = look(row.state), age(row.at, now), agent_text.who(row.who) if row.who else ""
+        mark = state.mark(ascii_only=self.context.ascii_only)
+        if self._is_small():
+            head = f" {self._listed.place(row) + 1} of {self._listed.total()}  "
+            right = f"  {row.word} {old}"
+            room = max(4, width - len(head) - len(right) - 2)
+            return (
+                (f" {mark}", state.color),
+                (head, ""),
+                (fit_ends(who or row.title, room), "$muted"),
+                (right, "$muted"),
+            )
+        where = f"{'':8}  " if self._names_projects else ""
+        right = f" {where}{fit_ends(who, 10)}  {f'{row.word} {old}':<11} "
+        return (
+            (f" {sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted"),
+            ("+" if look_.marked else mark, "$changed bold" if look_.marked else state.color),
+            (" " + fit(row.title, max(1, width - 4 - cell_len(right))), ""),
+            (right, "$muted"),
+        )
+
+    def _draw_folded(self, row: FoldedAsks, look_: RowLook) -> Sequence[Part]:
+        cursor = sign("cursor") if look_.cursor else " "
+        words = f"      … {len(row.asks)} more of {safe_ends(agent_text.who(row.agent), 30)}"
+        how = f"  {self.context.keymap.key_of('ask_open')} lists them "
+        room = max(0, look_.width - cell_len(words) - 2)
+        return (
+            (f" {cursor}", "$primary bold" if look_.focused else "$muted"),
+            (words, "$state-needs-you"),
+            (fit(how, room, "right"), "$muted"),
+        )
+
     @property
     def _names_projects(self) -> bool:
         """Whether any question comes from a project."""
-        return any(map(self.context.state.projects.of_ask, self._listed.rows))
+        asks = (row for row in self._listed.rows if isinstance(row, Ask))
+        return any(map(self.context.state.projects.of_ask, asks))
 
     def _title(self, row: Ask, room: int) -> str:
         """Return the question if it fits, else the name of its task if that fits."""
-        question, task = safe_line(agent_text.request_line(row)), self._tasks.of(row)
+        question, task = (
+            safe_line(agent_text.request_line(row, ascii_only=self.context.ascii_only)),
+            self._tasks.of(row),
+        )
         if task is None or cell_len(question) <= room or cell_len(safe_line(task.name)) > room:
             return question
         return task.name
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw how a question gets here."""
-        text = ("   Nothing needs you.", "", "   Agents ask here with the tool `ask`; the Now line then shows it.")
+        text: Sequence[str] = (
+            "   Nothing needs you.",
+            "",
+            "   Questions and permissions of agents, failed checks, filed tasks",
+            "   and agents that are gone or stuck appear here.",
+        )
+        if self.filter:
+            text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”.",)
         at = line if self._is_small() else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()

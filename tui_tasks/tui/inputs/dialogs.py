@@ -15,8 +15,8 @@ from textual.widgets import Static
 
 from tui_tasks.tui.inputs.text_line import AnswerLine
 from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.widgets.bases import Dialog
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.dialog import Dialog
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Menu(Dialog[str | None]):
     @staticmethod
     def _shown(choice: Choice) -> Content:
         word = plain(choice.word, "$muted" if choice.why_not else choice.style)
-        return Content.assemble(plain(f"   {choice.key}  ", "$changed bold"), word)
+        return Content.assemble(plain(f"   {choice.key}  ", "$key bold"), word)
 
     def take_key(self, event: events.Key) -> bool:
         """Choose by a key; return whether it was used."""

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from textual.app import SuspendNotSupported
 
+from tui_tasks import regular_files
+
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
+_MAX_BYTES: Final = 64 * 1024 * 1024
 FALLBACKS: Final = ("sensible-editor", "nano", "vi")
 
 
@@ -77,9 +80,9 @@ def _edited(context: Context, text: str) -> str | None:
             raise NoEditor(f"cannot write a file for {argv[0]}: {error.strerror}") from error
         _run(context, [*argv, str(file)])
         try:
-            changed = file.read_bytes().decode()
+            changed = regular_files.read_text(file, _MAX_BYTES)
         except (OSError, UnicodeDecodeError) as error:
-            raise NoEditor(f"what {argv[0]} left cannot be read: {error}") from error
+            raise NoEditor(f"what {argv[0]} left cannot be read: {regular_files.reason(error)}") from error
     return None if changed == text else changed
 
 

@@ -104,7 +104,7 @@ class FilterBar(ResilientMessages, Horizontal):
         if self._words is None:
             keys = {"tab": self.complete, "escape": self.clear, "ctrl+s": self.save}
             words = FilterWords(keys=keys | dict.fromkeys(("down", "enter"), self.keep))
-            await self.mount(Static(plain(" /", "$changed bold")), words, self._count_line)
+            await self.mount(Static(plain(" /", "$key bold")), words, self._count_line)
             self._words = words
         self._begin(text, kept=kept)
 

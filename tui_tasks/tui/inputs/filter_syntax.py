@@ -15,6 +15,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read.pages.filter import Term
+from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, TaskField
 
 SORTS: Final = ("due",)
@@ -28,6 +29,9 @@ _ANY_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 # Quick add's signs, and the fields that they stand for.
 SIGNS: Final = {"#": "tag", "!": "prio", "@": "who"}
+
+# The names that fields have elsewhere, beside the short ones.
+NAMES: Final = {"priority": "prio", "agent": "who"}
 
 _TOKEN = re.compile(r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
 # A word with a colon that may name a field; an address such as http://x is plain text.
@@ -43,7 +47,7 @@ class Language(msgspec.Struct, frozen=True):
 
 
 OF_TASKS: Final = Language(
-    ("status", "who", "list", "tag", "domain", "prio", *FIELDS, "sort"),
+    ("status", "who", "list", "number", "tag", "domain", "prio", *FIELDS, "sort"),
     {"status": STATUSES, "prio": tuple(vocab.PRIORITY_WORDS), "sort": SORTS},
     FIELDS,
 )
@@ -87,7 +91,7 @@ def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> 
 def _unknown_field(token: str, language: Language) -> str:
     """Return the message on a word that looks like an unknown field; it is searched as plain text all the same."""
     found = _FIELD.match(token.removeprefix("-"))
-    if found is None or found[1] in language.fields:
+    if found is None or NAMES.get(found[1], found[1]) in language.fields:
         return ""
     return f"no filter word {found[0]!r}; there is {', '.join(f'{field}:' for field in language.fields)}"
 
@@ -111,6 +115,9 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
         )
     if not value:
         return "" if open_end else f"{field}: wants a value"
+    if field == "number":
+        number = number_of(value)
+        return Term(field, str(number), negated) if number is not None else "number: takes a task's number, such as 12"
     if field in language.values:
         return _choice(field, value, language.values[field], negated, open_end)
     if field in language.ranges:
@@ -123,10 +130,11 @@ def _term(token: str, open_end: bool, language: Language) -> Term | str:
 def _field_of(body: str, language: Language) -> tuple[str, str]:
     """Return the field that a word names (empty: plain text), and the word's value."""
     sign = SIGNS.get(body[:1], "")
-    # As in quick add, a number alone after # is no tag.
-    if sign in language.fields and len(body) > 1 and not (sign == "tag" and body[1:].isdigit()):
-        return sign, body[1:]
-    field, colon, value = body.partition(":")
+    if sign in language.fields and len(body) > 1:
+        # As in quick add, `#12` is a task's number, and no tag.
+        return ("number" if sign == "tag" and body[1:].isdigit() else sign), body[1:]
+    name, colon, value = body.partition(":")
+    field = NAMES.get(name, name)
     return (field, value) if colon and field in language.fields else ("", body)
 
 
@@ -163,13 +171,36 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
     if SIGNS.get(body[:1]) in language.fields:
         field, value, head = SIGNS[body[0]], body[1:], f"{minus}{body[0]}"
     elif not colon:
-        return [f"{minus}{each}:" for each in language.fields if each.startswith(body)]
+        names = (*language.fields, *(name for name, field in NAMES.items() if field in language.fields))
+        return [f"{minus}{each}:" for each in names if each.startswith(body)]
+    field = NAMES.get(field, field)
     values: Sequence[str] = language.values.get(field) or known.get(field, ())
     if field in language.ranges:
         values = language.ranges[field].suggested
     begun = value.strip('"').casefold()
     fitting = [quoted(each) for each in values if each.casefold().startswith(begun)]
     return [f"{head}{each}" for each in fitting if each != value]
+
+
+def quick_add_candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[str]:
+    """As `candidates`, in the syntax of quick add: tags, priorities, agents, `after #` and fields with their values."""
+    word = _last_word(text)
+    if word[:1] in SIGNS:
+        return candidates(text, known)
+    field, colon, begun = word.partition(":")
+    if not colon:
+        return [each for each in (*(f"{name}:" for name in FIELDS), "after #") if each.startswith(word.casefold())]
+    found = FIELDS[field].suggested if field in FIELDS else ()
+    return [f"{field}:{each}" for each in found if each.startswith(begun) and each != begun and _is_value(field, each)]
+
+
+def _is_value(field: str, text: str) -> bool:
+    """Return whether a text that is suggested for filters is a value of the field, not a range of values."""
+    try:
+        FIELDS[field].parse(text, _ANY_TIME)
+    except ValueError:
+        return False
+    return True
 
 
 def quoted(value: str) -> str:
@@ -198,6 +229,6 @@ def complete(text: str, found: Sequence[str]) -> str:
     head = text.removesuffix(_last_word(text))
     common = _common(found)
     whole = head + common
-    if len(found) == 1 and not common.endswith(":"):
+    if len(found) == 1 and not common.endswith((":", "after #")):
         whole += " "
     return whole if len(whole) > len(text) else text

@@ -11,7 +11,6 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.state.context import Context
@@ -32,7 +31,7 @@ class ReplyLine(WordLine):
     def does(self, key: str) -> Callable[[], object] | None:
         """Return what a key does: Enter sends the text, Esc keeps it and closes."""
         reply = self.query_ancestor(Reply)
-        return {"enter": reply.give, "escape": reply.close}.get(key)
+        return {"enter": reply.give, "escape": reply.close}.get(key) or super().does(key)
 
 
 class Reply(ResilientMessages, Vertical):
@@ -56,9 +55,11 @@ class Reply(ResilientMessages, Vertical):
     class Closed(Message):
         """The input was closed; the typed text is kept as a draft."""
 
-    def __init__(self, context: Context, *, id: str) -> None:
+    def __init__(self, context: Context, why_not: Callable[[str], str | None], *, id: str) -> None:
+        """`why_not` returns why what is typed cannot be sent yet as the answer to a question; None if it can."""
         super().__init__(id=id)
         self.context = context
+        self._why_not = why_not
         self.drafts: dict[str, tuple[str, str]] = {}
         self._of: Ask | None = None
         self._kind = "reply"
@@ -100,7 +101,7 @@ class Reply(ResilientMessages, Vertical):
             self._title(ask)
 
     def _title(self, ask: Ask) -> None:
-        who = safe_line(ask.agent, 20)
+        who = agent_text.who(ask.agent, 20)
         if ask.state != "open":
             text = f"{agent_text.closed(ask, self.context.clock.now())}. Enter sends this as a message."
             self.query_one("#reply-title", Static).update(plain(text, "$state-failed bold"))
@@ -125,6 +126,9 @@ class Reply(ResilientMessages, Vertical):
     def give(self) -> None:
         """Post the answer; an empty reply only closes."""
         if self._of is None:
+            return
+        if (why := self._why_not(self._of.uid)) is not None:
+            self.context.say(why)
             return
         text = self.query_one(ReplyLine).value.strip()
         if text or self._kind != "reply":

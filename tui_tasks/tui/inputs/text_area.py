@@ -7,7 +7,7 @@ from typing import Final
 from rich.text import Text
 from textual.widgets import TextArea
 
-from tui_tasks.text.input_display import one_to_one
+from tui_tasks.text.safe import one_to_one
 
 LONGEST_LINE: Final = 4_000
 LONGEST: Final = 100_000

@@ -7,15 +7,19 @@ from typing import Any, Self
 
 from rich.text import Text
 from textual import events
+from textual.message import Message
 from textual.widgets import Input
 
 from tui_tasks.dialects.requests.quick_add_syntax import lines_of
-from tui_tasks.text.input_display import one_to_one
+from tui_tasks.text.safe import one_to_one
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 
 class WordLine(ResilientMessages, Input):
-    """An input of one line. The cursor does not blink; `keys` maps keys to functions beside writing."""
+    """An input of one line. The cursor does not blink; `keys` maps keys to functions beside writing.
+
+    Tab keeps the focus here unless `keys` says otherwise: what is typed next must not act on the rows.
+    """
 
     def __init__(
         self,
@@ -31,6 +35,18 @@ class WordLine(ResilientMessages, Input):
         self.select_on_focus = False
         self._keys = keys or {}
 
+    class LinesPasted(Message):
+        """Text of several lines was pasted, of which the input has taken the first; `count`: how many there were."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Report a paste of several lines; the input takes the first."""
+        if len(lines := event.text.strip("\r\n").splitlines()) > 1:
+            self.post_message(self.LinesPasted(len(lines)))
+
     @property
     def _value(self) -> Text:
         # Textual draws this value, and would pass control characters on.
@@ -43,7 +59,11 @@ class WordLine(ResilientMessages, Input):
 
     def does(self, key: str) -> Callable[[], object] | None:
         """Return what a key does beside writing; None: nothing. It runs after all text typed before is inserted."""
-        return self._keys.get(key)
+        return self._keys.get(key, _do_nothing if key in ("tab", "shift+tab") else None)
+
+
+def _do_nothing() -> None:
+    pass
 
 
 class FilterWords(WordLine):

@@ -10,7 +10,7 @@ from textual.app import App
 from tui_tasks.tui.app.navigation import Navigation
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
-from tui_tasks.tui.widgets.overlay import Overlay
+from tui_tasks.tui.widgets.bases import Overlay
 
 
 class ActionLookup:

@@ -2,10 +2,14 @@
 
 An action belongs to one or more scopes. The focused widget and its ancestors up to the App offer the actions of their
 `SCOPES` (`actions.Actor`), each performed by a method `do_<id>`. The configuration can remap keys by id.
+
+A key means the same everywhere: all actions with a key share its verb. Rare and dangerous actions have no key. The
+palette finds them by a word.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -13,7 +17,17 @@ from textual.binding import Binding
 
 
 class Action(msgspec.Struct, frozen=True):
-    """One action. `needs` is what must be present: `task` (under the cursor or marked)."""
+    """One action.
+
+    Attributes:
+        keys: its keys in Textual's names; empty: only the palette has it.
+        title: what it does, for people.
+        help: more words by which people look for it.
+        short: the word in the foot.
+        needs: what must be present, for example `task` (under the cursor or marked).
+        verb: what its key means everywhere.
+        word: the word that finds it in the palette, of an action without a key.
+    """
 
     id: str
     scopes: frozenset[str]
@@ -23,6 +37,22 @@ class Action(msgspec.Struct, frozen=True):
     short: str = ""
     writes: bool = False
     needs: str = ""
+    verb: str = ""
+    word: str = ""
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether it opens something to type in, so that a person may type on without looking."""
+        return self.id in _TAKES_WORDS
+
+
+_TAKES_WORDS: Final = frozenset(
+    (
+        *("palette", "help", "search_all", "projects", "new_list", "filter", "new", "new_above", "edit", "note"),
+        *("log_filter", "agent_message", "agent_pause", "agent_stop", "ask_deny", "ask_reply"),
+        *("review_decline", "review_filter", "job_filter", "job_new", "job_edit"),
+    )
+)
 
 
 _SHOWN: Final = {
@@ -47,6 +77,7 @@ _SHOWN: Final = {
     "up": "↑",
     "left": "←",
     "right": "→",
+    "backspace": "Backspace",
     "home": "Home",
     "end": "End",
     "pagedown": "PgDn",
@@ -59,176 +90,426 @@ def show_key(key: str) -> str:
     return f"^{key[5:]}" if key.startswith("ctrl+") else _SHOWN.get(key, key)
 
 
-def _a(scopes: str, id: str, keys: str, title: str, short: str = "", *, help: str = "", needs: str = "") -> Action:
-    return Action(id, frozenset(scopes.split()), keys, title, help, short, False, needs)
+def _a(
+    scopes: str,
+    id: str,
+    keys: str,
+    title: str,
+    short: str = "",
+    *,
+    help: str = "",
+    needs: str = "",
+    verb: str = "",
+    word: str = "",
+    writes: bool = False,
+) -> Action:
+    return Action(id, frozenset(scopes.split()), keys, title, help, short, writes, needs, verb or id, word)
 
 
-def _w(scopes: str, id: str, keys: str, title: str, short: str = "", *, help: str = "", needs: str = "") -> Action:
-    """Return an action that writes."""
-    return Action(id, frozenset(scopes.split()), keys, title, help, short, True, needs)
+# An action that writes.
+_w = partial(_a, writes=True)
 
 
-# Scopes: `app` everywhere; `past` everywhere while the past is shown; `rows` for widgets with a cursor over rows;
-# `tasks` for panes with a current task; then one for each pane.
+SCOPES: Final = {
+    "tasks": "Tasks",
+    "inbox": "Inbox: what needs you",
+    "agents": "Agents",
+    "work": "Work of agents",
+    "jobs": "Schedule",
+    "log": "Log",
+    "rows": "Rows",
+    "app": "Everywhere",
+}
+"""The scopes with their names for people, those that belong to one place first."""
+
+NO_KEY: Final = "no_key"
+"""The key of a binding that only the settings give a key; no terminal sends it."""
+
 ACTIONS: Final[dict[str, Action]] = {
     action.id: action
     for action in (
-        _a("app", "pane_list", "1", "Go to the list"),
-        _a("app", "pane_board", "2", "Go to the board"),
-        _a("app", "pane_log", "3", "Go to the log"),
-        _a("app", "pane_schedule", "4", "Go to the schedule"),
-        _a("app", "help", "question_mark", "Help: every key, searchable", "Help"),
-        _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands"),
-        _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
-        _a("app", "asks", "a", "What needs you: questions, failed checks, what agents have filed", "Asks"),
-        _a(
-            "app", "agents", "A,0", "Agents: what each is doing, and what it waits for", "Agents", help="fleet sessions"
+        # Everywhere.
+        *(
+            _a("app", f"pane_{name}", str(number), f"Go to the {name}", verb="number")
+            for number, name in enumerate(("list", "board", "log", "schedule"), 1)
         ),
-        _a("app", "digest", "D", "While you were away: what needs you, failed, was proven, filed, spent", "Digest"),
-        _a("app", "stats", "S", "Stats of this list", "Stats"),
-        _w("app", "undo", "u", "Undo your last change", "Undo"),
+        _a("app", "help", "question_mark", "Help: every key, searchable", "Help", help="legend glyphs colours keys"),
+        _a("app", "palette", "colon,ctrl+p", "Palette: every command by name", "Commands", help="commands run"),
+        _a("app", "search_all", "ctrl+f", "Search in all lists", "Search", help="find filter tasks everywhere"),
+        _a(
+            "app",
+            "asks",
+            "a",
+            "Inbox: all that needs you",
+            "Inbox",
+            help="asks questions permissions failed checks held tasks work to merge review agents gone stuck",
+        ),
+        _a(
+            "app",
+            "agents",
+            "A",
+            "Agents: what each does, and what it waits for",
+            "Agents",
+            help="fleet sessions who claude codex",
+        ),
+        _a("app", "digest", "D", "Digest: what happened while you were away", "Digest", help="report summary away"),
+        _a("app", "stats", "S", "Stats of this list", "Stats", help="statistics charts burndown"),
+        _w("app", "undo", "u", "Undo your last change", "Undo", help="take back restore revert"),
         _w("app", "redo", "ctrl+r", "Redo what you undid", "Redo"),
-        _a("app", "attention", "exclamation_mark", "Go to the next that needs attention", "Next"),
-        _a("app", "seen", "full_stop", "All seen: no change is new any more", "Seen"),
-        _a("app", "previous_list", "left_square_bracket", "Previous list"),
-        _a("app", "next_list", "right_square_bracket", "Next list"),
-        _w("app", "new_list", "plus", "New list"),
+        _a("app", "attention", "exclamation_mark", "Go to the next task that needs attention", "Next", help="failed"),
+        _a("app", "seen", "full_stop", "Mark everything as seen", "Seen", help="changed new read dot"),
+        _a("app", "previous_list", "left_square_bracket", "Previous list", verb="turn"),
+        _a("app", "next_list", "right_square_bracket", "Next list", verb="turn"),
+        _a("app", "quit", "q", "Quit", "Quit", help="exit leave close q! wq x"),
+        _a("app", "suspend", "ctrl+z", "Go back to the shell; `fg` continues", "Suspend"),
+        _w("app", "new_list", "", "New list", help="make create add project plan", word="new list"),
         _w(
             "app",
             "this_list",
-            "equals_sign",
-            "This list: rename, archive or delete it",
-            help="lists change its name remove put away",
+            "",
+            "Change this list: rename, archive or delete it",
+            help="lists name remove put away",
             needs="list",
+            word="change",
         ),
-        _a("app", "projects", "P", "Projects: what is open, who works, what needs you; go to one", "Projects"),
+        _a("app", "projects", "", "Projects: go to one", "Projects", help="repositories folder", word="projects"),
         _a(
-            "app agents asks",
+            "app agents inbox",
             "only_project",
-            "p",
-            "Keep agents, inbox and log to the project that is chosen, or show all",
+            "",
+            "Keep agents, inbox and log to this project, or show all",
             "Project",
             help="all projects alone",
+            word="keep",
         ),
-        _w("app", "one_at_a_time", "o", "Hold this list to one task in progress, or do so no longer"),
+        _w(
+            "app",
+            "one_at_a_time",
+            "",
+            "One task in progress for each agent of this list, or any number",
+            help="limit wip at a time",
+            needs="list",
+            word="one task",
+        ),
         _w(
             "app",
             "review_list",
-            "w",
-            "Hold what agents file in this list until you accept it, or do so no longer",
-            help="review lane proposed",
+            "",
+            "Hold what agents file in this list until you accept it, or stop that",
+            help="review lane proposed accept",
             needs="list",
+            word="hold",
         ),
-        _a("app", "quit", "q", "Quit", "Quit"),
-        _a("past", "past_change_back", "less_than_sign", "Time travel: back by a change", "Back"),
-        _a("past", "past_change_on", "greater_than_sign", "Time travel: on by a change", "On"),
-        _a("past", "past_hour_back", "left_curly_bracket", "Time travel: back by an hour", "Hour back"),
-        _a("past", "past_hour_on", "right_curly_bracket", "Time travel: on by an hour", "Hour on"),
-        _a("rows", "down", "j,down", "Down"),
-        _a("rows", "up", "k,up", "Up"),
-        _a("rows", "first", "g,home", "To the first"),
-        _a("rows", "last", "G,end", "To the last"),
-        _a("rows", "page_down", "ctrl+d,pagedown", "A page down"),
-        _a("rows", "page_up", "ctrl+u,pageup", "A page up"),
-        _a("tasks", "open", "enter", "Open the task", "Open", needs="task"),
-        _a("tasks log overlay", "back", "escape", "Back: one layer", "Back"),
-        _a("tasks", "filter", "slash", "Filter as you type", "Filter"),
-        _w("tasks", "new", "n", "New task below", "New"),
-        _w("tasks", "new_above", "N", "New task above"),
-        _w("tasks", "take_back", "U", "Take back what was deleted last here, whoever did it", "Take back"),
-        _w("tasks", "edit", "e", "Edit the task here", "Edit", needs="task"),
-        _w("tasks", "edit_in_editor", "E", "Edit the task in $EDITOR", needs="task"),
-        _w("tasks", "status", "s", "Status: pending, in progress, done, failed, skipped", "Status", needs="task"),
-        _w("tasks", "note", "m", "Note into the task's log, or message to its agent", "Note", needs="task"),
-        _w("tasks", "checks", "c", "Checks of the task: give, take, run them", "Checks", needs="task"),
-        _w("tasks", "move_to_list", "M", "Move the task to another list", needs="task"),
-        _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", needs="task"),
-        _a("tasks", "mark_all", "V", "Mark all that match, or none"),
-        _w("tasks", "delete", "d", "Delete the task, or all that are marked", "Delete", needs="task"),
-        _a("tasks", "open_links", "O", "Open the task's branch, commit, pull request or file", "Links", needs="task"),
-        _a("link", "link_copy", "y", "Copy what a person would type next", "Copy"),
-        _a("tasks", "copy", "y", "Copy the task's id or its Markdown", "Copy", needs="task"),
-        _w("list", "move_down", "J", "Move the task down", needs="task"),
-        _w("list", "move_up", "K", "Move the task up", needs="task"),
-        _a("board", "column_left", "h,left", "Column to the left"),
-        _a("board", "column_right", "l,right", "Column to the right"),
-        _w("board", "card_left", "H", "Move the card to the left", needs="task"),
-        _w("board", "card_right", "L", "Move the card to the right", "Move", needs="task"),
-        _w("board", "card_down", "J", "Move the card down", needs="task"),
-        _w("board", "card_up", "K", "Move the card up", needs="task"),
-        _a("log", "log_follow", "f", "Follow: keep the newest entry on screen, or stand still", "Follow"),
-        _a("log", "log_open", "enter", "Open the entry with its reasons; again: its task", "Open task", needs="entry"),
-        _a("log", "log_filter", "slash", "Filter as you type: who:, kind:, list: and words", "Filter"),
-        _a("log", "log_copy", "y", "Copy the entry", "Copy", needs="entry"),
-        _w("log", "log_take_back", "U", "Take back this change, whoever made it", "Take back", needs="entry"),
-        _w("log", "log_compact", "C", "Compact the journal: drop its oldest entries"),
-        _a("log", "log_export", "E", "Export what is shown: Markdown or JSON lines", "Export"),
-        _w("agent", "agent_message", "m", "Message to the agent", "Message", needs="agent"),
-        _w("agent", "agent_pause", "P", "Pause the agent, or let it go on", "Pause", needs="agent"),
-        *(
-            _w("asks answers", f"ask_{number}", str(number), f"Answer with option {number}", needs="ask")
-            for number in range(1, 10)
-        ),
-        _w("asks answers", "ask_approve", "y", "Approve", "Approve", needs="ask"),
-        _w("asks answers", "ask_always", "Y", "Allow always, as the program suggests", "Always", needs="ask"),
-        _w("asks", "ask_edit", "e", "Edit what the tool is given, and allow it so", "Edit", needs="ask"),
-        _w("asks answers", "ask_deny", "d", "Deny, and say why", "Deny + reason", needs="ask"),
-        _w("asks answers", "ask_reply", "r", "Reply in your own words", "Reply", needs="ask"),
-        _a("asks", "ask_later", "z", "Later: put the question off", "Later", needs="ask"),
-        _a("asks", "ask_open", "enter", "Open the question's task; once answered, go on to the next", "Open"),
-        _a("inbox", "inbox_part", "tab", "The next part: questions, failed checks, what agents filed", "Next part"),
-        _w("review", "review_accept", "y", "Accept the task, or all that are marked", "Accept", needs="held"),
-        _w("review", "review_edit", "e", "Edit the task, and accept it so", "Edit", needs="held"),
-        _w("review", "review_decline", "d", "Decline, and say why", "Decline", needs="held"),
-        _w("review", "review_join", "J", "Join it to a task that says the same", "Join", needs="held"),
-        _a("review", "review_mark", "v", "Mark the task, or take the mark away", "Mark", needs="held"),
-        _a("review", "review_mark_all", "V", "Mark all that are shown, or none", needs="held"),
-        _a("review", "review_filter", "slash", "Show only what says some words", "Filter"),
-        _a("review", "review_open", "enter", "Show the task in its list", "Open", needs="held"),
-        _a("failed", "failed_open", "enter", "Show the task in its list", "Open", needs="failed"),
-        _w("failed", "failed_run", "r", "Run the task's checks again", "Run again", needs="failed"),
-        _w(
-            "failed",
-            "failed_done",
-            "s",
-            "Set the task done all the same, though its check has failed",
-            "Done anyway",
-            needs="failed",
-        ),
-        _a("jobs", "job_filter", "slash", "Filter the jobs as you type", "Filter"),
-        _w("jobs", "job_new", "n", "New job", "New"),
-        _w("jobs", "job_run", "r", "Run the job now", "Run now", needs="job"),
-        _w("jobs", "job_run_with", "R", "Run the job now, with input for this run", needs="job"),
-        _w("jobs", "job_toggle", "t", "Switch the job on or off", "On/off", needs="job"),
-        _w("jobs", "job_edit", "e", "Edit the job", "Edit", needs="job"),
-        _a("jobs", "job_runs", "enter", "The job's runs and their output", "Runs", needs="job"),
-        _w("jobs", "job_stop", "x", "End the job's run", "End run", needs="run"),
-        _w("jobs", "job_delete", "d", "Delete the job", "Delete", needs="job"),
-        _a("jobs", "job_copy", "y", "Copy the job's id, name or prompt", "Copy", needs="job"),
-        _a("runs", "run_follow", "f", "Follow the output, or stop following", "Follow"),
-        _w("runs", "run_stop", "x", "End the run", "End run", needs="run"),
-        _a("runs", "run_copy", "y", "Copy the run's output", "Copy", needs="any run"),
-        _a("runs", "run_output", "enter,tab", "Output, or back to the runs", "Output"),
-        _w(
-            "agents",
-            "agent_give_back",
-            "b",
-            "Give the agent's task back: pending, and nobody's",
-            "Give back",
-            needs="agent",
-        ),
+        # The past, with `watch --at`.
+        _a("app", "past_change_back", "less_than_sign", "Time travel: back by a change", "Back", verb="time"),
+        _a("app", "past_change_on", "greater_than_sign", "Time travel: on by a change", "On", verb="time"),
+        _a("app", "past_hour_back", "left_curly_bracket", "Time travel: back by an hour", "Hour back", verb="time"),
+        _a("app", "past_hour_on", "right_curly_bracket", "Time travel: on by an hour", "Hour on", verb="time"),
+        # Rows of any kind.
+        _a("rows", "down", "j,down", "Down", help="move cursor"),
+        _a("rows", "up", "k,up", "Up", help="move cursor"),
+        _a("rows", "first", "g,home", "To the first", help="top beginning"),
+        _a("rows", "last", "G,end", "To the last", help="bottom end"),
+        _a("rows", "page_down", "ctrl+d,pagedown", "A page down", help="scroll"),
+        _a("rows", "page_up", "ctrl+u,pageup", "A page up", help="scroll"),
+        _a("rows", "back", "escape", "Back: one layer", "Back", help="close leave cancel", verb="back"),
+        _a("rows", "link_copy", "Y", "Copy the command that is shown", "Copy", verb="copy"),
         _a(
-            "digest",
+            "rows",
             "digest_open",
             "enter",
             "Open the journal entries behind the line; on an entry: show it in the log",
             "Entries",
             needs="line",
+            verb="open",
         ),
-        _a("agents", "agent_log", "enter", "The agent's log", "Its log", needs="agent"),
-        _w("agents", "agent_stop", "x", "End the agent's turn", "End turn", needs="agent"),
-        _w("agents", "agent_take_back", "U", "Take back what the agent did since a moment", "Take back", needs="agent"),
-        _a("agents", "agent_ask", "a", "The agent's question in the inbox, whole", "Question"),
+        # Tasks: list and board.
+        _a("tasks", "open", "enter", "Open the task", "Open", help="detail show", needs="task", verb="open"),
+        _a("tasks", "filter", "slash", "Filter as you type", "Filter", help="search find views", verb="filter"),
+        _w("tasks", "new", "n", "New task below", "New", help="add create task", verb="new"),
+        _w("tasks", "new_above", "N", "New task above", help="add create task"),
+        _w(
+            "tasks",
+            "edit",
+            "e",
+            "Edit the task here",
+            "Edit",
+            help="title description due date priority tag tags agent domain estimate depends fields change",
+            needs="task",
+            verb="edit",
+        ),
+        _w("tasks", "edit_in_editor", "E", "Edit the task in $EDITOR", help="vim description", needs="task"),
+        _w(
+            "tasks",
+            "status",
+            "s",
+            "Status: pending, in progress, done, failed, skipped",
+            "Status",
+            help="complete finish close start give back",
+            needs="task",
+            verb="status",
+        ),
+        _w(
+            "tasks",
+            "note",
+            "m",
+            "Write a note into the task's log, or a message to its agent",
+            "Note",
+            help="comment log annotate tell",
+            needs="task",
+            verb="write",
+        ),
+        _w(
+            "tasks",
+            "work_start",
+            "W",
+            "Start an agent on the task, or on all that are marked",
+            "Work",
+            help="worktree claude codex gemini opencode run",
+            needs="task",
+        ),
+        _a(
+            "tasks",
+            "work_peek",
+            "space",
+            "Peek: the last lines of the task's agent, live",
+            "Peek",
+            help="terminal watch look",
+            needs="task",
+            verb="peek",
+        ),
+        _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", help="select", verb="mark"),
+        _a("tasks", "mark_all", "V", "Mark all that match, or none", help="select all", verb="mark all"),
+        _w(
+            "tasks",
+            "delete",
+            "d",
+            "Delete the task, or all that are marked",
+            "Delete",
+            help="remove trash",
+            needs="task",
+            verb="delete",
+        ),
+        _a("tasks", "copy", "Y", "Copy the task's id or its Markdown", "Copy", needs="task", help="yank", verb="copy"),
+        _w("tasks", "move_down", "J", "Move the task down", help="order reorder", needs="task", verb="move it"),
+        _w("tasks", "move_up", "K", "Move the task up", help="order reorder", needs="task", verb="move it"),
+        _w("tasks", "card_left", "H", "Move the card to the left", help="status", needs="task", verb="move it"),
+        _w(
+            "tasks",
+            "card_right",
+            "L",
+            "Move the card to the right",
+            "Move",
+            help="status",
+            needs="task",
+            verb="move it",
+        ),
+        _a("tasks", "column_left", "h,left", "Column to the left", verb="left"),
+        _a("tasks", "column_right", "l,right", "Column to the right"),
+        _w(
+            "tasks",
+            "checks",
+            "",
+            "Checks of the task: set, remove or run them",
+            "Checks",
+            help="tests proof verify",
+            needs="task",
+            word="checks",
+        ),
+        _w("tasks", "move_to_list", "", "Move the task to another list", help="send", needs="task", word="move"),
+        _a(
+            "tasks",
+            "open_links",
+            "",
+            "Open the task's links: branch, commit, pull request, file",
+            "Links",
+            help="git url pr",
+            needs="task",
+            word="links",
+        ),
+        _w(
+            "tasks",
+            "take_back",
+            "",
+            "Take back the last deletion in this list, whoever did it",
+            "Take back",
+            help="undo restore undelete agent",
+            word="take back",
+        ),
+        # The log.
+        _a("log", "log_open", "enter", "Open the entry; again: its task", "Open", needs="entry", verb="open"),
+        _a(
+            "log",
+            "log_filter",
+            "slash",
+            "Filter as you type: who:, kind:, list: and words",
+            "Filter",
+            help="search find",
+            verb="filter",
+        ),
+        _a("log", "log_follow", "f", "Follow: keep the newest entry on screen", "Follow", help="tail", verb="follow"),
+        _a("log", "log_copy", "Y", "Copy the entry", "Copy", needs="entry", help="yank", verb="copy"),
+        _w(
+            "log",
+            "log_take_back",
+            "",
+            "Take back the change of this entry, whoever made it",
+            "Take back",
+            help="undo revert agent",
+            needs="entry",
+            word="take back",
+        ),
+        _a("log", "log_export", "", "Export the log: Markdown or JSON lines", "Export", help="save", word="export"),
+        _w("log", "log_compact", "", "Compact the journal: drop its oldest entries", help="prune", word="compact"),
+        # The inbox; agents that ask can be answered among the agents too.
+        *(
+            _w("inbox", f"ask_{number}", str(number), f"Answer with option {number}", needs="ask", verb="number")
+            for number in range(1, 10)
+        ),
+        _w("inbox", "ask_approve", "y", "Approve", "Approve", help="yes allow accept", needs="ask", verb="approve"),
+        _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", help="no refuse reject", needs="ask", verb="refuse"),
+        _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", help="answer", needs="ask", verb="write"),
+        _w("inbox", "ask_edit", "e", "Edit what the tool is given, and allow it", "Edit", needs="ask", verb="edit"),
+        _a("inbox", "ask_later", "z", "Put it off until later", "Later", help="snooze defer", needs="ask"),
+        _a("inbox", "ask_open", "enter", "Open the question's task; once answered, go on", "Open", verb="open"),
+        _a(
+            "inbox",
+            "ask_before",
+            "h,left",
+            "Of several questions: back to the one before",
+            "Before",
+            needs="ask",
+            verb="left",
+        ),
+        _w(
+            "inbox",
+            "ask_always",
+            "",
+            "Allow always, as the program suggests",
+            "Always",
+            help="permission rule",
+            needs="ask",
+            word="always",
+        ),
+        _w(
+            "inbox",
+            "ask_all",
+            "",
+            "Settle all questions of the agent: answer or withdraw them",
+            "Settle all",
+            needs="agent",
+            word="settle",
+        ),
+        _a(
+            "inbox",
+            "inbox_part",
+            "tab",
+            "Go to the next kind: questions, agents, checks, work",
+            "Next kind",
+            verb="part",
+        ),
+        _w("inbox", "review_accept", "y", "Accept the task", "Accept", needs="held", verb="approve"),
+        _w("inbox", "review_edit", "e", "Edit the task, and accept it so", "Edit", needs="held", verb="edit"),
+        _w("inbox", "review_decline", "x", "Decline, and say why", "Decline", needs="held", verb="refuse"),
+        _w("inbox", "review_join", "", "Join it to a task that says the same", "Join", needs="held", word="join"),
+        _a("inbox", "review_mark", "v", "Mark the task", "Mark", needs="held", verb="mark"),
+        _a("inbox", "review_mark_all", "V", "Mark all that are shown, or none", needs="held", verb="mark all"),
+        _a("inbox", "review_filter", "slash", "Show only what says some words", "Filter", verb="filter"),
+        _a("inbox", "review_open", "enter", "Show the task in its list", "Open", needs="held", verb="open"),
+        _a("inbox", "failed_open", "enter", "Show the task in its list", "Open", needs="failed", verb="open"),
+        _w("inbox", "failed_run", "r", "Run the checks again", "Run again", help="retry", needs="failed", verb="run"),
+        _w("inbox", "failed_done", "s", "Set it done all the same", "Done anyway", needs="failed", verb="status"),
+        _a("inbox", "left_open", "enter", "Show the task in its list", "Open", needs="left", verb="open"),
+        _w("inbox", "left_give_back", "s", "Give the task back", "Give back", needs="left", verb="status"),
+        _a("inbox", "stuck_open", "enter", "Show the agents", "Agents", needs="stuck", verb="open"),
+        # Agents, and the agent of what is under the cursor of the inbox.
+        _w(
+            "agents",
+            "agent_message",
+            "m",
+            "Write a message to the agent",
+            "Message",
+            help="tell say",
+            needs="agent",
+            verb="write",
+        ),
+        _w(
+            "agents",
+            "agent_pause",
+            "P",
+            "Pause the agent, or resume it",
+            "Pause",
+            help="stop hold continue",
+            needs="agent",
+        ),
+        _a(
+            "agents",
+            "agent_log",
+            "enter",
+            "The agent's terminal, or its log",
+            "Its log",
+            help="attach",
+            needs="agent",
+            verb="open",
+        ),
+        _a(
+            "agents",
+            "agent_peek",
+            "space",
+            "Peek: the last lines of the agent, live",
+            "Peek",
+            help="terminal watch look",
+            needs="agent",
+            verb="peek",
+        ),
+        _a("work", "peek_terminal", "enter", "Go to the agent's terminal", "Terminal", help="attach", verb="open"),
+        _a("work", "peek_back", "space", "Close the last lines", "Close", verb="peek"),
+        _a("agents", "agent_ask", "a", "The agent's question in the inbox, whole", "Question", verb="asks"),
+        _w(
+            "agents",
+            "agent_stop",
+            "x",
+            "End the agent's turn",
+            "End turn",
+            help="kill interrupt stop",
+            needs="agent",
+            verb="refuse",
+        ),
+        _w(
+            "agents",
+            "agent_give_back",
+            "s",
+            "Give the agent's task back: pending, without an agent",
+            "Give back",
+            help="release unclaim",
+            needs="agent",
+            verb="status",
+        ),
+        _w(
+            "agents",
+            "agent_take_back",
+            "",
+            "Take back what the agent did since a moment",
+            "Take back",
+            help="undo revert",
+            needs="agent",
+            word="take back",
+        ),
+        # The schedule, and the runs of a job.
+        _a("jobs", "job_runs", "enter", "The job's runs and their output", "Runs", needs="job", verb="open"),
+        _a("jobs", "job_filter", "slash", "Filter the jobs as you type", "Filter", help="search", verb="filter"),
+        _w("jobs", "job_new", "n", "New job", "New", help="add create schedule cron", verb="new"),
+        _w("jobs", "job_run", "r", "Run the job now", "Run now", help="start", needs="job", verb="run"),
+        _w("jobs", "job_toggle", "t", "Switch the job on or off", "On/off", help="enable disable", needs="job"),
+        _w("jobs", "job_edit", "e", "Edit the job", "Edit", help="cron prompt change", needs="job", verb="edit"),
+        _w("jobs", "job_stop", "x", "End the job's run", "End run", help="kill stop", needs="run", verb="refuse"),
+        _w("jobs", "job_delete", "d", "Delete the job", "Delete", help="remove", needs="job", verb="delete"),
+        _a("jobs", "job_copy", "Y", "Copy the job's id, name or prompt", "Copy", needs="job", verb="copy"),
+        _w("jobs", "job_run_with", "", "Run the job with input for this run", needs="job", word="run with"),
+        _a("jobs", "run_output", "enter", "Output, or back to the runs", "Output", verb="open"),
+        _a("jobs", "run_follow", "f", "Follow the output, or stop following", "Follow", help="tail", verb="follow"),
+        _w("jobs", "run_stop", "x", "End the run", "End run", help="kill stop", needs="run", verb="refuse"),
+        _a("jobs", "run_copy", "Y", "Copy the run's output", "Copy", needs="any run", verb="copy"),
     )
 }
 
@@ -236,7 +517,7 @@ ACTIONS: Final[dict[str, Action]] = {
 def bindings(*scopes: str) -> list[Binding]:
     """Return the bindings of the scopes' actions, for a class's BINDINGS."""
     return [
-        Binding(action.keys, f"act('{action.id}')", action.title, show=False, id=action.id)
+        Binding(action.keys or NO_KEY, f"act('{action.id}')", action.title, show=False, id=action.id)
         for action in ACTIONS.values()
         if not action.scopes.isdisjoint(scopes)
     ]

@@ -21,12 +21,21 @@ class Controller:
         """Return the reason for which one of its actions cannot be performed now, for people; None when it can."""
         return None
 
+    def takes_key(self, action: Action) -> bool:
+        """Return whether a key of one of its actions is for that action now, and not for another with this key."""
+        return True
+
+    def opens_input(self, action: Action) -> bool:
+        """Return whether an action that takes words opens an input now; if not, keys after it act at once."""
+        return True
+
 
 class Actor:
     """Mixin for widgets, screens and the App that offer the actions of their scopes.
 
     An action is performed by the actor's own method `do_<id>`, else by the first of its `controllers` that has one. A
-    class that sets `SCOPES` also sets `BINDINGS = bindings(*SCOPES)`.
+    class that sets `SCOPES` also sets `BINDINGS = bindings(*SCOPES)`. A key whose action it cannot perform goes on
+    to the nodes around it.
     """
 
     SCOPES: ClassVar[tuple[str, ...]] = ()
@@ -48,14 +57,27 @@ class Actor:
         doer = self._doer(action.id)
         return doer.why_not(action) if isinstance(doer, Controller) else None
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """As `DOMNode.check_action`: a key goes on to the nodes around this one if its action is not performed here."""
+        if action == "act":
+            doer = self._doer(str(parameters[0]))
+            return doer.takes_key(ACTIONS[str(parameters[0])]) if isinstance(doer, Controller) else doer is not None
+        found: bool | None = super().check_action(action, parameters)  # type: ignore[misc]  # every widget has it
+        return found
+
     def action_act(self, id: str) -> None:
         """Perform an action by its id, or show why it cannot be performed."""
         action = ACTIONS[id]
         why = self.why_not(action)
-        if why is not None:
-            self.context.say(f"{action.title}: {why}")
+        # The reason comes first, as a narrow screen cuts the end.
+        refused = f"{why}: {action.title[:1].lower()}{action.title[1:]}" if why is not None else ""
+        doer = self._doer(id)
+        if action.takes_words and (refused or not isinstance(doer, Controller) or doer.opens_input(action)):
+            self.context.expect_words(refused)
+        if refused:
+            self.context.say(refused)
             return
-        done = getattr(self._doer(id), f"do_{id}")()
+        done = getattr(doer, f"do_{id}")()
         if inspect.iscoroutine(done):
             self.context.run(done)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
@@ -23,12 +24,17 @@ from textual.worker import Worker, WorkerError
 
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.errors import Refusal
+from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left
+from tui_tasks.tui.widgets.textual_overrides import did_binding, forward, has_left, is_closing
 
 # Turns of the event loop after which a started action has pushed its first screen.
 _TURNS = 3
 _ACTION_SECONDS = 10.0
+PAUSE = 1.0
+"""Seconds between two keys after which the second belongs to no word."""
+_ENDS_WORDS = frozenset({"enter", "escape"})
+_OF_WORDS = _ENDS_WORDS | {"backspace", "ctrl+w", "ctrl+u"}
 
 
 class KeyQueue:
@@ -46,6 +52,12 @@ class KeyQueue:
         self._opening = asyncio.Lock()
         self._known_screen: Screen[Any] | None = None
         self._newest_opening: Worker[None] | None = None
+        self.pressed = LastInput()
+        # The screen on which an action was to open an input, until that or something else has happened.
+        self._expects_words_on: Screen[Any] | None = None
+        self._typed_at = 0.0
+        self._refused = ""
+        self.clock: Callable[[], float] = time.monotonic
 
     def run(self, action: Coroutine[Any, Any, None]) -> None:
         """Run an action that awaits something (a write, an answer); show its refusal, if any."""
@@ -58,16 +70,41 @@ class KeyQueue:
         self._newest_opening = self._app.run_worker(self._open_in_turn(opening), exit_on_error=True)
 
     async def take_key(self, event: events.Key) -> None:
-        """Perform what a key is bound to at once; pass text to the input that takes it."""
+        """Perform what a key is bound to at once; pass text to the input that takes it. An App that ends takes none."""
+        if is_closing(self._app):
+            return
         await self._catch_up()
-        await self._take(event)
+        self.pressed.at = event.time
+        if not self._is_lost(event):
+            await self._take(event)
+
+    def expect_words(self, refused: str) -> None:
+        """Note that an action opens an input, or why not. If none opens, what is typed until a pause is dropped."""
+        self._refused = refused
+        self._expects_words_on, self._typed_at = self._app.screen, self.clock()
+
+    def _is_lost(self, event: events.Key) -> bool:
+        """Return whether a key is part of words for an input that could not open, which must not run as keys."""
+        screen, now = self._expects_words_on, self.clock()
+        if screen is None:
+            return False
+        line = self._app.focused
+        has_opened = self._app.screen is not screen or (line is not None and line.check_consume_key("a", "a"))
+        if has_opened or now - self._typed_at > PAUSE or not (event.is_printable or event.key in _OF_WORDS):
+            self._expects_words_on = None
+            return False
+        self._typed_at = now
+        if event.key in _ENDS_WORDS:
+            self._expects_words_on = None
+        self._say(f"{self._refused or 'No input is open here'}. What you typed was dropped.")
+        return True
 
     @contextlib.asynccontextmanager
     async def pasting(self) -> AsyncIterator[None]:
         """Hold the next key back until a paste is inserted: it may open a question, which that key answers."""
         await self._catch_up()
         yield
-        if self._app.focused is not None:
+        if self._app.focused is not None and not is_closing(self._app):
             await _caught_up(self._app.focused)
             await self._begun()
 

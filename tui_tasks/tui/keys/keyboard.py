@@ -150,6 +150,7 @@ class Keyboard(LinuxDriver):
         self.exit_event: Leaving = Leaving()
         self._is_on = False
         self._is_aside = False
+        self._was_continued = False
 
     def start_application_mode(self) -> None:
         """Take the terminal; a program in the background is stopped again instead."""
@@ -176,6 +177,20 @@ class Keyboard(LinuxDriver):
         for number in (signal.SIGTSTP, signal.SIGCONT):
             signal.signal(number, signal.SIG_DFL)
 
+    def stop_job(self) -> bool:
+        """Stop the process group, as a terminal does for ^Z; return False if no shell could continue it.
+
+        The kernel does not stop a group without such a shell.
+        """
+        self.suspend_application_mode()
+        self._was_continued = False
+        ours = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, ours)
+        if not self._was_continued:
+            self._come_back()
+        return self._was_continued
+
     def _sigtstp_application(self, *_: object) -> None:
         if self._auto_restart:
             self._loop.call_soon_threadsafe(self._stop_process)
@@ -184,6 +199,7 @@ class Keyboard(LinuxDriver):
             os.kill(os.getpid(), signal.SIGSTOP)
 
     def _sigcont_application(self, *_: object) -> None:
+        self._was_continued = True
         if self._auto_restart:
             self._loop.call_soon_threadsafe(self._come_back)
 

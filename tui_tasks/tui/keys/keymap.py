@@ -9,23 +9,26 @@ from typing import Final
 
 from textual.keys import _character_to_key
 
+from tui_tasks import regular_files
 from tui_tasks.settings.config import SettingsProblem, line_of
+from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, show_key
 
 # Scopes whose keys are active together, by focus. The keys of screens over the panes come before the App's.
 TOGETHER: Final = (
-    frozenset({"app", "past", "rows", "tasks", "list"}),
-    frozenset({"app", "past", "rows", "tasks", "board"}),
-    frozenset({"app", "past", "rows", "log"}),
-    frozenset({"app", "past", "rows", "jobs"}),
-    frozenset({"rows", "overlay", "asks", "agent", "inbox"}),
-    frozenset({"rows", "overlay", "review", "agent", "inbox"}),
-    frozenset({"rows", "overlay", "failed", "agent", "inbox"}),
-    frozenset({"rows", "overlay", "agents", "agent", "answers"}),
-    frozenset({"rows", "overlay", "runs"}),
-    frozenset({"rows", "overlay", "digest"}),
-    frozenset({"rows", "overlay", "link"}),
+    frozenset({"app", "rows", "tasks"}),
+    frozenset({"app", "rows", "log"}),
+    frozenset({"app", "rows", "jobs"}),
+    frozenset({"rows", "jobs"}),
+    frozenset({"rows", "inbox", "agents"}),
+    frozenset({"rows", "work"}),
 )
+
+RENAMED: Final = {
+    "card_down": "move_down",
+    "card_up": "move_up",
+}
+"""The actions that went, each with the one that does the same."""
 
 
 def as_textual(keys: str) -> str:
@@ -41,7 +44,14 @@ def _one(key: str) -> str:
 
 def remapped(keys: Mapping[str, str]) -> dict[str, str]:
     """Return the usable keys of the configuration, by the ids of actions."""
-    return {name: named for name, text in keys.items() if name in ACTIONS and (named := as_textual(text))}
+    named = {name: one for name, text in keys.items() if (one := as_textual(text))}
+    renamed = {RENAMED[name]: one for name, one in named.items() if name in RENAMED}
+    return renamed | {name: one for name, one in named.items() if name in ACTIONS}
+
+
+def renamed(keys: Mapping[str, str]) -> list[str]:
+    """Return what to tell the human about ids in the configuration that are others now; their keys go on working."""
+    return [f"[keys] {name} is {RENAMED[name]} now; your key works" for name in keys if name in RENAMED]
 
 
 def wrong(keys: Mapping[str, str]) -> dict[str, str]:
@@ -49,6 +59,8 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
     problems: dict[str, str] = {}
     mine = remapped(keys)
     for name, text in keys.items():
+        if name in RENAMED:
+            continue
         if name not in ACTIONS:
             near = get_close_matches(name, ACTIONS, 1, 0.8)
             meant = f"did you mean {near[0]!r}? " if near else ""
@@ -62,7 +74,7 @@ def wrong(keys: Mapping[str, str]) -> dict[str, str]:
 
 def problems(file: Path, keys: Mapping[str, str]) -> list[SettingsProblem]:
     """Return the mistakes, each with its line in the settings file."""
-    text = file.read_text(encoding="utf-8") if keys else ""
+    text = regular_files.read_text(file, MAX_SETTINGS_BYTES) if keys else ""
     return [SettingsProblem(file, line_of(text, name, "keys"), message) for name, message in wrong(keys).items()]
 
 
@@ -74,12 +86,20 @@ class Keymap:
         self.own = remapped(keys)
 
     def key_of(self, id: str) -> str:
-        """Return the first key of an action in the form shown to people."""
-        return show_key(self._keys(id)[0])
+        """Return the first key of an action in the form shown to people; without one, its word for the palette."""
+        return show_key(self._keys(id)[0]) if self.has_key(id) else self._in_palette(id)
 
     def keys_of(self, id: str) -> str:
-        """Return all keys of an action, with a space between."""
-        return " ".join(map(show_key, self._keys(id)))
+        """Return all keys of an action, with a space between; without any, its word for the palette."""
+        return " ".join(map(show_key, self._keys(id))) if self.has_key(id) else self._in_palette(id)
+
+    def _in_palette(self, id: str) -> str:
+        """`: compact`."""
+        return f"{show_key(self._keys('palette')[0])} {ACTIONS[id].word}"
+
+    def has_key(self, id: str) -> bool:
+        """Return whether an action has a key; if not, the palette has it."""
+        return bool(self.own.get(id, ACTIONS[id].keys))
 
     def _keys(self, id: str) -> list[str]:
         return self.own.get(id, ACTIONS[id].keys).split(",")
@@ -92,10 +112,10 @@ def _clash(action: Action, mine: Mapping[str, str]) -> tuple[str, Action] | None
     keys = set(mine[action.id].split(","))
     usual = set(action.keys.split(","))
     for other in ACTIONS.values():
-        if other is action or not any(group & action.scopes and group & other.scopes for group in TOGETHER):
+        if other.verb == action.verb or not any(group & action.scopes and group & other.scopes for group in TOGETHER):
             continue
         theirs = set(mine.get(other.id, other.keys).split(","))
-        shared = keys & theirs
+        shared = (keys & theirs) - {""}
         if shared and not shared <= usual & set(other.keys.split(",")):
             return show_key(min(shared)), other
     return None

@@ -1,23 +1,25 @@
-"""The list: all tasks of one list in its order, with the detail of the task under the cursor beside or below it."""
+"""The list: all tasks of one list in its order, with the detail of the task under the cursor, and moving them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from tui_tasks.core.operations.tasks import MoveTask
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.list.list_moves import ListMoves
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.list.list_rows import ListLines, TaskRows, side_width
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
@@ -27,11 +29,55 @@ from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 
+class ListMoves(Controller):
+    """Moves the task under the cursor, or the dragged one, in the list of a pane."""
+
+    def __init__(self, pane: ListPane) -> None:
+        self._pane = pane
+        self._rows = pane.row_list
+        self._context = pane.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; a sorted list cannot be rearranged."""
+        return f"the list is sorted by {self._pane.only.sort}" if self._pane.only.sort else super().why_not(action)
+
+    async def do_move_down(self) -> None:
+        """Move the task one place down."""
+        below = self._rows.neighbour(1)
+        if below is not None and self._rows.cursor is not None:
+            await self._move(MoveTask(self._rows.cursor, after=below.uid))
+
+    async def do_move_up(self) -> None:
+        """Move the task one place up."""
+        above = self._rows.neighbour(-1)
+        if above is not None and self._rows.cursor is not None:
+            await self._move(MoveTask(self._rows.cursor, before=above.uid))
+
+    def drop(self, event: VirtualList.Dropped) -> None:
+        """Move the dragged task to where it was dropped."""
+        region = self._rows.region
+        over = self._rows.row_at(event.at.y - region.y) if region.contains_point(event.at) else None
+        dragged = list_pages.line(self._context.db, event.key)
+        if over is None or dragged is None or over.uid == dragged.uid:
+            return
+        if self._context.link.read_only:
+            self._context.say("Moving a task: read only")
+        elif self._pane.only.sort:
+            self._context.say(f"Moving a task: the list is sorted by {self._pane.only.sort}")
+        elif over.rank > dragged.rank:
+            self._context.run(self._move(MoveTask(dragged.uid, after=over.uid)))
+        else:
+            self._context.run(self._move(MoveTask(dragged.uid, before=over.uid)))
+
+    async def _move(self, move: MoveTask) -> None:
+        await self._context.link.commit(move)
+
+
 class ListPane(TaskPane):
     """Pane 1. On a small screen the detail replaces the list (`-open`)."""
 
     NAME = "list"
-    SCOPES = ("rows", "tasks", "list")
+    SCOPES = ("rows", "tasks")
     FOOTER = ("help", "filter", "new", "status", "edit", "asks", "mark", "undo", "quit")
     FOOTER_SMALL = ("help", "asks", "filter", "status")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
@@ -49,6 +95,7 @@ class ListPane(TaskPane):
         self.controllers = (*self.controllers, self._moves)
         self._matches = MatchCounter(self)
         self._asking: set[str] = set()
+        self._number_width = 0
 
     def compose(self) -> ComposeResult:
         """Compose rule, list and detail."""
@@ -95,6 +142,7 @@ class ListPane(TaskPane):
     def _lay_out(self) -> None:
         self.set_class(self._is_empty, "-empty")
         side = side_width(self.context.state.current_list, self.app.size)
+        self.set_class(bool(side), "-beside")
         self._side.styles.width = side or "1fr"
         self.detail.brief = not side and not self.is_open
         self.screen.set_class(self.is_open and breakpoints.is_compact(self.app.size), "-opened")
@@ -107,21 +155,26 @@ class ListPane(TaskPane):
 
     def changed(self, changes: StateChanges) -> None:
         """As `Pane.changed`: update the rows that were touched."""
-        asking = self.context.state.asking
+        asking = self._needing()
         if changes.all:
             self.row_list.reload()
         else:
             self.row_list.change(changes.tasks())
-        if changes.all or asking != self._asking or changes.places:
-            self._asking = set(asking)
+        wider, self._number_width = self._number_width, self.context.state.number_width
+        if changes.all or asking != self._asking or wider != self._number_width:
+            self._asking = asking
             self.row_list.again()
         self._lay_out_if_emptied()
         self.detail.changed(changes)
         self._lines.again()
 
+    def _needing(self) -> set[str]:
+        """Return the tasks whose rows differ by more than the task: those with a question, and those that were left."""
+        return self.context.state.asking | self.context.state.left.keys()
+
     def refreshed(self) -> None:
         """As `Pane.refreshed`: read again, or another list if the App shows another."""
-        self._asking = set(self.context.state.asking)
+        self._asking = self._needing()
         source = self.row_list.source
         if not isinstance(source, TasksOfList | TasksByDue) or source.list_id != self.context.state.list_id:
             self.row_list.show(self._source(self.only))
@@ -129,6 +182,17 @@ class ListPane(TaskPane):
             self.row_list.reload()
         self._lay_out_if_emptied()
         self.detail.refreshed()
+        self._lines.again()
+
+    def tasks_on_screen(self) -> set[str]:
+        """As `Pane.tasks_on_screen`."""
+        if self.is_open and not side_width(self.context.state.current_list, self.app.size):
+            return {uid for uid in (self.target(),) if uid is not None}
+        return set(self.row_list.keys_on_screen)
+
+    def marks_changed(self, uids: Collection[str]) -> None:
+        """As `Pane.marks_changed`."""
+        self.row_list.again()
         self._lines.again()
 
     def _lay_out_if_emptied(self) -> None:
@@ -172,10 +236,12 @@ class ListPane(TaskPane):
             self._lay_out()
 
     def do_back(self) -> None:
-        """Leave one layer: a drag, the detail, marks, the filter."""
+        """Leave one layer: a drag, quick add, the detail, marks, the filter."""
         if self.row_list.let_go():
             return
-        if self.is_open or self.detail.has_focus_within:
+        if self.quick_add.is_open:
+            self.quick_add.close()
+        elif self.is_open or self.detail.has_focus_within:
             self._close()
             self.focus_rows()
         elif self.row_list.marks:
@@ -232,7 +298,7 @@ class ListPane(TaskPane):
 
     def make_room(self) -> None:
         """As `TaskPane.make_room`."""
-        self._lines.head.display = False
+        self._lines.head.add_class("-replaced")
 
     def _show_head(self) -> None:
-        self._lines.head.display = not (self.filter_bar.is_open or self.quick_add.is_open)
+        self._lines.head.set_class(self.filter_bar.is_open or self.quick_add.is_open, "-replaced")

@@ -7,33 +7,46 @@ from pathlib import Path
 
 from textual.geometry import Size
 
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
+from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.list.row_columns import RowFacts, laid_out
 from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import MAX_NEW
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.emptied_note import EmptiedNote
-from tui_tasks.tui.tasks.task_note import field_parts, late_mark, notes
+from tui_tasks.tui.tasks.task_note import (
+    EmptiedNote,
+    after_text,
+    field_parts,
+    last_words,
+    late_mark,
+    note,
+    priority,
+    reason,
+)
 from tui_tasks.tui.widgets import breakpoints
 
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99
-# In cells: the width that a name gets before notes are shown beside it, and the least width of notes.
-NAME = 44
-LEAST_NOTE = 12
-# The detail's share of the width, beside the list.
-SIDE = 5 / 12
+# Columns of the terminal from which the detail stands beside the list; in cells, its least width, and the width with
+# which the list shows all columns.
+_BESIDE = 160
+_LEAST_SIDE = 36
+_LIST = 124
+# The detail's greatest share of the width.
+_SIDE = 5 / 12
 
 
 def side_width(shown: TaskList | None, size: Size) -> int:
-    """Return the width of the detail in cells; 0 when it is not beside the list."""
-    return round(size.width * SIDE) if breakpoints.is_wide(size) and shown is not None and shown.total else 0
+    """Return the width of the detail in cells; 0 when it is not beside the list, which gets what it needs first."""
+    if size.width < _BESIDE or breakpoints.is_compact(size) or shown is None or not shown.total:
+        return 0
+    return max(_LEAST_SIDE, min(size.width - _LIST, round(size.width * _SIDE)))
 
 
 class TaskRows(RowDrawing[TaskLine]):
@@ -45,80 +58,69 @@ class TaskRows(RowDrawing[TaskLine]):
         self._emptied = EmptiedNote(context)
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`>•◐  5  Ship auth flow                    claude-1  40s`."""
-        context, width = self.context, look_.width
-        now, ascii_only, state = context.clock.now(), context.ascii_only, context.state
-        status = look(state.status_of(row))
-        number = look_.place or context.numbers.number(row)
-        self.lasts(age_lasts(row.updated_at, now))
+        """`> #5  • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
+        context, ascii_only, state = self.context, self.context.ascii_only, self.context.state
+        self.lasts(age_lasts(row.updated_at, context.clock.now()))
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
-        head = f"{number:>3}  "
-        who = f"  {fit_ends(self._who(row), 10 if width < 100 else 16, ascii_only=ascii_only)}" if width >= 50 else ""
-        tail = f"{age(row.updated_at, now):>4} "
-        room = max(1, width - 3 - len(head) - len(who) - 1 - len(tail))
-        quiet = row.status in ("done", "skipped", "cancelled")
-        under = " underline" if look_.drop else ""
-        titled = self._titled(row, room, ("$muted" if quiet or look_.dragged else "") + under)
-        late = late_mark(context, row) if len(titled) == 1 else None
+        number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
+        status = look(state.status_of(row))
+        ink = "$muted" if row.status in ("done", "skipped", "cancelled") or look_.dragged else ""
+        room = look_.width - cell_len(number) - 8
+        facts = self._facts(row, f"{ink} underline".strip() if look_.drop else ink)
         return (
             (cursor, "$primary bold" if look_.focused else "$muted"),
+            (f" {number} ", "$muted"),
             (flag, "$changed"),
+            (" ", ""),
             (status.mark(ascii_only=ascii_only), status.color),
-            (head, "$muted"),
-            *titled,
-            (who, "$muted"),
-            late or (" ", "$muted"),
-            (tail, "$muted"),
+            (" ", ""),
+            *laid_out(facts, room, ascii_only=ascii_only),
+            (" ", ""),
         )
 
-    def _titled(self, row: TaskLine, room: int, ink: str) -> list[Part]:
-        """Return the name and, if there is room, notes, which begin in the same column for all rows."""
-        ascii_only = self.context.ascii_only
-        column = min(NAME, room // 2)
-        name = safe_line(row.name, room, ascii_only=ascii_only)
-        left = room - max(column, cell_len(name)) - 2
-        for _, lasts in field_parts(self.context, row):
+    def _facts(self, row: TaskLine, ink: str) -> RowFacts:
+        """Return what there is to show of a task."""
+        context, state = self.context, self.context.state.status_of(row)
+        due: Part | None = None
+        for part, lasts in field_parts(context, row):
             self.lasts(lasts)
-        found = notes(self.context, row, self.context.state.status_of(row)) if left >= LEAST_NOTE else []
-        if not found:
-            return [(fit(row.name, room, ascii_only=ascii_only), ink)]
-        parts: list[Part] = [(fit(row.name, room - left - 2, ascii_only=ascii_only), ink)]
-        for text, its_ink in found:
-            gap = 2 if len(parts) == 1 else 1
-            if left + 2 - gap < min(cell_len(text), LEAST_NOTE):
-                break
-            shown = safe_line(text, left + 2 - gap, ascii_only=ascii_only)
-            parts += [(" " * gap, ""), (shown, its_ink)]
-            left -= cell_len(shown) + gap
-        return [*parts, (" " * (left + 2), "")]
+            due = due or (None if row.finished_at else part)
+        why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
+        return RowFacts(
+            title=(row.name, ink),
+            note=why or self._waits(row) or last_words(context, row, state),
+            is_reason=why is not None,
+            marks=tuple(part for part in (checked, urgency) if part is not None),
+            tags=row.tags,
+            due=due,
+            late=late_mark(context, row),
+            agent=agent_text.who(row.who),
+            age=age(row.updated_at, context.clock.now()),
+        )
 
-    def _who(self, row: TaskLine) -> str:
-        if row.blocked and row.depends_on:
-            numbers, list_id = self.context.numbers, self.context.state.list_id
-            number = next((number for uid in row.depends_on if (number := numbers.number_of(uid, list_id))), 0)
-            return f"after {number}" if number else "blocked"
-        return agent_text.who(row.who)
+    def _waits(self, row: TaskLine) -> Part | None:
+        """Return what a blocked task waits for."""
+        return (after_text(self.context, row), "$muted") if row.blocked and row.depends_on else None
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw what to do next."""
         if self.is_filtered:
             return [("   Nothing matches.", "$muted")] if line == 1 else ()
         context = self.context
-        new, palette = context.keymap.key_of("new"), context.keymap.key_of("palette")
-        ways = [
-            (new, "add one"),
-            (f"{palette} list", "another list"),
-            ("tui-tasks demo", "look around"),
-            ("tui-tasks setup claude", "let agents in"),
-        ]
+        key_of, projects = context.keymap.key_of, context.state.projects
+        new, lists = (key_of("new"), "add one"), (f"{key_of('palette')} list", "another list")
+        ways = [new, lists, ("tui-tasks demo", "look around"), ("tui-tasks setup claude", "connect agents")]
         if context.link.read_only:
-            ways = [(f"{palette} list", "another list")]
+            ways = [lists]
+        if elsewhere := projects.others():
+            ways.insert(ways.index(lists), (key_of("projects"), f"go to {', '.join(elsewhere)}"))
         emptied = self._emptied.text()
-        lines: list[Sequence[Part]] = [(), [(f"   {emptied or 'No tasks yet'}.", "bold")], ()]
+        where = f" in {projects.title}" if projects.chosen else " outside projects" if projects.title else ""
+        lines: list[Sequence[Part]] = [(), [(f"   {emptied or f'No tasks{where} yet'}.", "bold")], ()]
         if emptied:
             ways = [(context.keymap.key_of("take_back"), "bring them back"), *ways[:2]]
-        lines += [[(f"   {key:<23}", "$changed"), (words, "")] for key, words in ways]
+        lines += [[(f"   {key:<23}", "$key"), (words, "")] for key, words in ways]
         lines += [(), [("   db  ", "$muted"), (safe_line(_short_path(context.link.path), 60), "$muted")]]
         return lines[line] if line < len(lines) else ()
 
@@ -152,7 +154,7 @@ class ListLines:
         return [(rule * (width - side) + self._sign("tee") + rule * (side - 1), "$rule")]
 
     def _name(self, width: int) -> Sequence[Part]:
-        """` Plan   9 tasks   [ ] 2 other lists`: the number of other lists and the keys to them as far as they fit."""
+        """` Plan   9 tasks   2 other lists: [ or ]`: the other lists and the keys to them, if they fit."""
         context = self._context
         found = context.state.current_list
         if found is None:
@@ -163,8 +165,8 @@ class ListLines:
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")
-            keys = f"{context.keymap.key_of('previous_list')} {context.keymap.key_of('next_list')}"
-            parts += [(f"   {keys}", "$changed"), (f" {number}", "$muted")]
+            before, after = context.keymap.key_of("previous_list"), context.keymap.key_of("next_list")
+            parts += [(f"   {number}: ", "$muted"), (before, "$key"), (" or ", "$muted"), (after, "$key")]
         return parts
 
     def _new(self, width: int) -> Sequence[Part]:

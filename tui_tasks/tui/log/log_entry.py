@@ -21,10 +21,10 @@ from tui_tasks.text.times import moment
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, text_of, who_of
-from tui_tasks.tui.painting.scrolling import ScrollKeys
+from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages

@@ -9,10 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_kinds import KINDS
-from tui_tasks.core.read.log.log_lines import LogLine
+from tui_tasks.core.read.log.log_lines import KINDS, LogLine
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
@@ -29,9 +28,9 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.widgets.bases import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
 # The most lists offered for `list:`, newest first.
@@ -61,7 +60,7 @@ class LogPane(Pane):
         """How many entries came in below the screen since it stopped following."""
         self._counted_until = 0
         self._entries = self._matching()
-        self._drawing = LogRows(context, lambda list_id: self.call_later(self._count, list_id), self._why_empty)
+        self._drawing = LogRows(context, self._why_empty)
         self.row_list = VirtualList(context, self._drawing, id="entries")
         self.filter_bar = FilterBar(self.context, self._completions, OF_LOG)
         self._rule = FrameLine(context, self._draw_rule)
@@ -93,16 +92,13 @@ class LogPane(Pane):
         return EntriesOfJournal(self.context.db, self.context.state, only)
 
     def _number(self) -> None:
-        """Number the jobs, and set the width for the number of the longest list's last task."""
-        lists = self.context.state.lists.values()
-        self._drawing.label_width = len(str(max((found.total for found in lists), default=0))) + 3
+        """Number the jobs, and set the width for the numbers of tasks."""
+        self._drawing.label_width = self._label_width
         self._drawing.number_jobs([job.uid for job in job_queries.jobs(self.context.db)])
 
-    def _count(self, list_id: int) -> None:
-        """Count a long list, so that the numbers of its tasks are known."""
-        if not self.context.numbers.is_quick(list_id):
-            self.context.numbers.go_through(list_id)
-            self.row_list.again()
+    @property
+    def _label_width(self) -> int:
+        return self.context.state.number_width + 3
 
     def _why_empty(self) -> str:
         if not self._entries.only:
@@ -143,8 +139,8 @@ class LogPane(Pane):
         self._take_new(self._folded_by(changes) if self.following else ())
         if self.is_open:
             self._entry.changed(changes)
-        if changes.touches("task"):
-            # The numbers of tasks may have changed.
+        if self._drawing.label_width != self._label_width:
+            self._drawing.label_width = self._label_width
             rows.again()
 
     def refreshed(self) -> None:
@@ -157,6 +153,10 @@ class LogPane(Pane):
         else:
             self.row_list.reload()
         self._take_new()
+
+    def tasks_on_screen(self) -> set[str]:
+        """As `Pane.tasks_on_screen`: the tasks that the lines are about."""
+        return {row.task for row in self.row_list.rows_on_screen if row.task is not None}
 
     def _folded_by(self, changes: StateChanges) -> list[str]:
         """Return the keys of the lines with which new entries may be folded."""

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.log import log_pages, progress_folds
+from tui_tasks.core.read.log import log_lines, log_pages
 from tui_tasks.core.read.log.log_lines import LogLine
 from tui_tasks.core.read.log.log_pages import FIRST, LAST
-from tui_tasks.core.read.log.log_places import PlacesThen
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
@@ -32,8 +31,6 @@ _NAME: Final = 28
 _BEFORE_NAME: Final = 36
 # Entries of an agent about itself belong to no list.
 _OF_AGENTS: Final = frozenset({"session", "ask", "message"})
-# The most numbers of tasks in the cache.
-_MAX_NUMBERS: Final = 10_000
 
 
 class EntriesOfJournal:
@@ -141,25 +138,20 @@ def _mark(word: str, seq: int, at: int) -> LogLine:
     """Return the line of a mark after an entry."""
     return LogLine(
         seq=seq, at=at, actor=HUMAN, kind=word, word=word, entity="", uid="", task=None, undoes=None,
-        old={}, new={}, has_why=False, name=None, list_id=None, rank=None, gone=False,
+        old={}, new={}, has_why=False, name=None, list_id=None, number=None, gone=False,
     )  # fmt: skip
 
 
 class LogRows(RowDrawing[LogLine]):
     """Draws entries, one in each line."""
 
-    def __init__(self, context: Context, count_later: Callable[[int], object], why_empty: Callable[[], str]) -> None:
-        """`count_later` has a long list counted, so that its numbers are known, and all drawn again; `why_empty`
-        returns why there are no entries.
-        """
+    def __init__(self, context: Context, why_empty: Callable[[], str]) -> None:
+        """`why_empty` returns why there are no entries."""
         super().__init__(context)
         self._why_empty = why_empty
         self.label_width = 4
         """How many cells the number of a task or job has, with what separates it from the next column."""
-        self._count_later = count_later
         self._numbers: dict[str, int] = {}
-        self._then: dict[int, int | None] = {}
-        self._places_then: PlacesThen | None = None
 
     def number_jobs(self, uids: Sequence[str]) -> None:
         """Number the jobs in this order."""
@@ -188,41 +180,18 @@ class LogRows(RowDrawing[LogLine]):
         where = self._where(row) if width >= 80 else ""
         if row.words > 1:
             if width >= 60:
-                many = f"{row.words - 1}+" if row.words == progress_folds.MAX_WORDS else f"{row.words}"
+                many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
                 parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
             where += " >" if ascii_only else " ▸"
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
         return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), text_ink), (where, "$muted")]
 
     def _label(self, row: LogLine) -> str:
-        """Return `#5` or `S2`: a task by its number at that time, a job by its own."""
+        """Return the number of a task or a job: `#5` or `S2`."""
         if row.job is not None:
             number = self._numbers.get(row.job, 0)
             return f"S{number}" if number else "S"
-        if row.list_id is None or row.rank is None or row.task is None:
-            return ""
-        if not self.context.numbers.is_quick(row.list_id):
-            self._count_later(row.list_id)
-            return "#"
-        then = self._number_then(row.seq, row.task, row.list_id, row.rank)
-        return "" if then is None else f"#{then}"
-
-    def _number_then(self, seq: int, task: str, list_id: int, rank: str) -> int | None:
-        """Return the number that a task had after an entry. It never changes, so it is cached."""
-        if seq in self._then:
-            return self._then[seq]
-        link = self.context.link
-        with link.db.transaction(write=False):
-            newest = journal.newest(link.db)
-            if self._places_then is None or self._places_then.newest != newest:
-                self._places_then = PlacesThen(link.db, newest)
-            number = self._places_then.number(self.context.numbers.ahead, seq, task, list_id, rank)
-        # The counts of long lists lack the entries that the screen has not applied yet.
-        if newest == link.seq:
-            if len(self._then) >= _MAX_NUMBERS:
-                self._then.clear()
-            self._then[seq] = number
-        return number
+        return f"#{row.number}" if row.number is not None else ""
 
     def _where(self, row: LogLine) -> str:
         """Return the name of the entry's list, if the list pane shows another; for an agent's entry, its project."""

@@ -23,7 +23,7 @@ class LogMark(NamedTuple):
     ink: str = "$muted"
 
 
-_MARKS: Final[dict[str, LogMark]] = {
+LOG_MARKS: Final[dict[str, LogMark]] = {
     "new": LogMark("+"),
     "log": LogMark("log"),
     "edit": LogMark("~"),
@@ -45,6 +45,7 @@ _MARKS: Final[dict[str, LogMark]] = {
     "stuck": LogMark("overdue", "$state-overdue"),
     "check": LogMark("=", "$changed"),
     "refuse": LogMark("overdue", "$state-overdue"),
+    "terminal": LogMark("overdue", "$state-overdue"),
     SEEN: LogMark("rule", "$changed"),
     EARLIER: LogMark("rule"),
 }
@@ -58,7 +59,7 @@ _WORDS_OF_FIELDS: Final = {
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
     """Return the mark of an entry, one cell, and its style; a new status has that status's colour."""
-    found = _MARKS.get(line.word, LogMark("log"))
+    found = LOG_MARKS.get(line.word, LogMark("log"))
     ink = look(str(line.new.get("status"))).color if line.word == "status" else found.ink
     if len(found.mark) == 1:
         return found.mark, ink
@@ -129,13 +130,17 @@ def _of_people(line: LogLine) -> str:
     if line.kind.startswith("agent."):
         words = (str(new[part]) for part in ("tool", "message") if new.get(part))
         return ": ".join([line.uid, *words] if line.word in ("pause", "resume") else words)
+    if line.word == "terminal":
+        return f"{new.get('command')} at {new.get('terminal')} < {' < '.join(map(str, new.get('parents') or ()))}"
+    if line.word == "settings":
+        return f"settings of {new['source']} hold" if "source" in new else "which lists and jobs need acceptance"
     if line.kind == "claim.taken":
         return f"claimed for {duration(int(new.get('lease') or 0))}"
     if line.kind == "task.moved":
         return "moved to this list" if "list_id" in new else "moved in the list"
     if line.kind == "journal.compacted":
         return f"earlier entries, up to {new.get('last'):,}, were compacted away"
-    what = {"state.saved": "its state, to go on from", "memory.saved": "its result, as a memory"}
+    what = {"state.saved": "its state to resume from", "memory.saved": "its result, as a memory"}
     return what.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
 
 
@@ -163,7 +168,7 @@ def _edit(line: LogLine) -> str:
         if field == "name":
             parts.append(f"was called {was}")
         elif field == "one_in_progress":
-            parts.append("one task at a time" if value else "any number of tasks at a time")
+            parts.append("one task at a time for each agent" if value else "any number of tasks at a time")
         elif field == "review":
             parts.append("what agents file waits for you" if value else "what agents file is taken up at once")
         elif field == "held":

@@ -1,11 +1,13 @@
-"""Base of widgets that draw their own lines at full width, in the theme's colours and without a border."""
+"""Bases of widgets that draw their own lines at full width, and scroll by wheel and keys."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
 
 from rich.segment import Segment
+from rich.style import Style
+from textual import events
 from textual.filter import ANSIToTruecolor
 from textual.geometry import Region, Size
 from textual.strip import Strip
@@ -14,6 +16,7 @@ from textual.timer import Timer
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, PaintWhenVisible, ResilientMessages
 
@@ -118,3 +121,99 @@ def _same_cells(old: Sequence[Part], new: Sequence[Part], *, backwards: bool = F
             cells += next((at for at, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
         break
     return cells
+
+
+class Drawing:
+    """Returns the parts of lines. `span_us` is for how many microseconds they stay true; 0: until something changes."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.span_us = 0
+
+    def lasts(self, span_us: int) -> None:
+        """Note, while drawing, that what is drawn stays true for so many microseconds (`text.times.age_lasts`)."""
+        self.span_us = min(self.span_us or span_us, span_us)
+
+
+WHEEL: Final = 3
+"""The rows that one notch of the wheel scrolls."""
+FAR: Final = 2**31
+"""More rows than anything has: it is scrolled to its end."""
+
+
+def thumb(height: int, shown: int, total: int, first: int) -> range:
+    """Return the lines of `height` that the scroll mark covers: `shown` of `total` rows, from row `first`.
+
+    Empty when all rows are shown.
+    """
+    if total <= shown:
+        return range(0)
+    size = max(1, height * shown // total)
+    top = min((height - size) * first // max(1, total - shown), height - size)
+    return range(top, top + size)
+
+
+def with_thumb(strip: Strip, width: int, style: Style) -> Strip:
+    """Return a line of `width` cells that ends with the scroll mark."""
+    return Strip([*strip.crop(0, width - 1), Segment("▐", style)], width)
+
+
+class WheelScrolling:
+    """Mixin for widgets that draw their own rows: the wheel scrolls them, and nothing around them."""
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll by rows, down when `by` is above 0, at most to the end."""
+        raise NotImplementedError
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll down; a cursor stays on its row."""
+        event.stop()
+        self.scroll_rows(WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll up; a cursor stays on its row."""
+        event.stop()
+        self.scroll_rows(-WHEEL)
+
+
+class Scrolled(Protocol):
+    """Interface of what keys scroll."""
+
+    @property
+    def page_rows(self) -> int:
+        """The rows of a page: those shown, less those that stay visible."""
+        ...
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll by rows, down when `by` is above 0, at most to the end."""
+
+
+class ScrollKeys(Controller):
+    """Scrolls a widget without a cursor by the keys that otherwise move a cursor."""
+
+    def __init__(self, scrolled: Scrolled) -> None:
+        self._scrolled = scrolled
+
+    def do_down(self) -> None:
+        """A row on."""
+        self._scrolled.scroll_rows(1)
+
+    def do_up(self) -> None:
+        """A row back."""
+        self._scrolled.scroll_rows(-1)
+
+    def do_page_down(self) -> None:
+        """A page on."""
+        self._scrolled.scroll_rows(max(1, self._scrolled.page_rows))
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self._scrolled.scroll_rows(-max(1, self._scrolled.page_rows))
+
+    def do_first(self) -> None:
+        """To the first row."""
+        self._scrolled.scroll_rows(-FAR)
+
+    def do_last(self) -> None:
+        """To the last row."""
+        self._scrolled.scroll_rows(FAR)

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from tui_tasks.text.safe import cell_len
 
 Part = tuple[str, str]
-"""Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$changed bold` ..."""
+"""Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$key bold` ..."""
 
 
 class StyleCache:
@@ -48,19 +48,19 @@ class StyleCache:
 
     def style(self, name: str, *, cursor: bool = False) -> Style:
         """Return the style of a name; with `cursor`, as on the cursor's line."""
-        found = self._styles.get((name, cursor))
-        if found is None:
-            found = self._styles[name, cursor] = self._make(name, cursor)
-        return found
+        style = self._styles.get((name, cursor))
+        if style is None:
+            style = self._styles[name, cursor] = self._make(name, cursor)
+        return style
 
     def strip(self, text: str, name: str = "") -> Strip:
         """Return a line of one style; it is the same object each time, since Textual caches what it renders of a
         strip.
         """
-        found = self._strips.get((text, name))
-        if found is None:
-            found = self._strips[text, name] = Strip([Segment(text, self.style(name))], cell_len(text))
-        return found
+        style = self._strips.get((text, name))
+        if style is None:
+            style = self._strips[text, name] = Strip([Segment(text, self.style(name))], cell_len(text))
+        return style
 
     def _make(self, name: str, cursor: bool) -> Style:
         style = self._cursor if cursor else self._ground

@@ -16,9 +16,16 @@ from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, beginning, safe_text
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
-from tui_tasks.tui.painting.drawing import Drawing
-from tui_tasks.tui.painting.line_painter import LinePainter, changed_span, strip_of
-from tui_tasks.tui.painting.scrolling import ScrollKeys, WheelScrolling, thumb, with_thumb
+from tui_tasks.tui.painting.line_painter import (
+    Drawing,
+    LinePainter,
+    ScrollKeys,
+    WheelScrolling,
+    changed_span,
+    strip_of,
+    thumb,
+    with_thumb,
+)
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.widgets.textual_overrides import Focusable
 
@@ -55,6 +62,19 @@ def _broken(line: str, width: int) -> list[str]:
         while line.startswith(" ", at):
             at += 1
     return [*lines, line[at:]]
+
+
+def broken_whole(line: str, width: int) -> list[str]:
+    """Return a safe line in parts of at most `width` cells, with every space: those between two parts begin the later
+    one.
+    """
+    parts, at = [], 0
+    while (end := len(beginning(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width))) < len(line) - at:
+        space = max(0, ahead.rfind(" ", 0, end + 1))
+        end = len(ahead[:space].rstrip(" ")) or max(end, 1)
+        parts.append(line[at : at + end])
+        at += end
+    return [*parts, line[at:]]
 
 
 def block(text: str, width: int, style: str = "", indent: int = 1) -> list[Drawn]:
@@ -167,6 +187,7 @@ class TextLines(LinePainter):
         """Perform the clicked action."""
         for spot in self._text.spots:
             if spot.line == event.y and spot.first <= event.x < spot.end:
+                self.context.pressed.at = event.time
                 self.context.do(spot.action)
                 return
 

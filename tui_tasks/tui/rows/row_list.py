@@ -11,8 +11,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tui_tasks.tui.painting.line_painter import LinePainter
-from tui_tasks.tui.painting.scrolling import WheelScrolling
+from tui_tasks.tui.painting.line_painter import LinePainter, WheelScrolling
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache
 from tui_tasks.tui.rows.row_cursor import RowCursor
@@ -116,7 +115,6 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
             focused=cursor and self._has_keys,
             dragged=key == self._dragged,
             drop=key == self._drop and self._dragged not in (None, key),
-            place=cache.base + cache.top + number + 1 if cache.base >= 0 else 0,
             width=self._row_width,
         )
 

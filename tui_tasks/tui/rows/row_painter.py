@@ -13,9 +13,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.times import draw_again_in
-from tui_tasks.tui.painting.drawing import Drawing
-from tui_tasks.tui.painting.line_painter import changed_span, strip_of
-from tui_tasks.tui.painting.scrolling import thumb, with_thumb
+from tui_tasks.tui.painting.line_painter import Drawing, changed_span, strip_of, thumb, with_thumb
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache
 
@@ -35,12 +33,8 @@ class RowLook(NamedTuple):
     dragged: bool
     drop: bool
     """Another row is being dragged, and this one is under the mouse."""
-    place: int
-    """Its place in the source, counted from 1; 0 where that is not known."""
     width: int
     """Cells from the left edge to the right."""
-    digits: int = 1
-    """How many digits the longest place of the list has, for those who align them."""
 
 
 class RowDrawing(Drawing, Generic[R]):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
-from tui_tasks.core.read.jobs.job_rows import JobLine
+from tui_tasks.core.read.job_rows import JobLine
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu, confirm
 from tui_tasks.tui.keys.action_table import Action
@@ -78,7 +78,7 @@ class JobActions(Controller):
             return
         if line.job.enabled:
             await context.link.commit(DisableJob(line.job.uid))
-            goes_on = " What runs goes on." if line.running is not None else ""
+            goes_on = " A started run continues." if line.running is not None else ""
             context.say(f"{self._named(line)} is off.{goes_on}")
         else:
             (job,) = await context.link.commit(EnableJob(line.job.uid))
@@ -137,7 +137,7 @@ class JobActions(Controller):
 
     def do_job_runs(self) -> None:
         """Show the job's runs and what they print."""
-        from tui_tasks.tui.runs.run_view import RunView
+        from tui_tasks.tui.schedule.run_view import RunView
 
         line = self._job()
         if line is not None:

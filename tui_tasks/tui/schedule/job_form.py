@@ -13,20 +13,19 @@ from textual.widgets import Static
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
-from tui_tasks.core.read.jobs import job_queries
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.forms.conflict_screen import ConflictScreen
-from tui_tasks.tui.forms.form_screen import FormScreen
 from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
 from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_syntax, job_text
 from tui_tasks.tui.schedule.job_syntax import Times
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.content import plain
 from tui_tasks.tui.widgets.frame import FootLine
 
@@ -43,14 +42,14 @@ _LABELS: Final = {
     "prompt": "Prompt",
 }
 _HINTS: Final = {
-    "times": "0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
-    "settings": "such as timeout=600 retries=2 overlap=queue",
+    "times": "e.g. 0 8 * * *   or 9:00 mon-fri, every 15m, @daily   or 2026-03-01 09:00, next friday noon   or nothing",
+    "settings": "e.g. timeout=600 retries=2 overlap=queue",
 }
 # Shown instead of the preview while the field has the focus.
 _EXPLAINED: Final = {
     "runs": "runner: a process of its own, by the command of the configuration\n"
     "conversation: the agents that listen are asked (run.requested)",
-    "settings": f"of these, at their default where they are left out: {', '.join(job_syntax.SETTINGS)}",
+    "settings": f"these, with their default if omitted: {', '.join(job_syntax.SETTINGS)}",
 }
 _LONG: Final = ("system_prompt", "prompt")
 RUNNER, CONVERSATION = "runner", "conversation"
@@ -92,7 +91,7 @@ class Preview(TextDrawing):
 
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the times in words, then dates."""
-        ink = "$state-failed" if self.is_wrong else "$changed"
+        ink = "$state-failed" if self.is_wrong else "$key"
         lines: list[Drawn] = [[(f" {line}", ink)] for line in wrapped(self.text, max(8, width - 2))]
         return lines[: max(1, height)]
 
@@ -273,7 +272,7 @@ class JobForm(FormScreen[str]):
 
     def _wrong(self, typed: Typed) -> bool:
         """Show what is missing, and focus it; return False when nothing is."""
-        for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt: what is to be done")):
+        for name, text in (("name", "a job needs a name"), ("prompt", "a job needs a prompt")):
             if not getattr(typed, name).strip():
                 self.set_focus(self.query_one(f"#{name}"))
                 self.context.say(text)

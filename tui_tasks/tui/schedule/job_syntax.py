@@ -1,8 +1,8 @@
 """Parses and formats the times and settings of a job as the human types them. Pure; instants are microseconds, UTC.
 
 One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. It also takes common
-words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and other dates in English such as
-`next friday 9:00` (dateparser). The channel takes none of these words.
+words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and dates in English such as
+`next friday 9:00` (`date_words`). The channel takes none of these words.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.schedule import due, job_settings
+from tui_tasks.core.schedule import fire_times, job_settings
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.cron_words import describe
 from tui_tasks.core.schedule.fire_times import fires_between, parse_plan, zone_of
 from tui_tasks.core.schedule.job_settings import Settings
 from tui_tasks.text.times import SECOND, YEAR, count
+from tui_tasks.tui.schedule.date_words import read_date
 
 PREVIEWED: Final = 5
 SETTINGS: Final = tuple(field.name for field in msgspec.structs.fields(Settings))
 _EVERY: Final = re.compile(r"every\s+(\d{1,2})?\s*(m|min|minutes?|h|hours?)")
 _DAILY: Final = re.compile(r"(?:daily\s+)?(\d{1,2}):(\d{2})(?:\s+(daily|weekdays|weekends|[a-z]{3}(?:[-,][a-z]{3})*))?")
-_IN: Final = re.compile(r"in\s+(\d{1,4})\s*(m|min|minutes?|h|hours?|d|days?)")
+_IN: Final = re.compile(r"in\s+(\d{1,4}|an?)\s*(m|min|minutes?|h|hours?|d|days?|w|weeks?)")
 _DAY: Final = re.compile(r"(today|tomorrow)\s+(\d{1,2}):(\d{2})")
 _NICKNAMES: Final = {
     "@hourly": Cron("0", "*", "*", "*", "*"),
@@ -43,7 +44,7 @@ _NICKNAMES: Final = {
 _CLOCK_WORDS: Final = {"noon": "12:00", "midnight": "0:00"}
 _CRON_FIELD: Final = re.compile(r"[\d*/,-]+")
 _DAYS: Final = {"daily": "*", "weekdays": "mon-fri", "weekends": "sat,sun", None: "*"}
-_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +114,20 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
     here = datetime.fromtimestamp(now // SECOND, place)
     lower = _with_clock_times(text.lower())
     if match := _IN.fullmatch(lower):
-        ahead = timedelta(**{_UNITS[match[2][0]]: int(match[1])})
+        ahead = timedelta(**{_UNITS[match[2][0]]: int(match[1]) if match[1].isdecimal() else 1})
         return (datetime.fromtimestamp(now // SECOND, zone_of("UTC")) + ahead).isoformat()
     if match := _DAY.fullmatch(lower):
         day = here.date() + timedelta(days=match[1] == "tomorrow")
         return f"{day.isoformat()}T{int(match[2]):02}:{match[3]}"
     if re.match(r"\d{4}", text):
         return text
-    # dateparser reads a number or a letter alone as a month.
-    found = _spoken_date(lower, here.replace(tzinfo=None)) if re.search(r"[a-z]{3}", lower) else None
+    found = read_date(lower, here.replace(tzinfo=None))
     if found is None:
         raise ScheduleError(
             "five fields of a cron, dates such as 2026-03-01 09:00 or next friday 9:00, or 9:00 mon-fri; "
             f"not {text[:40]!r}"
         )
     return found.isoformat(timespec="minutes")
-
-
-def _spoken_date(words: str, base: datetime) -> datetime | None:
-    """Return the next date after `base` that English words name, both in the job's zone; None when they name none."""
-    # Imported here, as that takes 0.15 s with the first use, and such dates are rarely typed.
-    import dateparser
-
-    settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": base}
-    found: datetime | None = dateparser.parse(words, languages=["en"], settings=settings)
-    return found
 
 
 def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
@@ -157,7 +147,7 @@ def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
 
 def written(job: Job) -> str:
     """Return a job's times in the form in which they are typed."""
-    cron = due.cron_of(job)
+    cron = fire_times.cron_of(job)
     if cron is not None:
         return str(cron)
     zone = zone_of(job.timezone)

@@ -8,8 +8,8 @@ from typing import Final
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.read.jobs.job_rows import JobLine, RunLine
-from tui_tasks.core.schedule import due, job_settings
+from tui_tasks.core.read.job_rows import JobLine, RunLine
+from tui_tasks.core.schedule import fire_times, job_settings
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.cron_words import describe
 from tui_tasks.core.schedule.decisions import ON_TIME
@@ -17,6 +17,7 @@ from tui_tasks.core.schedule.fire_times import zone_of
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment, spent
 from tui_tasks.text.times import due as due_words
+from tui_tasks.tui.agents import agent_text
 
 _BY_HAND: Final = LOOKS["skipped"]._replace(word="by hand", letter="-")
 _OVER: Final = LOOKS["done"]._replace(word="over")
@@ -87,7 +88,7 @@ def used(run: RunLine) -> str:
 
 def when(job: Job) -> str:
     """Return a job's schedule in words: `09:00 Mon–Fri`, `3 dates`, `run by hand`."""
-    cron = due.cron_of(job)
+    cron = fire_times.cron_of(job)
     if cron is not None:
         return describe(cron)
     if job.type == "adhoc":
@@ -141,7 +142,7 @@ def lasts(line: JobLine, now: int) -> int:
 
 def upcoming(job: Job, now: int, most: int) -> list[int]:
     """Return the next instants at which a job is due; none when it is disabled."""
-    return due.due_between(job, max(now, job.decided_until), now + _FAR, most) if job.enabled else []
+    return fire_times.due_between(job, max(now, job.decided_until), now + _FAR, most) if job.enabled else []
 
 
 def place(job: Job) -> tzinfo:
@@ -191,7 +192,7 @@ def next_words(job: Job, now: int, most: int) -> str:
 
 def raw(job: Job) -> str:
     """Return the schedule as it was written: `cron 0 8 * * *`."""
-    cron = due.cron_of(job)
+    cron = fire_times.cron_of(job)
     return "" if cron is None else f"cron {cron}"
 
 
@@ -226,11 +227,11 @@ def _running(run: RunLine, now: int) -> str:
     if not run.dedicated:
         until = f"; waits for the answer, {age(run.deadline, now)} at the most" if run.deadline is not None else ""
         return f"asked of the conversation{since}{until.replace('in ', '')}"
-    return f"running{since}, {run.trigger}" + (f", by {run.agent}" if run.agent is not None else "")
+    return f"running{since}, {run.trigger}" + (f", by {agent_text.who(run.agent)}" if run.agent is not None else "")
 
 
 def who_runs(job: Job) -> str:
     """Return who does what a job asks for."""
     if not job.dedicated_context:
-        return f"in the conversation of {job.created_by}"
+        return f"in the conversation of {agent_text.who(job.created_by)}"
     return f"by the runner {job_settings.read(job.settings).runner}".rstrip()

@@ -9,8 +9,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from tui_tasks.core.read.jobs import job_rows
-from tui_tasks.core.read.jobs.job_rows import JobLine
+from tui_tasks.core.read import job_rows
+from tui_tasks.core.read.job_rows import JobLine
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_bar import FilterBar
@@ -18,18 +18,17 @@ from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.frame_line import FrameLine, rule
 from tui_tasks.tui.painting.text_lines import TextLines
-from tui_tasks.tui.rows.in_memory_source import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.source import InMemorySource
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_actions import JobActions
-from tui_tasks.tui.schedule.job_detail import JobDetail
-from tui_tasks.tui.schedule.job_rows import JobRows, TitledRule, titles
+from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, TitledRule, titles
 from tui_tasks.tui.schedule.timeline import Timeline
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import breakpoints
-from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.widgets.bases import Pane
 
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.read.jobs.job_rows import JobLine
-from tui_tasks.core.schedule import due
+from tui_tasks.core.read.job_rows import JobLine
+from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.times import HOUR, SECOND, clock, count
 from tui_tasks.tui.painting import charts
@@ -105,7 +105,7 @@ class Timeline(TextDrawing):
         if key not in self._times:
             self._times = {known: times for known, times in self._times.items() if known[-1] == start}
             try:
-                self._times[key] = due.due_between(job, start - 1, start + HOURS * HOUR - 1, _MAX_TIMES)
+                self._times[key] = fire_times.due_between(job, start - 1, start + HOURS * HOUR - 1, _MAX_TIMES)
             except ScheduleError:
                 self._times[key] = []
         return [instant for instant in self._times[key] if instant > max(now, job.decided_until)]

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.read import views
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.keys.action_table import ACTIONS, Action
+from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, Action
 from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.screens.legend import legend
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker
 
 if TYPE_CHECKING:
@@ -24,51 +27,62 @@ MAX_LISTS = 500
 def palette(context: Context, lookup: ActionLookup, themes: ThemeManager) -> Picker:
     """Return the palette: all actions that can be performed here, all themes, lists and saved views."""
     before = themes.current
-    actions = [replace(entry, beside=context.keymap.key_of(name)) for name, entry in _actions(lookup).items()]
+    actions = [replace(entry, beside=_key(context, name)) for name, entry in _actions(lookup).items()]
     entries = [*actions, *_themes(themes, context), *_lists(context), *_views(context)]
-    return Picker(context, ":", entries, left=lambda: themes.apply(before))
+    return Picker(context, ":", entries, left=lambda: themes.apply(before), typed=lambda text: _numbered(context, text))
 
 
-# The groups of the help with their scopes, in order.
-_GROUPS: Final = {
-    "tasks": "Tasks",
-    "list": "List",
-    "board": "Board",
-    "rows": "Moving",
-    "past": "Time travel",
-    "app": "Everywhere",
-    "log": "Log",
-    "jobs": "Schedule",
-    "runs": "Runs of a job",
-    "asks": "What needs you",
-    "inbox": "Both parts of what needs you",
-    "review": "What agents have filed",
-    "failed": "Checks that have failed",
-    "agents": "Agents",
-    "digest": "While you were away",
-    "link": "A branch or a commit",
-    "agent": "An agent",
-    "overlay": "Agents, stats and what needs you",
-}
+def _key(context: Context, id: str) -> str:
+    return context.keymap.key_of(id) if context.keymap.has_key(id) else ""
+
+
+def _numbered(context: Context, text: str) -> list[PaletteEntry]:
+    """Return what goes to the task whose number was typed."""
+    number = number_of(text)
+    task = list_pages.line_of_number(context.db, number) if number is not None else None
+    if task is None:
+        return []
+    uid, home = task.uid, context.state.lists.get(task.list_id)
+    where = safe_line(home.name, 24) if home is not None else ""
+    return [PaletteEntry(f"#{number} {safe_line(task.name, 80)}", where, run=lambda: context.navigation.go_to(uid))]
 
 
 def help_screen(context: Context, lookup: ActionLookup) -> Picker:
-    """Return the help: all actions in groups, with keys and ids; groups that can be used here come first."""
-    here = _actions(lookup)
-    groups: dict[str, list[PaletteEntry]] = {scope: [] for scope in _GROUPS}
-    for action in ACTIONS.values():
-        scope = next(scope for scope in _GROUPS if scope in action.scopes)
-        entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=_place(action))
-        groups[scope].append(replace(entry, key=context.keymap.keys_of(action.id), beside=action.id))
+    """Return the help: what can be done here, everywhere and elsewhere, with keys and ids, then the legend."""
+    here, here_name = _actions(lookup), f"Here: {_here(lookup)}"
+    groups: dict[str, list[PaletteEntry]] = {}
+    for scope, name in SCOPES.items():
+        for action in ACTIONS.values():
+            if scope != next(each for each in SCOPES if each in action.scopes):
+                continue
+            entry = here.get(action.id) or PaletteEntry(action.title, words=action.help, why_not=_place(action))
+            entry = replace(entry, key=context.keymap.keys_of(action.id), beside=action.id)
+            group = name if action.id not in here or scope == "app" else here_name
+            groups.setdefault(group, []).append(entry)
+    # What can be done now comes first, and what has a key.
+    groups.get(here_name, []).sort(key=lambda entry: (bool(entry.why_not), entry.key.startswith(": ")))
+    first = [here_name, SCOPES["app"]]
     entries: list[PaletteEntry] = []
-    for scope in sorted(groups, key=lambda scope: all(entry.run is None for entry in groups[scope])):
-        if groups[scope]:
-            entries += [PaletteEntry(_GROUPS[scope], heading=True), *groups[scope]]
+    for group in sorted(groups, key=lambda group: first.index(group) if group in first else len(first)):
+        entries += [PaletteEntry(group, heading=True), *groups[group]]
+    lines = legend(ascii_only=context.ascii_only)
+    entries.append(PaletteEntry("Legend: what glyphs and colours mean", heading=True))
+    entries += [PaletteEntry(line.words, key=line.mark, color=line.color, words=_LEGEND) for line in lines]
     return Picker(context, "?", entries)
 
 
+_LEGEND: Final = "legend glyph glyphs symbol symbols icon colour colours color colors meaning"
+
+
+def _here(lookup: ActionLookup) -> str:
+    """Return the name of the pane or screen that keys act on."""
+    return next((name for actor in lookup.actors() if (name := getattr(actor, "NAME", ""))), "")
+
+
 def _place(action: Action) -> str:
-    return "with watch --at" if "past" in action.scopes else f"in the {min(action.scopes)}"
+    if "app" in action.scopes:
+        return "with watch --at"
+    return f"in the {next(SCOPES[scope] for scope in SCOPES if scope in action.scopes).partition(':')[0].lower()}"
 
 
 def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
@@ -78,8 +92,10 @@ def _actions(lookup: ActionLookup) -> dict[str, PaletteEntry]:
         for action in actor.offers():
             if action.id not in entries:
                 why = actor.why_not(action) or ""
-                words = f"{action.help} {action.id}"
-                entries[action.id] = PaletteEntry(action.title, why_not=why, run=_does(actor, action.id), words=words)
+                words = f"{action.word} {action.help} {action.id}"
+                entries[action.id] = PaletteEntry(
+                    action.title, why_not=why, run=_does(actor, action.id), words=words, word=action.word
+                )
     return {each: entries[each] for each in ACTIONS if each in entries}
 
 

@@ -17,8 +17,8 @@ from tui_tasks.tui.inputs.text_line import PickerWords
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.widgets.bases import Dialog
 from tui_tasks.tui.widgets.content import plain
-from tui_tasks.tui.widgets.dialog import Dialog
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class PaletteEntry:
     """One entry to choose. `why_not` is shown, and keeps it from being performed; `look` previews it.
 
-    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`.
+    `beside` is drawn at the right, `key` before the title. The cursor skips a `heading`. `words` also find it; `word`
+    comes first where exactly that is typed. `color` is the style of `key`, in place of that of keys.
     """
 
     title: str
@@ -40,6 +41,8 @@ class PaletteEntry:
     run: Callable[[], None] | None = None
     look: Callable[[], None] | None = None
     words: str = ""
+    word: str = ""
+    color: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,20 @@ class EntriesFound:
     def _rank(entry: PaletteEntry, text: str) -> int:
         """Return how far a title is from the typed text; 0: the same, -1: a word is missing."""
         title, words = entry.title.casefold(), text.split()
-        if title == text or not words:
+        if text in (title, entry.word) or not words:
             return 0
-        if title.startswith(text):
+        if title.startswith(text) or (entry.word and entry.word.startswith(text)):
             return 1
+        others = entry.words.casefold()
+        if text in others.split():
+            return 2
         if all(word in title for word in words):
             whole = {each.strip(":,()") for each in title.split()}
             if all(word.strip(":") in whole for word in words):
                 return 2
             starts = f" {title}"
             return 3 if title.startswith(words[0]) else 4 if all(f" {word}" in starts for word in words) else 5
-        everything = f"{title} {entry.key} {entry.beside} {entry.words}".casefold()
+        everything = f"{title} {entry.key} {entry.beside} {others}".casefold()
         return 6 if all(word in everything for word in words) else -1
 
     def first(self, limit: int) -> list[Numbered]:
@@ -137,9 +143,9 @@ class EntryRows(RowDrawing[Numbered]):
         room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
         return (
             (" > " if look.cursor else "   ", "$primary bold"),
-            (key, "$muted" if entry.why_not else "$changed"),
+            (key, entry.color or ("$muted" if entry.why_not else "$key")),
             (fit(entry.title, room), "$muted" if entry.why_not else ""),
-            (right, "$muted" if entry.why_not or self.keys_wide else "$changed"),
+            (right, "$muted" if entry.why_not or self.keys_wide else "$key"),
         )
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
@@ -162,9 +168,10 @@ class Picker(Dialog[None]):
         enter: str = "Run",
         left: Callable[[], None] | None = None,
         drawing: EntryRows | None = None,
+        typed: Callable[[str], Sequence[PaletteEntry]] = lambda _: (),
     ) -> None:
         """`enter` is what the foot line calls the choice of an entry; `left` takes back what previews have done.
-        `drawing` draws the entries, None: as `EntryRows`.
+        `drawing` draws the entries, None: as `EntryRows`. `typed` returns entries that a typed text alone gives.
         """
         super().__init__(context)
         self._drawing = drawing or EntryRows(context)
@@ -172,13 +179,14 @@ class Picker(Dialog[None]):
         self._enter = enter
         self._sign = sign
         self._entries = entries
+        self._typed = typed
         self._undo_looks = left
 
     def compose(self) -> ComposeResult:
         """Compose the input and the entries, below the Now line."""
         with Vertical(classes="below"):
             with Horizontal(classes="field"):
-                yield Static(plain(f" {self._sign}", "$changed bold"))
+                yield Static(plain(f" {self._sign}", "$key bold"))
                 yield PickerWords(id="search", keys=self._keys())
             yield Static("")
             yield self.window
@@ -213,7 +221,7 @@ class Picker(Dialog[None]):
     def _search(self, text: str) -> None:
         window = self.window
         self._drawing.keys_wide = max((cell_len(entry.key) for entry in self._entries), default=0)
-        window.show(EntriesFound(self._entries, text))
+        window.show(EntriesFound([*self._typed(text.strip()), *self._entries], text))
         if window.row is not None and window.row.entry.heading:
             window.move(1)
 

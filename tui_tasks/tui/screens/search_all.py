@@ -7,9 +7,9 @@ from typing import Final
 
 from textual.timer import Timer
 
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import look
@@ -36,7 +36,7 @@ class SearchAll(Picker):
         self._found: list[TaskLine] = []
         self._wanted = Filter()
         self._homes: list[TaskList] = []
-        self._rank = pages.FIRST
+        self._rank = list_pages.FIRST
         self._going_on: Timer | None = None
 
     def on_mount(self) -> None:
@@ -53,7 +53,7 @@ class SearchAll(Picker):
         now = local_time(self.context.clock.now(), self.context.clock.zone)
         self._wanted = Filter(parsed.of_tasks, self.context.state.looked.at, now)
         self._homes = self._lists(parsed) if parsed.terms else []
-        self._rank = pages.FIRST
+        self._rank = list_pages.FIRST
         self._go_on()
 
     def _lists(self, parsed: Parsed) -> list[TaskList]:
@@ -78,12 +78,12 @@ class SearchAll(Picker):
             if not self._homes or len(self._found) >= MAX_FOUND:
                 break
             room = MAX_FOUND - len(self._found)
-            page = pages.after(self.context.db, self._homes[0].id, self._rank, room, self._wanted)
+            page = list_pages.after(self.context.db, self._homes[0].id, self._rank, room, self._wanted)
             self._found += page
             if page.reached is not None:
                 self._rank = page.reached
                 break
-            self._rank = pages.FIRST
+            self._rank = list_pages.FIRST
             del self._homes[0]
         is_over = not self._homes or len(self._found) >= MAX_FOUND
         self._show(is_over=is_over)
@@ -93,7 +93,7 @@ class SearchAll(Picker):
         cursor = self.window.cursor
         entries = [self._entry(task) for task in self._found]
         if not self._wanted and not self._found:
-            self._drawing.empty = "words, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
+            self._drawing.empty = "words, #12, #tag, @agent, !priority, status:open, due:<3d, list:NAME"
         else:
             self._drawing.empty = "Nothing matches in any list." if is_over else "Looking further..."
         self.window.show(EntriesFound(entries, ""), cursor)
@@ -105,12 +105,10 @@ class SearchAll(Picker):
     def _entry(self, task: TaskLine) -> PaletteEntry:
         context = self.context
         state = look(context.state.status_of(task)).mark(ascii_only=context.ascii_only)
-        # The number of a task in a long list is left out: all tasks before it would have to be counted.
-        ahead = context.numbers.ahead_if_quick(task.list_id, task.rank)
-        number = "#…" if ahead is None else f"#{ahead + 1}"
+        number = f"#{task.number}".ljust(context.state.number_width + 3)
         home = context.state.lists.get(task.list_id)
         where = safe_line(home.name, 24, ascii_only=context.ascii_only) if home is not None else ""
-        return PaletteEntry(f"{state} {number:<5}{task.name}", where, run=lambda: self._chosen(task.uid))
+        return PaletteEntry(f"{state} {number}{task.name}", where, run=lambda: self._chosen(task.uid))
 
     def _go_to(self, uid: str) -> None:
         self.context.navigation.close_overlays()

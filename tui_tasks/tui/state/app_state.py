@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from tui_tasks.core import connections
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import asks, checks, overview, views
-from tui_tasks.core.read.agents import activity, agents, fleet, sessions
-from tui_tasks.core.read.jobs import job_rows
+from tui_tasks.core.read import ask_queries, check_queries, job_rows, overview, views, work_queries
+from tui_tasks.core.read.agents import agent_queries, fleet
+from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import held, queries, records
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import held_tasks, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.views import Looked
-from tui_tasks.core.session_snapshots import Stuck
-from tui_tasks.core.snapshots import Ask, LogEntry, TaskList
+from tui_tasks.core.snapshots import Ask, Task, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
+from tui_tasks.text.times import DAY, MINUTE
+from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.state.projects import Projects
-from tui_tasks.tui.state.state_changes import StateChanges
-from tui_tasks.tui.state.task_numbers import TaskNumbers
+from tui_tasks.tui.state.row_places import RowPlaces
 
-_SECOND: Final = 1_000_000
 # At most so many tasks are marked as new.
 MAX_NEW: Final = 10_000
 # At most so many tasks with a failed check are listed.
@@ -34,79 +32,94 @@ _OF_TASKS: Final = ("task", "log", "state", "list")
 class AppState:
     """State read once at the start; each batch of changes rereads only what it touches.
 
-    - `list_id`: the list that the list and the board show. `numbers`: the numbers of tasks.
+    - `list_id`: the list that the list and the board show. `places`: the places of tasks in their lists.
+    - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
     - `asks`: the open questions, oldest first. `asking`: the uids of the tasks that they are about.
     - `held`: how many tasks and jobs wait for the human to accept them.
-    - `stuck`: the agents that make no progress, each with the reason. `paused`: the agents that the human has paused.
+    - `members`: every agent, without those that are gone for a day and have left nothing open.
+    - `left`: the uid of each task in progress whose agent is gone, and that agent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
-    - `active`: the task in progress that was changed last. `active_log`: its newest log entry.
-    - `next_job`: the next job's name and its instant. `failing`: the names of the jobs whose last run failed.
+    - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
+    - `next_task`: the task that is suggested next. `next_job`: the next job's name and its instant.
+    - `failed_last`: the task that failed last, and the reason. `failing`: the names of the jobs whose last run failed.
     - `spoke`: the instant at which each agent last wrote.
     - `new`: uid to list of each task that agents have changed since the human `looked`. `deleted`: the same for tasks
       that they have deleted, except those that they had created since.
     """
 
-    def __init__(self, db: Database, now: int, *, marks_new: bool = True, project: str | None = None) -> None:
-        """Read the state; `marks_new`: whether tasks that agents change are marked as new to the human.
+    def __init__(
+        self,
+        db: Database,
+        now: int,
+        *,
+        is_past: bool = False,
+        project: str | None = None,
+        alone: bool = False,
+        grace: int = 10 * MINUTE,
+    ) -> None:
+        """Read the state.
 
-        `project`: choose this one, and show it alone; None: none.
+        `is_past`: the past is shown, where nothing is new, and who was connected is not known. `project`: choose this
+        one (empty: no project; None: all); `alone`: and show it alone. `grace`: see `fleet.Member.has_left`.
         """
         self._db = db
-        self._marks_new = marks_new
-        self.numbers = TaskNumbers(db)
+        self._is_past = is_past
+        self._grace = grace
+        self.places = RowPlaces(db)
+        self.number_width = 1
         self.list_id = 0
         self.lists: dict[int, TaskList] = {}
-        self.projects = Projects(db, lambda: self.lists, project)
+        self.projects = Projects(db, lambda: self.lists, project, is_alone=alone)
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
         self.held = 0
-        self.stuck: dict[str, Stuck] = {}
-        self.paused: set[str] = set()
+        self.members: list[Member] = []
+        self.left: dict[str, str] = {}
         self.unproven: list[str] = []
-        self.active: TaskLine | None = None
-        self.active_log: LogEntry | None = None
+        self.reviewable: dict[str, str] = {}
+        self.next_task: Task | None = None
         self.next_job: tuple[str, int] | None = None
+        self.failed_last: tuple[TaskLine, str] | None = None
         self.failing: list[str] = []
         self.spoke: dict[str, int] = {}
-        self._agent_count = self._counted_at = 0
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
         self._made: set[str] = set()
         # When the human said that all was seen, since the screen was opened.
         self.seen_at = 0
-        self.looked = views.looked(db) or Looked(journal.newest(db) if marks_new else 0, now)
-        self._read_all()
+        self.looked = views.looked(db) or Looked(0 if is_past else journal.newest(db), now)
+        self._read_all(now)
         self._note_new(overview.changes(db, self.looked.seq, MAX_NEW))
 
-    def apply(self, changes: StateChanges) -> None:
+    def apply(self, changes: StateChanges, now: int) -> None:
         """Update the state with a batch of changes."""
         self.projects.apply(changes)
         if changes.all:
-            self.numbers.forget()
-            self._read_all()
+            self.places.forget()
+            self._read_all(now)
             self._note_new(overview.changes(self._db, changes.since, MAX_NEW))
             return
         entries = changes.entries
-        self.numbers.apply(entries)
+        self.places.apply(entries)
         if changes.touches(*_OF_TASKS):
+            self._read_number_width()
             self._read_lists(entries)
-            self._read_active()
-            self.held = held.count(self._db)
+            self.read_next()
+            self._follow_failures(entries)
+            self.held = held_tasks.count(self._db)
         if changes.touches("ask", "task"):
             self._read_asks()
-        if changes.touches("stuck"):
-            self._read_stuck()
-        if changes.touches("agent"):
-            self.paused = set(fleet.paused(self._db))
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
-            self.unproven = checks.failing(self._db, MAX_UNPROVEN)
+            self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
+        if changes.touches("work"):
+            self._read_reviewable()
         if changes.touches("job"):
-            self.held = held.count(self._db)
+            self.held = held_tasks.count(self._db)
         if changes.touches("job", "run"):
             self._read_jobs()
         self._note_new(entries)
-        self._counted_at = 0
+        self.read_agents(now)
         self.spoke |= {entry.actor: entry.at for entry in entries if entry.actor not in RESERVED_AGENTS}
 
     def all_seen(self, now: int) -> Looked:
@@ -150,67 +163,110 @@ class AppState:
         """Return how many tasks of a list agents have deleted that the human may have seen."""
         return sum(1 for home in self.deleted.values() if home == list_id)
 
-    def agent_count(self, now: int) -> int:
-        """Return how many agents are present: sessions that have not ended, and agents connected to the channel."""
-        # Connections to the channel leave no journal entries, so they are counted anew each second.
-        if abs(now - self._counted_at) >= _SECOND:
-            self._counted_at = now
-            self._agent_count = len(
-                {session.uid for session in sessions.live(self._db)} | set(connections.connected_agents(self._db))
-            )
-        return self._agent_count
+    @property
+    def agent_count(self) -> int:
+        """The number of agents that are there: sessions that have not ended, and agents connected to the channel."""
+        return sum(member.is_there for member in self.members)
+
+    def read_agents(self, now: int) -> bool:
+        """Read what agents do, and who is there, which leaves no journal entries; return whether it has changed."""
+        was = self.members, self.left
+        self.members = fleet.everyone(
+            self._db, now - DAY, () if self._is_past else self.members, knows_presence=not self._is_past
+        )
+        self.left = fleet.left_tasks(self._db, self.members, now, self._grace)
+        return was != (self.members, self.left)
+
+    @property
+    def need_you(self) -> int:
+        """The number of questions, of tasks with a failed check, and of other tasks whose agent is gone."""
+        return len(self.asks) + len(self.unproven) + len(self.only_left)
+
+    @property
+    def only_left(self) -> set[str]:
+        """The tasks whose agent is gone, without those that need the human for a question or a failed check as well."""
+        return self.left.keys() - self.asking - set(self.unproven)
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
-        if (task.uid in self.asking and task.status in OPEN) or task.uid in self.unproven:
+        if (task.uid in self.asking and task.status in OPEN) or task.uid in self.unproven or task.uid in self.left:
             return "needs_you"
+        if task.uid in self.reviewable:
+            return "reviewable"
         if task.held:
             return "held"
         return "blocked" if task.blocked else task.status
 
-    def _read_stuck(self) -> None:
-        self.stuck = {one.uid: one for one in activity.stuck_now(self._db)}
+    def _read_number_width(self) -> None:
+        self.number_width = len(str(task_queries.next_id(self._db, "task") - 1))
 
-    def _read_all(self) -> None:
-        self.lists = {found.id: found for found in queries.lists(self._db)}
+    def _read_all(self, now: int) -> None:
+        self._read_number_width()
+        self.lists = {found.id: found for found in task_queries.lists(self._db)}
         self._read_asks()
-        self._read_active()
-        self.held = held.count(self._db)
-        self._read_stuck()
-        self.paused = set(fleet.paused(self._db))
-        self.unproven = checks.failing(self._db, MAX_UNPROVEN)
+        self.read_next()
+        self._read_failed_last()
+        self.read_agents(now)
+        self.held = held_tasks.count(self._db)
+        self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
+        self._read_reviewable()
         self._read_jobs()
-        self.spoke = {name: at for name, _, at in agents.speakers(self._db)}
+        self.spoke = {name: at for name, _, at in agent_queries.speakers(self._db)}
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
         """Reread the lists whose tasks were added, removed or changed."""
         if any(entry.entity == "list" for entry in entries):
-            self.lists = {found.id: found for found in queries.lists(self._db)}
+            self.lists = {found.id: found for found in task_queries.lists(self._db)}
             return
         touched = {entry.list_id for entry in entries if entry.entity == "task"}
         touched |= {entry.was[0] for entry in entries if entry.was is not None}
         for number in touched - {None}:
             assert number is not None
-            found = queries.list_by_id(self._db, number)
+            found = task_queries.list_by_id(self._db, number)
             # A claim may expire in a list that was deleted.
             if not found.deleted:
                 self.lists[number] = found
+
+    def _read_reviewable(self) -> None:
+        self.reviewable = {
+            work.task_uid: work.message or work_queries.counts_text(self._db, work.uid)
+            for work in work_queries.ready(self._db)
+        }
 
     def _read_jobs(self) -> None:
         self.next_job = job_rows.next_job(self._db)
         self.failing = job_rows.failing_jobs(self._db)
 
     def _read_asks(self) -> None:
-        self.asks = asks.open_asks(self._db)
+        self.asks = ask_queries.open_asks(self._db)
         self.asking = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
 
-    def _read_active(self) -> None:
-        self.active = overview.active(self._db)
-        log = records.log_page(self._db, self.active.uid, 1) if self.active is not None else []
-        self.active_log = log[0] if log else None
+    def read_next(self) -> None:
+        """Read the task that is suggested next: of the chosen project, else of all lists."""
+        self.next_task = ready_tasks.next_task(self._db, None, None, project=self.projects.chosen or None)
+
+    def _read_failed_last(self) -> None:
+        task = overview.failed_last(self._db, [home.id for home in self.shelf if home.failed])
+        self.failed_last = (task, task_records.end_reason(self._db, task)) if task is not None else None
+
+    def _follow_failures(self, entries: Iterable[Change]) -> None:
+        """Read again which task failed last, after entries about failed tasks or about that one."""
+        known = self.failed_last[0].uid if self.failed_last is not None else None
+        if any(entry.entity == "list" or entry.status == "failed" or entry.task == known for entry in entries):
+            self._read_failed_last()
+
+    def see(self, changes: StateChanges, was_new: Collection[str], on_screen: Collection[str]) -> set[str]:
+        """Count the changes of tasks on screen as seen, of those that were not new before; return these tasks.
+
+        Nobody follows a flood of changes.
+        """
+        seen = set() if changes.all else {uid for uid in on_screen if uid in self.new and uid not in was_new}
+        for uid in seen:
+            del self.new[uid]
+        return seen
 
     def _note_new(self, entries: Iterable[Change]) -> None:
-        if not self._marks_new:
+        if self._is_past:
             return
         for entry in entries:
             if entry.task is None or entry.list_id is None:

@@ -1,27 +1,73 @@
-"""What panes, screens and widgets are given of the program around them, in place of the App."""
+"""What panes, screens and widgets are given of the program around them, and the local clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.settings.config import Config
+from tui_tasks.text.times import SECOND, clock, moment
 from tui_tasks.tui.keys.keymap import Keymap
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.database_link import DatabaseLink
-from tui_tasks.tui.state.local_clock import LocalClock
-from tui_tasks.tui.state.task_numbers import TaskNumbers
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
     from tui_tasks.tui.app.navigation import Navigation
 
+
+class LocalClock:
+    """Formats instants (microseconds since 1970, UTC) in one time zone. `now` returns the current instant."""
+
+    def __init__(self, now: Callable[[], int], zone: tzinfo | None = None) -> None:
+        """`zone`: the time zone to use; None: the system's."""
+        self.now = now
+        self._zone = zone
+
+    @cached_property
+    def zone(self) -> tzinfo | None:
+        """The time zone in which times of day are shown."""
+        return self._zone or _system_zone()
+
+    def time_of(self, instant: int) -> str:
+        """Return an instant as `19:58`, with the day when that is not today."""
+        # Uses the system's offset, since looking the zone up by its name would take time.
+        today = moment(self.now(), self._zone)[:-5]
+        full = moment(instant, self._zone)
+        return clock(instant, self._zone) if full.startswith(today) else full
+
+    def midnight(self) -> int:
+        """Return the instant at which today began."""
+        today = datetime.fromtimestamp(self.now() // SECOND, self.zone)
+        return int(today.replace(hour=0, minute=0, second=0).timestamp()) * SECOND
+
+
+def _system_zone() -> tzinfo | None:
+    """Return the system's zone by name, which knows changes of offset; without a name, its current offset."""
+    # Imported here: the screen starts sooner when no time of day is shown.
+    from tui_tasks.core.schedule.fire_times import system_zone, zone_of
+
+    now = datetime.now().astimezone()
+    named = zone_of(system_zone())
+    return named if now.astimezone(named).utcoffset() == now.utcoffset() else now.tzinfo
+
+
 Hint = tuple[str, str, str]
 """A key in the footer: the key, a word for what it does, and the id of its action or an empty string."""
+
+
+@dataclass(slots=True)
+class LastInput:
+    """The key or click that is being handled."""
+
+    at: float = 0.0
+    """When it came, by the monotonic clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +78,6 @@ class Context:
     """The database: `link.commit` writes, unless it is `link.read_only`."""
     state: AppState
     """What several panes show: the current list, all lists, open questions, the active task."""
-    numbers: TaskNumbers
-    """The numbers of tasks, and tasks by their numbers."""
     clock: LocalClock
     """The time in the human's time zone."""
     config: Config
@@ -42,6 +86,8 @@ class Context:
     navigation: Navigation
     """Shows panes, lists and tasks."""
 
+    pressed: LastInput
+    """When the human last pressed a key or clicked."""
     say: Callable[[str], None]
     """Shows a message of one line for a moment; the text is made safe."""
     hint: Callable[..., None]
@@ -50,6 +96,8 @@ class Context:
     """Draws the lines around the pane again; only what differs is painted."""
     run: Callable[[Coroutine[Any, Any, None]], None]
     """Runs an action that waits for a write or an answer; shows its refusal, if any."""
+    expect_words: Callable[[str], None]
+    """Announces that an action opens an input, or why it cannot. If none opens, what is typed on is dropped."""
     open_in_turn: Callable[[Coroutine[Any, Any, None]], None]
     """Runs a coroutine that makes and shows widgets, after earlier ones; the next key is handled when it has ended."""
     do: Callable[[str], None]

@@ -12,22 +12,44 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import msgspec
+
 from tui_tasks.clock import uptime_beside
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.storage_errors import READ_ERRORS
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import checks, overview, views
+from tui_tasks.core.read import check_queries, overview, views
+from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.tui.state.state_changes import StateChanges
 from tui_tasks.tui.state.writer import Work, Writer, Writing
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.engine.watch import Watch
-    from tui_tasks.core.operations.operation import Operation
+    from tui_tasks.core.operations import Operation
     from tui_tasks.core.past.moments import Moment
     from tui_tasks.core.store import Store
+
+
+class StateChanges(msgspec.Struct, frozen=True):
+    """The changes written after entry `since`, up to entry `seq`. With `all`, anything may have changed."""
+
+    since: int
+    seq: int
+    entries: tuple[Change, ...]
+    all: bool = False
+    waiting: frozenset[str] = frozenset()
+    """Tasks that depend on one that was changed, and may be blocked, or free, by it; tasks of a check that was run."""
+
+    def touches(self, *entities: str) -> bool:
+        """Whether a row of one of the tables was written (`task`, `log`, `list`, `ask`, `agent`, `job`, `run` ...)."""
+        return self.all or any(entry.entity in entities for entry in self.entries)
+
+    def tasks(self) -> set[str]:
+        """Return the uids of the tasks that the entries are about, and of the tasks in `waiting`."""
+        return {entry.task for entry in self.entries if entry.task is not None} | self.waiting
+
 
 # Seconds at least between two reads of changes while others write without a pause; limits how often it is drawn.
 PACE: Final = 0.03
@@ -159,7 +181,7 @@ class DatabaseLink:
         waiting = overview.waiting_on(self.db, changed) if changed else set()
         for entry in entries:
             if entry.entity == "check_run":
-                waiting.update(checks.tasks_of(self.db, entry.uid))
+                waiting.update(check_queries.tasks_of(self.db, entry.uid))
         return StateChanges(since, entries[-1].seq, tuple(entries), waiting=frozenset(waiting))
 
     async def commit(self, *operations: Operation, why: dict[str, Any] | None = None) -> list[Any]:

@@ -12,11 +12,9 @@ from typing import Any, TypeVar
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.past import moments
 from tui_tasks.core.past.moments import Moment
-from tui_tasks.core.past.past_reader import PastReader
-from tui_tasks.core.past.past_state import PastState, Report
+from tui_tasks.core.past.past_state import PastReader, PastState, Report
 from tui_tasks.core.schema import migrations
-from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
 
 T = TypeVar("T")
 

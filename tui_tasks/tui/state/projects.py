@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.snapshots import Ask, TaskList
 from tui_tasks.text.safe import safe_line
-from tui_tasks.tui.state.state_changes import StateChanges
+from tui_tasks.tui.state.database_link import StateChanges
 
 
 class Projects:
     """Looks up projects by name; the empty name stands for no project.
 
     The list and the board go through the lists of the project that is `chosen`; None: of all. Agents, inbox and log
-    show all projects unless `is_alone`.
+    show all projects unless `is_alone`. `first` is the project with which the screen began.
     """
 
-    def __init__(self, db: Database, lists: Callable[[], Mapping[int, TaskList]], chosen: str | None = None) -> None:
+    def __init__(
+        self,
+        db: Database,
+        lists: Callable[[], Mapping[int, TaskList]],
+        chosen: str | None = None,
+        *,
+        is_alone: bool = False,
+    ) -> None:
         self._db = db
         self._lists = lists
         self._of_agents: dict[str, str] = {}
         self._of_asks: dict[str, str] = {}
-        self.chosen = chosen
-        self.is_alone = chosen is not None
+        self.first = self.chosen = chosen
+        self.is_alone = is_alone
 
     def apply(self, changes: StateChanges) -> None:
         """Drop the cached answers that a batch of changes may have changed."""
@@ -35,6 +42,25 @@ class Projects:
         # A task may move to another list, which changes the project of questions about it.
         if changes.touches("session", "list", "task"):
             self._of_asks.clear()
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is any project: without one, the screen does not speak of projects."""
+        return bool(self.first or self.chosen) or any(home.project for home in self._lists().values())
+
+    @property
+    def title(self) -> str:
+        """The chosen project's name, for people; empty where all are shown or there is none."""
+        return safe_line(self.chosen or "no project", 20) if self.chosen is not None and self.exist else ""
+
+    def others(self) -> list[str]:
+        """Return the projects that are not chosen and have open tasks, by name, for people."""
+        there = {
+            home.project or ""
+            for home in self._lists().values()
+            if home.pending + home.in_progress and not home.archived and not self.has(home.project)
+        }
+        return [safe_line(name or "no project", 20) for name in sorted(there)]
 
     def has(self, project: str | None) -> bool:
         """Return whether something of this project belongs to the chosen one."""
@@ -47,7 +73,7 @@ class Projects:
     def alone_parts(self) -> list[tuple[str, str]]:
         """Return the text and style by which a screen says that it shows one project alone; empty when it shows all."""
         name = safe_line(self.chosen or "no project", 20)
-        return [(f"   {name} alone", "$changed bold")] if self.is_alone else []
+        return [(f"   {name} alone", "$key bold")] if self.is_alone else []
 
     def of_list(self, list_id: int | None) -> str:
         """Return the project of a list."""
@@ -56,13 +82,13 @@ class Projects:
 
     def of_task(self, uid: str | None) -> str:
         """Return the project of a task's list."""
-        task = pages.line(self._db, uid) if uid is not None else None
+        task = list_pages.line(self._db, uid) if uid is not None else None
         return self.of_list(task.list_id) if task is not None else ""
 
     def of_agent(self, agent: str) -> str:
         """Return the project of an agent program's session; empty for an agent on the channel."""
         if agent not in self._of_agents:
-            found = sessions.find(self._db, agent)
+            found = session_queries.find(self._db, agent)
             self._of_agents[agent] = (found.project or "") if found is not None else ""
         return self._of_agents[agent]
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations.operation import Operation
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.tasks.quick_add import AddPlace, NewTask, QuickAdd
 
@@ -66,20 +68,21 @@ class AddActions(Controller):
 
     def _operations(self, tasks: Sequence[NewTask], place: AddPlace) -> list[Operation]:
         db, state = self._context.db, self._context.state
-        home = state.current_list
-        assert home is not None
-        beside = pages.line(db, place.beside) if place.beside is not None else None
+        home, project = state.current_list, state.projects.chosen or None
+        beside = list_pages.line(db, place.beside) if place.beside is not None else None
         after, before = None, None
-        if beside is not None and not beside.deleted:
+        if beside is not None and not beside.deleted and beside.list_id in state.lists:
             # All go before the same task, which keeps their order.
-            below = pages.after(db, beside.list_id, beside.rank, 1) if len(tasks) > 1 and not place.above else None
+            below = list_pages.after(db, beside.list_id, beside.rank, 1) if len(tasks) > 1 and not place.above else None
             before = beside.uid if place.above else below[0].uid if below else None
             after = None if before is not None or below is not None else beside.uid
             home = state.lists[beside.list_id]
+        # A project has no list before its first task.
+        new_list = EnsureList(own_list("tasklist", project), "tasklist", project) if home is None else None
         return [
             AddTask(
                 task.draft.name,
-                "" if before or after else home.uid,
+                "" if before or after or home is None else home.uid,
                 description=task.description,
                 priority=task.draft.priority or 3,
                 tags=task.draft.tags,
@@ -88,6 +91,7 @@ class AddActions(Controller):
                 fields=task.draft.fields,
                 before=before,
                 after=after,
+                new_list=new_list,
             )
             for task in tasks
         ]
@@ -105,16 +109,15 @@ class AddActions(Controller):
 
     async def _add_with_form(self, task: NewTask, place: AddPlace) -> None:
         from tui_tasks.dialects.requests.quick_add_syntax import fields
-        from tui_tasks.tui.forms.task_edit import TaskForm
-        from tui_tasks.tui.forms.task_form import EditScreen, Form
+        from tui_tasks.tui.inputs.task_edit import TaskForm
+        from tui_tasks.tui.inputs.task_form import EditScreen, Form
 
         form = TaskForm(self._context)
         draft = task.draft
         line = fields(draft.tags, draft.priority or 3, draft.agent, draft.after)
-        for number, uid in zip(draft.after, task.depends_on, strict=False):
-            form.remember(number, uid)
         begun = Form(draft.name, line, task.description, form.written(draft.fields))
-        typed = await self._context.ask(EditScreen(self._context, "New task", begun, form.wrong))
+        first = "fields" if draft.name else "name"
+        typed = await self._context.ask(EditScreen(self._context, "New task", begun, form.wrong, focus=first))
         if typed is not None:
             values = form.values(typed)
             whole = NewTask(form.read(typed, name=values["name"]), values["depends_on"], typed.description)

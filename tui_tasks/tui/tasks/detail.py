@@ -11,20 +11,22 @@ from textual.containers import Vertical
 
 from tui_tasks.core import vocab
 from tui_tasks.core.read import overview
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.rules.agents.request_text import ask_lines
 from tui_tasks.core.snapshots import Ask, LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.links.link_lines import LinkLines
+from tui_tasks.tui.agents.answering import decided_blocks, decided_prose
 from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
-from tui_tasks.tui.state.state_changes import StateChanges
-from tui_tasks.tui.tasks import proof
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.tasks import task_note
+from tui_tasks.tui.tasks.link_lines import LinkLines
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 
@@ -46,20 +48,18 @@ class TaskDetails:
         db = context.db
         self.task = task
         self.line = line
-        self.number = context.numbers.number(line)
+        self.number = line.number
         self.state = context.state.status_of(line)
-        self.log: list[LogEntry] = records.log_page(db, task.uid, MAX_LOG)
-        self.log_count = len(self.log) if len(self.log) < MAX_LOG else records.log_count(db, task.uid)
-        self.after = [found for uid in task.depends_on if (found := pages.line(db, uid)) and not found.deleted]
+        self.log: list[LogEntry] = task_records.log_page(db, task.uid, MAX_LOG)
+        self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
+        self.after = [found for uid in task.depends_on if (found := list_pages.line(db, uid)) and not found.deleted]
         self.blocks = overview.dependents(db, task.uid)
         self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]
 
     def is_outdated_by(self, changes: StateChanges) -> bool:
-        """Return whether changes touch a task shown here, or the number of one."""
+        """Return whether changes touch a task shown here."""
         shown = (self.line, *self.after, *self.blocks)
-        if changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in shown):
-            return True
-        return any(home == task.list_id and rank < task.rank for home, rank in changes.places for task in shown)
+        return changes.touches("ask") or not changes.tasks().isdisjoint(task.uid for task in shown)
 
 
 class DetailText(TextDrawing):
@@ -82,17 +82,19 @@ class DetailText(TextDrawing):
             cell_len(f"#{details.number} {safe_line(details.task.name)}")
             > room - cell_len(look(details.state).word) - 4
         ):
-            title = _block(details.task.name, room, "bold")
+            title = self._words(details.task, details.task.name, room, "bold")
             lines += title[:TITLE_LINES]
             if len(title) > TITLE_LINES:
                 lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
         lines += [_line(self._facts(details, room), "$muted"), *self._fields(details.task, room)]
         lines += self._more_facts(details.task, room)
-        lines += proof.lines(self.context, details.task, room)
+        lines += task_note.lines(self.context, details.task, room)
         if details.task.description:
-            lines += [(), *_block(details.task.description, room, "")]
+            lines += [(), *self._words(details.task, details.task.description, room)]
         for ask in details.asks:
-            lines += [(), *_block(f"{safe_line(ask.agent, 40)} asks: {ask.question}", room, "$state-needs-you")]
+            first, *others = ask_lines(ask, ascii_only=self.context.ascii_only)
+            asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
+            lines += [(), *decided_blocks(asked, room, "$state-needs-you", ascii_only=self.context.ascii_only)]
         if self.links is not None:
             lines += self.links.lines(details.task, room)
         if details.task.result is not None:
@@ -102,6 +104,12 @@ class DetailText(TextDrawing):
             lines += [(), _line(f"Log ({details.log_count:,})  newest first", "$muted")]
             lines += self._log(details, details.log, room)
         return lines + self._neighbours("Blocks", details.blocks, room)
+
+    def _words(self, task: Task, text: str, room: int, ink: str = "") -> list[Drawn]:
+        """Return words of a task; of one that waits to be accepted as the human decides about them."""
+        return (
+            decided_prose(text, room, ink, ascii_only=self.context.ascii_only) if task.held else _block(text, room, ink)
+        )
 
     def _age(self, instant: int, *, short: bool) -> str:
         now = self.context.clock.now()
@@ -131,7 +139,7 @@ class DetailText(TextDrawing):
         facts += [f"#{tag}" for tag in task.tags[:MAX_TAGS]]
         facts += [f"{len(task.tags) - MAX_TAGS} more tags"] if len(task.tags) > MAX_TAGS else []
         facts += [task.domain] if task.domain else []
-        facts += [f"claimed by {task.claimed_by}"] if task.claimed_by else []
+        facts += [f"claimed by {agent_text.who(task.claimed_by)}"] if task.claimed_by else []
         return _block(" · ".join(facts), room, "$muted") if facts else []
 
     def _neighbours(self, title: str, tasks: list[TaskLine], room: int) -> list[Drawn]:
@@ -139,15 +147,14 @@ class DetailText(TextDrawing):
         for task in tasks[:10]:
             shown = look(self.context.state.status_of(task))
             mark = f"  {shown.mark(ascii_only=self.context.ascii_only)} {shown.word}"
-            number = self.context.numbers.number(task)
-            name = safe_line(f"{title}  #{number} {task.name}", max(8, room - cell_len(mark)))
+            name = safe_line(f"{title}  #{task.number} {task.name}", max(8, room - cell_len(mark)))
             lines.append([(f" {name}", ""), (mark, shown.color)])
         return lines
 
     def _log(self, details: TaskDetails, entries: list[LogEntry], room: int) -> list[Drawn]:
         lines: list[Drawn] = []
         for entry in entries:
-            known = entry.agent in (details.task.agent, details.task.updated_by)
+            known = entry.agent == details.task.who
             who = "" if known else f"{agent_text.who(entry.agent)}: "
             when = f"{self.context.clock.time_of(entry.at)}  "
             first, *rest = wrapped(f"{who}{entry.message}"[:MAX_OF_ENTRY], max(8, room - cell_len(when)))
@@ -244,8 +251,8 @@ class Detail(ResilientMessages, Vertical, NoRelayout):
         """Read and show a task now, even before the first layout."""
         self._uid = uid
         was = self._details.task.uid if self._details else None
-        task = queries.any_task(self.context.db, self._uid) if self._uid else None
-        line = pages.line(self.context.db, task.uid) if task is not None else None
+        task = task_queries.any_task(self.context.db, self._uid) if self._uid else None
+        line = list_pages.line(self.context.db, task.uid) if task is not None else None
         there = task is not None and line is not None and not task.deleted
         self._details = TaskDetails(self.context, task, line) if there and task and line else None
         if (self._details.task.uid if self._details else None) != was:

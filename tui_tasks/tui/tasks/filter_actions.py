@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual.timer import Timer
 
 from tui_tasks.core.read import views
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.text.safe import safe_line
@@ -98,7 +98,7 @@ class MatchCounter:
         self._pane = pane
         self._next: Timer | None = None
 
-    def count(self, only: Filter, rank: str = pages.FIRST, so_far: int = 0) -> None:
+    def count(self, only: Filter, rank: str = list_pages.FIRST, so_far: int = 0) -> None:
         """Count from a rank on; `so_far` match before it."""
         self.stop()
         context, bar = self._pane.context, self._pane.filter_bar
@@ -106,7 +106,7 @@ class MatchCounter:
         if not only or found is None:
             bar.say(f"{count(found.total, 'task')}" if found is not None else "")
             return
-        more, end = pages.count_on(context.db, context.state.list_id, rank, only)
+        more, end = list_pages.count_on(context.db, context.state.list_id, rank, only)
         so_far += more
         bar.say(f"{so_far:,}{'+' if end else ''} of {found.total:,}")
         if end is not None:

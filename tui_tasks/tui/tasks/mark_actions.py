@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core.read.pages import pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.actions import Controller
@@ -40,7 +40,7 @@ class MarkActions(Controller):
             self._pane.row_list.clear_marks()
             return None
         only, list_id = self._pane.only, self._context.state.list_id
-        uids, rank = pages.uids_on(self._context.db, list_id, pages.FIRST, only, MAX_MARKED)
+        uids, rank = list_pages.uids_on(self._context.db, list_id, list_pages.FIRST, only, MAX_MARKED)
         if rank is not None:
             return self._search(uids, rank, list_id, only)
         self._mark(uids)
@@ -56,7 +56,7 @@ class MarkActions(Controller):
             if self._pane.only != only or context.state.list_id != list_id:
                 context.say("The filter has changed; nothing was marked.")
                 return
-            more, rank = pages.uids_on(context.db, list_id, rank, only, MAX_MARKED - len(uids))
+            more, rank = list_pages.uids_on(context.db, list_id, rank, only, MAX_MARKED - len(uids))
             uids += more
         self._mark(uids)
 

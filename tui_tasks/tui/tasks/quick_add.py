@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +11,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, items_of, parse
 from tui_tasks.text.safe import safe_line
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
     from tui_tasks.tui.inputs.text_line import AddWords
     from tui_tasks.tui.state.context import Context
 
-HINTS = (("Enter", "Add", ""), ("^o", "More fields", ""), ("^e", "Describe in $EDITOR", ""), ("Esc", "Back", ""))
+HINTS = (
+    ("Enter", "Add", ""),
+    ("Tab", "Complete", ""),
+    ("Esc", "Back", ""),
+    ("^o", "More fields", ""),
+    ("^e", "Describe in $EDITOR", ""),
+)
 
 
 # The most pasted lines that become tasks.
@@ -82,13 +89,13 @@ class QuickAdd(ResilientMessages, Vertical):
     QuickAdd AddWords { width: 1fr; }
     """
 
-    def __init__(self, context: Context, find: Callable[[int], TaskLine | None], *, id: str | None = None) -> None:
-        """`find` returns the task of the list with a number."""
+    def __init__(
+        self, context: Context, known: Callable[[], Mapping[str, Sequence[str]]], *, id: str | None = None
+    ) -> None:
+        """`known` returns the values that Tab completes to, by field."""
         super().__init__(id=id)
         self.context = context
-        self._find = find
-        # A number means the task that had it when it was typed.
-        self._numbered: dict[int, TaskLine | None] = {}
+        self._known = known
         self._place = AddPlace()
         self._description = ""
         self._parts: Sequence[Part] = ()
@@ -113,23 +120,24 @@ class QuickAdd(ResilientMessages, Vertical):
         from tui_tasks.tui.inputs.text_line import AddWords
 
         if self._words is None:
-            keys = {"escape": self.close, "enter": self.add, "ctrl+o": self.more, "ctrl+e": self.describe}
+            keys = {"escape": self.close, "enter": self.add, "tab": self.complete}
+            keys |= {"ctrl+o": self.more, "ctrl+e": self.describe}
             words = AddWords(keys=keys, pasted=self._paste_lines)
-            await self.mount(Horizontal(Static(plain(" +", "$changed bold")), words), self._preview_line)
+            await self.mount(Horizontal(Static(plain(" +", "$key bold")), words), self._preview_line)
             self._words = words
         self._begin(place)
 
     def _begin(self, place: AddPlace) -> None:
         assert self._words is not None
         self._place = place
-        self.add_class("-open")
-        self._write("")
+        if not self.is_open:
+            self.add_class("-open")
+            self._write("")
         self._words.focus()
 
     def _write(self, text: str, description: str = "") -> None:
         """Set the text of the line."""
         assert self._words is not None
-        self._numbered.clear()
         self._description = description
         self._words.value = text
         self._words.action_end()
@@ -139,6 +147,22 @@ class QuickAdd(ResilientMessages, Vertical):
         """Put text that could not be added back in the line, unless other text is being typed."""
         if self.is_open and self._words is not None and not self._words.value:
             self._write(event.text, event.tasks[0].description if len(event.tasks) == 1 else "")
+
+    def complete(self) -> None:
+        """Complete the word before the cursor as far as it is unambiguous; show the candidates if there are several."""
+        from tui_tasks.tui.inputs.filter_syntax import YOU, complete, quick_add_candidates
+
+        assert self._words is not None
+        at = self._words.cursor_position
+        typed, behind = self._words.value[:at], self._words.value[at:]
+        known = self._known()
+        agents = [name for name in known.get("who", ()) if name not in YOU]
+        found = quick_add_candidates(typed, {**known, "who": agents})
+        whole = complete(typed, found)
+        self._words.value = whole + behind
+        self._words.cursor_position = len(whole)
+        if len(found) > 1:
+            self.context.say("  ".join(found[:20]))
 
     def close(self) -> None:
         """Close the line, and drop its text."""
@@ -171,9 +195,7 @@ class QuickAdd(ResilientMessages, Vertical):
         self.context.hint()
 
     def _task_of(self, number: int) -> TaskLine | None:
-        if number not in self._numbered:
-            self._numbered[number] = self._find(number)
-        return self._numbered[number]
+        return list_pages.line_of_number(self.context.db, number)
 
     def _parsed(self, text: str) -> Draft:
         return parse(text, local_time(self.context.clock.now(), self.context.clock.zone))
@@ -228,7 +250,7 @@ class QuickAdd(ResilientMessages, Vertical):
     def _wrong(self, draft: Draft) -> str:
         missing = [number for number in draft.after if self._task_of(number) is None]
         if missing:
-            return f"there is no #{missing[0]} in this list"
+            return f"there is no #{missing[0]}"
         return draft.problem or ("" if draft.name else "a task needs a title")
 
     def _preview(self) -> None:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.operations.operation import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.glyphs import LOOKS
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.tasks import proof
+from tui_tasks.tui.tasks import task_note
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
@@ -45,7 +46,7 @@ class TaskActions(Controller):
         return super().why_not(action)
 
     def _tasks(self) -> list[Task]:
-        return queries.live_tasks(self._context.db, self._pane.selection())
+        return task_queries.live_tasks(self._context.db, self._pane.selection())
 
     @staticmethod
     def _named(tasks: Sequence[Task]) -> str:
@@ -53,7 +54,7 @@ class TaskActions(Controller):
 
     async def do_take_back(self) -> None:
         """Take back the newest deletion in the list on screen, whoever made it."""
-        from tui_tasks.tui.state.take_back import take_back_deletion
+        from tui_tasks.tui.state.undo_changes import take_back_deletion
 
         await take_back_deletion(self._context)
 
@@ -102,7 +103,7 @@ class TaskActions(Controller):
 
         context = self._context
         while tasks := self._tasks()[:1]:
-            found = {key: (word, ink, wanted) for key, word, ink, wanted in proof.choices(context, tasks[0])}
+            found = {key: (word, ink, wanted) for key, word, ink, wanted in task_note.choices(context, tasks[0])}
             if not found:
                 context.say("No check is configured: add [check.NAME] to the configuration file.")
                 return
@@ -112,21 +113,21 @@ class TaskActions(Controller):
                 return
             await context.link.commit(*found[key][2])
             if key == "r":
-                context.say("Its checks are being run.")
+                context.say("Its checks are running.")
                 return
 
     # Editing
 
     async def do_edit(self) -> None:
         """Edit the task in the form."""
-        from tui_tasks.tui.forms.task_edit import TaskForm
+        from tui_tasks.tui.inputs.task_edit import TaskForm
 
         for task in self._tasks()[:1]:
             await TaskForm(self._context).edit(task)
 
     async def do_edit_in_editor(self) -> None:
         """Edit title and description in $EDITOR."""
-        from tui_tasks.tui.forms.task_edit import edit_outside
+        from tui_tasks.tui.inputs.task_edit import edit_outside
 
         for task in self._tasks()[:1]:
             await edit_outside(self._context, task)
@@ -172,16 +173,19 @@ class TaskActions(Controller):
         from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 
         tasks, context = self._tasks(), self._context
-        agents = sorted({task.agent or task.updated_by for task in tasks} - {"human", "system"})
+        agents = sorted({task.who for task in tasks} - {"human", "system"})
         if not tasks:
             return
         kind: str | None = "n"
         if len(agents) == 1:
-            choices = [Choice("n", "note into the log"), Choice("m", f"message to {safe_line(agents[0], 40)}")]
+            choices = [
+                Choice("n", "note into the log"),
+                Choice("m", f"message to {agent_text.who(agents[0], 40)}"),
+            ]
             kind = await context.ask(Menu(context, self._named(tasks), choices))
         if kind is None:
             return
-        title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {safe_line(agents[0], 40)}"
+        title = f"Note for {self._named(tasks)}" if kind == "n" else f"Message to {agent_text.who(agents[0], 40)}"
         text = await context.ask(LineDialog(context, title, done="Log" if kind == "n" else "Send"))
         if text is None or not text.strip():
             return

@@ -1,28 +1,103 @@
-"""What list and board show of a task beside its name: due date, priority, questions, the last log entry."""
+"""What list and board show of a task beside its name: due date, questions, proof, and who emptied the list."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.pages.pages import TaskLine
-from tui_tasks.core.read.tasks import records
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.checks import GiveChecks, RequestChecks
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.log.standing_changes import Deletion, last_deletion
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
-from tui_tasks.core.snapshots import Ask
-from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import safe_ends, safe_line
+from tui_tasks.core.snapshots import Ask, Check, Task, verified
+from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.times import ago, count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.tasks import proof
+from tui_tasks.tui.painting.text_lines import Drawn, wrapped
+from tui_tasks.tui.state.context import Context
 
-if TYPE_CHECKING:
-    from tui_tasks.tui.state.context import Context
+# The number of last lines of a failed check's output that a detail shows.
+OUTPUT_LINES: Final = 8
+_KEYS: Final = "123456789"
+
+
+def checks_of(context: Context, task: Any) -> list[Check]:
+    """Return a task's checks; `task` is a `Task` or a `TaskLine`."""
+    home = context.state.lists.get(task.list_id)
+    known = check_queries.definitions(context.db)
+    if home is None or not (known or task.checks):
+        return []
+    return check_queries.of_tasks(context.db, [(task.uid, task.checks)], home, known).get(task.uid, [])
+
+
+def note(context: Context, task: Any) -> Part | None:
+    """Return in a word or two what checks have proven of a task reported done; None without checks.
+
+    For a task that is not done, return it only when its checks have been run.
+    """
+    found = checks_of(context, task)
+    state = verified(check.state for check in found)
+    if state is None or (task.status != "done" and state == "unproven"):
+        return None
+    failed = [check.name for check in found if check.state == "failed"]
+    return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
+
+
+def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> list[Drawn]:
+    """Return a task's checks for its detail: each with its state, a failed one with the last `most` lines of its
+    output.
+    """
+    drawn: list[Drawn] = []
+    for check in checks_of(context, task):
+        shown, run = PROOF_LOOKS[check.state], check.run
+        ink = shown.color
+        verdict = (
+            shown.word if check.state != "failed" or run is None or run.exit_code is None else f"exit {run.exit_code}"
+        )
+        commit = run.git_commit if run is not None else None
+        facts = [verdict, *["gate"] * check.gate, *([commit[:7]] if commit else [])]
+        head = f" {shown.mark(ascii_only=context.ascii_only)} "
+        name = safe_line(check.name, max(4, room - cell_len(head) - 2))
+        drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])
+        if check.state == "failed" and run is not None and run.output:
+            ended = [line for line in wrapped(run.output.rstrip(), max(8, room - 2)) if line.strip()]
+            drawn += [[(f"   {line}", "$muted")] for line in ended[-most:]]
+    return drawn
+
+
+def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple[Operation, ...]]]:
+    """Yield the actions on a task's checks: a key, its word, its style, and the operations."""
+    known = sorted({each.name for each in check_queries.definitions(context.db)})
+    found = checks_of(context, task)
+    has = [*dict.fromkeys(check.name for check in found)]
+    for key, name in zip(_KEYS, [*known, *(name for name in has if name not in known)], strict=False):
+        is_given = name in has
+        names = tuple(each for each in has if each != name) if is_given else (*has, name)
+        state = verified(check.state for check in found if check.name == name) or ""
+        known_as = f"  ({PROOF_LOOKS[state].word})" if is_given else ""
+        word = f"{'take' if is_given else 'give'} {safe_line(name, 40)}{known_as}"
+        yield key, word, "" if is_given else "$muted", (GiveChecks(task.uid, names),)
+    if task.checks is not None:
+        yield "l", "those of its list", "", (GiveChecks(task.uid, None),)
+    if found:
+        yield "r", "run them now", "", (RequestChecks(task.uid),)
+
 
 _NOTE_CHARS: Final = 400
+# The most dependencies read to find the one that blocks a task.
+_MAX_DEPENDENCIES: Final = 20
 _PRIORITIES: Final[dict[int, Part]] = {
-    vocab.URGENT: ("urgent", "$changed"),
-    vocab.HIGH: ("high", "$changed"),
-    vocab.LOW: ("low", "$muted"),
+    vocab.URGENT: ("!urgent", "$urgent"),
+    vocab.HIGH: ("!high", "$state-overdue"),
+    vocab.LOW: ("!low", "$muted"),
 }
 
 
@@ -31,14 +106,22 @@ def ask_of(context: Context, task: TaskLine) -> Ask | None:
     return next((ask for ask in context.state.asks if ask.task_uid == task.uid), None)
 
 
+def after_text(context: Context, task: TaskLine) -> str:
+    """Return `after 5` of a blocked task: the number of a task that it waits for, a failed one first."""
+    read = (list_pages.line(context.db, uid) for uid in task.depends_on[:_MAX_DEPENDENCIES])
+    waited_for = [found for found in read if found and not found.deleted and found.status not in vocab.RELEASING]
+    first = min(waited_for, key=lambda found: found.status != "failed", default=None)
+    return f"after {first.number}" if first is not None else "blocked"
+
+
 def last_word(context: Context, task: TaskLine, state: str) -> str:
-    """Return the newest log entry: quoted for a task in progress; the reason for a failed or cancelled one."""
-    if state not in ("in_progress", "failed", "skipped", "cancelled"):
-        return ""
-    log = records.log_page(context.db, task.uid, 1)
-    if not log:
-        return ""
-    return quoted(log[0].message) if state == "in_progress" else safe_line(log[0].message, _NOTE_CHARS)
+    """Return what its worker said last: quoted for a task in progress; the reason for a failed or cancelled one."""
+    if state == "in_progress":
+        said = task_records.last_said(context.db, task.uid, task.who)
+        return quoted(said) if said else ""
+    if state in ("failed", "skipped", "cancelled"):
+        return safe_line(task_records.end_reason(context.db, task), _NOTE_CHARS)
+    return ""
 
 
 def quoted(text: str) -> str:
@@ -80,16 +163,51 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
     return (late.mark(ascii_only=context.ascii_only), late.color) if is_late else None
 
 
-def notes(context: Context, task: TaskLine, state: str) -> list[Part]:
-    """Return what is proven, due date, priority, tags, and the last question or log entry, most important first."""
-    checked = proof.note(context, task)
-    found = [checked] if checked is not None else []
-    found += [] if task.finished_at else [part for part, _ in field_parts(context, task)]
-    found += [_PRIORITIES[task.priority]] if task.priority in _PRIORITIES and not task.finished_at else []
-    found += [(f"#{safe_line(tag, 20)}", "$muted") for tag in task.tags]
+def reason(context: Context, task: TaskLine, state: str) -> Part | None:
+    """Return why a task needs the human: its agent is gone, a question, or why it failed; None if it does not."""
+    if task.uid in context.state.left:
+        return f"{safe_ends(context.state.left[task.uid], 16)} is gone", "$state-overdue"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
-        found.append((f"{safe_ends(ask.agent, 16)} asks: {quoted(ask.question)}", "$state-needs-you"))
-    elif word := last_word(context, task, state):
-        found.append((word, "$muted"))
-    return found
+        who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)} "
+        return f"{who}asks {quoted(agent_text.request_line(ask, ascii_only=context.ascii_only))}", "$state-needs-you"
+    if state == "reviewable":
+        return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$state-needs-you"
+    word = last_word(context, task, state) if state == "failed" else ""
+    return (word, "$state-failed") if word else None
+
+
+def last_words(context: Context, task: TaskLine, state: str) -> Part | None:
+    """Return what its agent said last, or why it was ended."""
+    word = last_word(context, task, state)
+    return (word, "$muted") if word else None
+
+
+def priority(task: TaskLine) -> Part | None:
+    """Return the priority of an open task, unless it is the usual one."""
+    return None if task.finished_at else _PRIORITIES.get(task.priority)
+
+
+class EmptiedNote:
+    """The last deletion in the current list; read once for each state of the journal."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._read_at: tuple[int, int] | None = None
+        self._found: Deletion | None = None
+
+    def text(self) -> str:
+        """Return `rogue deleted 24 tasks here 9m ago`; empty when no task was deleted recently."""
+        found, now = self._deletion(), self._context.clock.now()
+        return f"{who(found.actor)} deleted {count(found.tasks, 'task')} here {ago(found.at, now)}" if found else ""
+
+    def short(self) -> str:
+        """Return `rogue deleted 24`, for a column of the board."""
+        found = self._deletion()
+        return f"{who(found.actor)} deleted {found.tasks:,}" if found else ""
+
+    def _deletion(self) -> Deletion | None:
+        now = (self._context.link.seq, self._context.state.list_id)
+        if now != self._read_at:
+            self._read_at, self._found = now, last_deletion(self._context.db, self._context.state.list_id)
+        return self._found

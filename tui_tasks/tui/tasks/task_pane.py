@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tui_tasks.core.read.pages import pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.core.read.pages.pages import TaskLine
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.links.link_actions import LinkActions
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.add_actions import AddActions
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions
+from tui_tasks.tui.tasks.link_actions import LinkActions
 from tui_tasks.tui.tasks.mark_actions import MarkActions
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
-from tui_tasks.tui.widgets.pane import Pane
+from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.work.work_actions import WorkActions
 
 
 class TaskPane(Pane):
@@ -46,9 +46,10 @@ class TaskPane(Pane):
             self.add_actions,
             self.filter_actions,
             LinkActions(self),
+            WorkActions(self),
         )
         self.filter_bar = FilterBar(self.context, self.filter_actions.completions)
-        self.quick_add = QuickAdd(context, self.numbered)
+        self.quick_add = QuickAdd(context, self.filter_actions.completions)
 
     # For subclasses
 
@@ -78,11 +79,6 @@ class TaskPane(Pane):
         """Return the uids of the marked tasks, else of the task under the cursor."""
         target = self.target()
         return self.row_list.marks or ([target] if target is not None else [])
-
-    def numbered(self, number: int) -> TaskLine | None:
-        """Return the task of the list with a number."""
-        uid = self.context.numbers.at(self.context.state.list_id, number)
-        return pages.line(self.context.db, uid) if uid is not None else None
 
     @property
     def is_busy(self) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import due_pages, pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.core.read.pages.pages import TaskLine, TaskPage
+from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.tui.state.app_state import AppState
 
 
@@ -27,11 +27,11 @@ class TasksOfList:
 
     def first(self, limit: int) -> TaskPage:
         """See `Source`."""
-        return self._read(pages.FIRST, limit, backwards=False)
+        return self._read(list_pages.FIRST, limit, backwards=False)
 
     def last(self, limit: int) -> TaskPage:
         """See `Source`."""
-        return self._read(pages.LAST, limit, backwards=True)
+        return self._read(list_pages.LAST, limit, backwards=True)
 
     def after(self, row: TaskLine, limit: int) -> TaskPage:
         """See `Source`."""
@@ -43,14 +43,14 @@ class TasksOfList:
 
     def _read(self, rank: str, limit: int, *, backwards: bool) -> TaskPage:
         start = self._reached.pop((rank, backwards), rank)
-        page = (pages.before if backwards else pages.after)(self._db, self.list_id, start, limit, self.only)
+        page = (list_pages.before if backwards else list_pages.after)(self._db, self.list_id, start, limit, self.only)
         if page.reached is not None:
             self._reached[page[0 if backwards else -1].rank if page else rank, backwards] = page.reached
         return page
 
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
-        found = pages.lines(self._db, self.list_id, keys, self.only)
+        found = list_pages.lines(self._db, self.list_id, keys, self.only)
         # A task that a read skipped may match now, so that read starts again.
         for (rank, backwards), reached in list(self._reached.items()):
             low, high = (reached, rank) if backwards else (rank, reached)
@@ -68,7 +68,7 @@ class TasksOfList:
 
     def place(self, row: TaskLine) -> int:
         """See `Source`; with a filter, the rows between two that match are not counted."""
-        return -1 if self.only else self._state.numbers.ahead(self.list_id, row.rank)
+        return -1 if self.only else self._state.places.ahead(self.list_id, row.rank)
 
     def total(self) -> int:
         """See `Source`."""
@@ -87,23 +87,23 @@ class TasksByDue:
 
     def first(self, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return due_pages.after(self._db, self.list_id, "", "", limit, self.only)
+        return list_pages.due_after(self._db, self.list_id, "", "", limit, self.only)
 
     def last(self, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return due_pages.before(self._db, self.list_id, "~", "", limit, self.only)
+        return list_pages.due_before(self._db, self.list_id, "~", "", limit, self.only)
 
     def after(self, row: TaskLine, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return due_pages.after(self._db, self.list_id, *self.order(row), limit, self.only)
+        return list_pages.due_after(self._db, self.list_id, *self.order(row), limit, self.only)
 
     def before(self, row: TaskLine, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return due_pages.before(self._db, self.list_id, *self.order(row), limit, self.only)
+        return list_pages.due_before(self._db, self.list_id, *self.order(row), limit, self.only)
 
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
-        found = pages.lines(self._db, self.list_id, keys, self.only)
+        found = list_pages.lines(self._db, self.list_id, keys, self.only)
         return {uid: task for uid, task in found.items() if task.due is not None}
 
     def key(self, row: TaskLine) -> str:

@@ -14,6 +14,7 @@ import msgspec
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from tui_tasks import regular_files
 from tui_tasks.tui.themes.variables import COLORS, PARTS, REQUIRED, STATES, complete
 
 _MAX_BYTES: Final = 64 * 1024
@@ -36,10 +37,7 @@ class ThemeProblem(msgspec.Struct, frozen=True):
 def read(file: Path, problems: list[ThemeProblem]) -> Theme | None:
     """Read one file, and append its mistakes to `problems`; return None when it makes no theme."""
     try:
-        with file.open("rb") as opened:
-            data = opened.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise ValueError(f"larger than {_MAX_BYTES // 1024} KiB")
+        data = regular_files.read_regular(file, _MAX_BYTES)
         text = data.decode()
         document = tomllib.loads(text)
     except OSError as error:

@@ -14,7 +14,7 @@ _FRONT: Final = ("primary", "secondary", "accent", "success", "warning", "error"
 COLORS: Final = (*_FRONT, "background", "surface", "panel")
 REQUIRED: Final = ("primary", "foreground", "background")
 STATES: Final = ("pending", "in-progress", "needs-you", "blocked", "done", "failed", "skipped", "overdue")
-PARTS: Final = ("muted", "changed", "rule", "cursor-text", "cursor-background")
+PARTS: Final = ("muted", "key", "changed", "urgent", "rule", "cursor-text", "cursor-background")
 STYLES: Final = ("muted-style", "cursor-style")
 """Text styles, for themes without the colours to say it: `text-style: $muted-style`."""
 OWN: Final = frozenset({*(f"state-{state}" for state in STATES), *PARTS, *STYLES})
@@ -30,9 +30,13 @@ _ROLES: Final = {
     "state-failed": "error",
     "state-skipped": "muted",
     "state-overdue": "accent",
-    "changed": "accent",
+    "key": "accent",
+    "changed": "foreground",
     "cursor-text": "foreground",
 }
+# The first of these that is not green is the colour of an urgent priority: green says that all is well.
+_URGENT: Final = ("urgent", "state-overdue", "warning", "error", "foreground")
+_GREEN: Final = (70 / 360, 190 / 360)
 _WIDGETS: Final = {
     "text-muted": "muted",
     "text-disabled": "muted",
@@ -49,7 +53,7 @@ _WIDGETS: Final = {
     "scrollbar-corner-color": "background",
     "footer-background": "background",
     "footer-foreground": "foreground",
-    "footer-key-foreground": "changed",
+    "footer-key-foreground": "key",
     "footer-description-foreground": "muted",
     "block-cursor-foreground": "cursor-text",
     "block-cursor-background": "cursor-background",
@@ -108,7 +112,17 @@ def _own_variables(theme: Theme, generated: Mapping[str, str]) -> dict[str, str]
     styles = {"muted-style": "dim" if theme.ansi else "none", "cursor-style": "bold" if theme.ansi else "none"}
     values |= shades | styles | theme.variables
     roles = {name: values[source] for name, source in _ROLES.items()}
+    known = [(roles | values).get(name, "ansi_green") for name in _URGENT]
+    roles["urgent"] = next(color for color in known if not is_green(color))
     return shades | styles | roles | {name: value for name, value in theme.variables.items() if name in OWN}
+
+
+def is_green(color: str) -> bool:
+    """Return whether a colour's hue is from yellow-green to teal; greys have no hue."""
+    if color.startswith("ansi_"):
+        return color.removeprefix("ansi_bright_").removeprefix("ansi_") in ("green", "cyan")
+    hsl = Color.parse(color).hsl
+    return hsl.s > 0.1 and _GREEN[0] <= hsl.h <= _GREEN[1]
 
 
 @cache

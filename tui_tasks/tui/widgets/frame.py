@@ -1,22 +1,22 @@
-"""The lines around every pane: tabs, the Now line, the footer."""
+"""The lines around every pane: the panes and what is next above it, the keys below. `now_line` has the line between."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line
-from tui_tasks.text.times import SECOND, age, age_lasts, count, due, moment
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import SECOND, age_lasts, count, due, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
-from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
+from tui_tasks.tui.widgets.breakpoints import NARROW
 
 if TYPE_CHECKING:
     from tui_tasks.core.past.moments import Moment
@@ -26,13 +26,33 @@ if TYPE_CHECKING:
 _IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
 
 
-def _agents_here(context: Context) -> int:
-    """Return how many agents are present."""
-    return context.state.agent_count(context.clock.now())
+class _Step(NamedTuple):
+    """What the right side of the top line shows; `task` and `job` are the widths of names in cells, 0: none."""
+
+    has_file: bool
+    has_mode: bool
+    has_time: bool
+    task: int
+    job: int
+
+
+_STEPS: Final = (
+    _Step(True, True, True, 24, 16),
+    _Step(True, True, False, 24, 16),
+    _Step(True, True, False, 16, 12),
+    _Step(True, False, False, 16, 12),
+    _Step(True, False, False, 12, 8),
+    _Step(False, False, False, 16, 12),
+    _Step(False, False, False, 12, 8),
+    _Step(False, False, False, 8, 8),
+    _Step(False, False, False, 6, 7),
+    _Step(False, False, False, 8, 0),
+    _Step(False, False, False, 0, 0),
+)
 
 
 class TopLine(FrameLine):
-    """The panes at the left; file, mode and agents at the right."""
+    """The panes at the left; at the right the file, the mode, how many agents are there, and what is next."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, self._panes, self._state, id=id)
@@ -46,18 +66,61 @@ class TopLine(FrameLine):
         return parts
 
     def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  2 agents`; in the past, its moment, as far as there is room."""
+        """`auth.db  live  2 agents  next #8 Backup drill  ◷ audit 09:00, in 12h`, as much as there is room for.
+
+        In the past, its moment.
+        """
         context = self.context
+        room = width - sum(cell_len(text) for text, _ in self._panes(width)) - 3
         if context.link.as_of is not None:
-            room = width - sum(cell_len(text) for text, _ in self._panes(width)) - 3
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
-        here = _agents_here(context)
-        mode = ("read only", "$state-overdue") if context.link.read_only else ("live", "$muted")
-        name = safe_line(Path(context.link.path).name, 24)
-        agents = count(here, "agent") if here else "no agent"
-        chosen = context.state.projects.chosen
-        project = f"{safe_line(chosen or 'no project', 20)}  " if chosen is not None else ""
-        return [(project, "bold"), (f"{name}  ", "$muted"), mode, (f"  {agents} ", "$muted")]
+        least = self._place(_STEPS[-1])
+        ways = (
+            *([*self._place(step), *self._next_task(step), *self._next_job(step)] for step in _STEPS),
+            [*least, *self._next_task(_STEPS[-1])],
+        )
+        fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
+        return [*next(fitting, least), (" ", "")]
+
+    def _place(self, step: _Step) -> list[Part]:
+        """Return the project, the file, the mode, and how many agents are there."""
+        context, here = self.context, self.context.state.agent_count
+        parts: list[Part] = []
+        if title := context.state.projects.title:
+            parts.append((f"{title}  ", "bold"))
+        if step.has_file:
+            parts.append((f"{safe_line(Path(context.link.path).name, 24)}  ", "$muted"))
+        if context.link.read_only:
+            parts.append(("read only  ", "$state-overdue"))
+        elif step.has_mode:
+            parts.append(("live  ", "$muted"))
+        return [*parts, (count(here, "agent") if here else "no agent", "$muted")]
+
+    def _next_task(self, step: _Step) -> list[Part]:
+        """Return the task that is suggested next."""
+        task = self.context.state.next_task
+        if task is None:
+            return []
+        name = f" {safe_line(task.name, step.task, ascii_only=self.context.ascii_only)}" if step.task else ""
+        return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
+
+    def _next_job(self, step: _Step) -> list[Part]:
+        """Return the next job and when it is due."""
+        context, job = self.context, self.context.state.next_job
+        if job is None:
+            return []
+        name, when = job
+        now, ascii_only = context.clock.now(), context.ascii_only
+        self.lasts(age_lasts(when, now))
+        is_late = when < now
+        mark = look("overdue").mark(ascii_only=ascii_only) if is_late else sign("scheduled", ascii_only=ascii_only)
+        words = due(when, now)
+        if step.has_time:
+            words = f"{context.clock.time_of(when)}, {words}"
+        elif not step.has_mode:
+            words = words.removeprefix("overdue ").removeprefix("in ")
+        name = f"{safe_line(name, step.job, ascii_only=ascii_only)} " if step.job else ""
+        return [(f"  {mark} {name}{words}", "$state-overdue" if is_late else "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Show the pane that was clicked."""
@@ -83,142 +146,6 @@ def as_of_words(context: Context, as_of: Moment, room: int) -> str:
         f"{when.rpartition(' ')[2]} {entry}",
     ]
     return next((one for one in words if cell_len(one) <= room), words[-1])
-
-
-# The last step of shortening the Now line: 1 drops the log entry, 2 the times, 3 the agent, 4 half of the task's name,
-# 5 all but marks and numbers.
-_LEAST: Final = 5
-
-
-class NowLine(FrameLine):
-    """The current state in one line: who works on what, what needs the human, what failed, what runs next.
-
-    It is shortened in steps to the width. A click on a part goes to what it names.
-    """
-
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
-        super().__init__(context, self._fitted, id=id)
-        self._acts: list[str] = []
-
-    def _fitted(self, width: int) -> Sequence[Part]:
-        """As much text as fits, shortened in steps down to `◐ #5 40s   ? 2   ✗ 1   ◷ 12h`."""
-        steps = range(0 if width >= WIDE else 2 if width >= NARROW else _LEAST, _LEAST + 1)
-        for step in steps:
-            groups = self._groups(step)
-            gap = "      " if step == 0 else "    " if step == 1 else "   "
-            parts = [(" ", "")]
-            self._acts = [""]
-            for act, group in groups:
-                if len(parts) > 1:
-                    parts.append((gap, ""))
-                    self._acts.append("")
-                parts += group
-                self._acts += [act] * len(group)
-            if sum(cell_len(text) for text, _ in parts) <= width:
-                break
-        return parts
-
-    def _groups(self, step: int) -> list[tuple[str, list[Part]]]:
-        seen, small = self.context.state, step == _LEAST
-        groups = [("active", self._active(step))]
-        if self.context.link.as_of is not None and is_compact(self.app.size):
-            # The line of the panes, which also shows it, is hidden.
-            groups.insert(0, ("", [(as_of_words(self.context, self.context.link.as_of, 0), "$state-overdue")]))
-        waiting = len(seen.asks) + len(seen.unproven)
-        if waiting:
-            words = f"{waiting}" if small else f"{waiting} need{'s' if waiting == 1 else ''} you"
-            groups.append(("asks", [(f"{self._mark('needs_you')} {words}", "$state-needs-you")]))
-        elif not small:
-            groups.append(("asks", [("nothing needs you", "$muted")]))
-        if seen.held:
-            words = f"{seen.held}" if small else f"{seen.held} filed"
-            groups.append(("asks", [(f"{self._mark('held')} {words}", "$state-needs-you")]))
-        # Agents that wait for the human are shown already.
-        if stuck := [one for one in seen.stuck.values() if one.cause != "human"]:
-            words = f"{len(stuck)}" if small else f"{len(stuck)} stuck"
-            if step <= 1 and len(stuck) == 1:
-                words = f"{safe_ends(stuck[0].uid, 16)} {stuck[0].text}"
-            groups.append(("agents", [(f"{self._mark('stuck')} {safe_line(words, 48)}", "$state-overdue")]))
-        if seen.failed or seen.failing:
-            act = "attention" if seen.failed else "pane_schedule"
-            groups.append((act, [(f"{self._mark('failed')} {self._failed(small=small)}", "$state-failed")]))
-        return [*groups, *self._job(step)]
-
-    def _failed(self, *, small: bool) -> str:
-        """Return how many tasks and jobs have failed, or the name of the only job."""
-        tasks, jobs = self.context.state.failed, self.context.state.failing
-        if small:
-            return f"{tasks + len(jobs):,}"
-        if not tasks:
-            return f"{safe_ends(jobs[0], 24) if len(jobs) == 1 else count(len(jobs), 'job')} failed"
-        return f"{tasks:,} failed, {count(len(jobs), 'job')}" if jobs else f"{tasks:,} failed"
-
-    def _mark(self, state: str) -> str:
-        return look(state).mark(ascii_only=self.context.ascii_only)
-
-    def _active(self, step: int) -> list[Part]:
-        context, task = self.context, self.context.state.active
-        if task is None:
-            is_known = context.link.as_of is None
-            words = "nothing in progress" if _agents_here(context) or not is_known else "no agent connected"
-            return [("idle" if step == _LEAST else words, "$muted")]
-        now = context.clock.now()
-        self.lasts(age_lasts(task.updated_at, now))
-        ahead = context.numbers.ahead_if_quick(task.list_id, task.rank)
-        if ahead is None:
-            # A long list is counted after the first screen is painted.
-            self.app.call_after_refresh(self._number_it)
-        old, number = age(task.updated_at, now), "…" if ahead is None else ahead + 1
-        # An agent may work on this task while it waits for an answer about another.
-        is_waiting = any(ask.agent == task.who and ask.task_uid in (None, task.uid) for ask in context.state.asks)
-        is_paused = task.who in context.state.paused
-        state = look("needs_you" if is_waiting else "skipped" if is_paused else "in_progress")
-        parts: list[Part] = [(f"{state.mark(ascii_only=context.ascii_only)} ", state.color)]
-        if step == _LEAST:
-            return [*parts, (f"#{number} {old}", "")]
-        if is_waiting or is_paused:
-            parts.append(("waits  " if is_waiting else "paused  ", state.color))
-        if step <= 2:
-            parts.append((f"{safe_ends(task.who, 16)}  ", "$muted"))
-        parts.append((f"#{number} {safe_line(task.name, 30 if step < 4 else 16)}  ", ""))
-        log = context.state.active_log
-        if step == 0 and log is not None:
-            parts.append((f'"{safe_line(log.message, 24)}"  ', ""))
-        return [*parts, (f"{old} ago" if step < 2 and old != "now" else old, "$muted")]
-
-    def _number_it(self) -> None:
-        if self.context.state.active is not None:
-            self.context.numbers.number(self.context.state.active)
-        self.again()
-
-    def _job(self, step: int) -> list[tuple[str, list[Part]]]:
-        context, job = self.context, self.context.state.next_job
-        if job is None:
-            return (
-                [] if step == _LEAST or context.state.active else [("pane_schedule", [("nothing scheduled", "$muted")])]
-            )
-        name, when = job
-        now = context.clock.now()
-        self.lasts(age_lasts(when, now))
-        late = when < now
-        mark = self._mark("overdue") if late else sign("scheduled", ascii_only=context.ascii_only)
-        until = due(when, now)
-        if step == _LEAST:
-            words = until.removeprefix("in ").removeprefix("overdue ")
-        elif step <= 1:
-            words = f"{safe_line(name, 16)} {context.clock.time_of(when)}, {until}"
-        else:
-            words = f"{safe_line(name, 16)} {until}"
-        return [("pane_schedule", [(f"{mark} {words}", "$state-overdue" if late else "")])]
-
-    def on_click(self, event: events.Click) -> None:
-        """Go to what was clicked."""
-        at = self.part_number(event.x)
-        act = self._acts[at] if at is not None and at < len(self._acts) else ""
-        if act == "active" and self.context.state.active is not None:
-            self.context.navigation.go_to(self.context.state.active.uid)
-        elif act not in ("", "active"):
-            self.context.do(act)
 
 
 class FootLine(FrameLine):
@@ -268,7 +195,7 @@ class FootLine(FrameLine):
             if used + size - 2 > width:
                 break
             used += size
-            parts += [(key, "$changed"), (f" {word}  ", "$muted")]
+            parts += [(key, "$key"), (f" {word}  ", "$muted")]
         return parts
 
     def _moment(self, width: int) -> Sequence[Part]:
@@ -283,13 +210,17 @@ class FootLine(FrameLine):
         write.
         """
         hints = self._hints if self._hints is not None else self._of_pane(width)
-        read_only = self.context.link.read_only
-        return [hint for hint in hints if not (read_only and hint[2] and ACTIONS[hint[2]].writes)]
+        read_only, has_key = self.context.link.read_only, self.context.keymap.has_key
+        return [
+            hint for hint in hints if not hint[2] or (has_key(hint[2]) and not (read_only and ACTIONS[hint[2]].writes))
+        ]
 
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.context.navigation.pane
         key_of, small = self.context.keymap.key_of, width < NARROW
         ids = pane.footer(small)
+        if self.context.state.new or self.context.state.deleted:
+            ids = (*ids[:1], "seen", *ids[1:])
         if self.context.link.as_of is not None:
             ids = (*ids[:1], *_IN_TIME, *ids[1:])
         found = ((key_of(each), pane.short(ACTIONS[each]), each) for each in ids)

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar, cast
 from rich.console import Console
 from rich.control import Control
 from textual import events
-from textual._compositor import ChopsUpdate, Compositor
+from textual._compositor import ChopsUpdate, Compositor, CompositorMap, ReflowResult
 from textual.app import App
 from textual.containers import Vertical
 from textual.css.query import NoMatches
@@ -48,7 +48,22 @@ class CellsUpdate(ChopsUpdate):
 
 
 class CellsCompositor(Compositor):
-    """Textual's compositor, which writes partial updates by `CellsUpdate`."""
+    """Textual's compositor, which writes partial updates by `CellsUpdate` and paints all that a layout has moved."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._map_of_layout: CompositorMap = {}
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """As `Compositor.reflow`, compared with the layout before.
+
+        Textual compares with `full_map`. It is computed anew when a widget that was just shown is asked for its place
+        before the layout. The layout then differs in nothing, and neither that widget nor its neighbours are painted.
+        """
+        self._full_map = self._map_of_layout
+        found = super().reflow(parent, size)
+        self._map_of_layout = self._full_map
+        return found
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """As `Compositor.render_partial_update`."""
@@ -160,6 +175,11 @@ def has_left(node: DOMNode) -> bool:
         return not node.is_attached or node.screen not in node.app.screen_stack
     except NoScreen:
         return True
+
+
+def is_closing(app: App[Any]) -> bool:
+    """Return whether the App is ending: then no widget handles the callbacks that would be waited for."""
+    return app._closing or app._closed or app._exception is not None
 
 
 async def did_binding(app: App[Any], key: str) -> bool:

@@ -1,0 +1,31 @@
+"""What a terminal does in the human's name is shown on the open screen at once, and taken back by a key."""
+
+from __future__ import annotations
+
+from tests.tui.driving import said, settle, shown, until
+from tests.tui.plan import NOW
+from tui_tasks.core.operations.changes import RecordTerminal
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import overview
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
+
+USED = RecordTerminal("tui-tasks release", "/dev/pts/3", ("script 799", "systemd 1"))
+
+
+async def test_it_is_told_with_terminal_and_parents_and_a_key_takes_it_back(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        uid = plan[5]
+        was = task_queries.task(app.link.db, uid).status
+        with Store(plan.path) as store:
+            store.commit(USED, EditTask(uid, {"status": "skipped"}), actor="human", now=NOW)
+        await until(pilot, lambda: "/dev/pts/3: tui-tasks release, below script 799 < systemd 1." in said(app))
+        assert task_queries.task(app.link.db, uid).status == "skipped"
+        await settle(pilot, "u")
+        assert task_queries.task(app.link.db, uid).status == was
+        (alert,) = overview.between(app.link.db, 0, 10_000)[-1:]
+        assert (alert.kind, alert.who, alert.text) == ("terminal", "/dev/pts/3", "tui-tasks release")
+        await settle(pilot, "3")
+        assert "tui-tasks release at /dev/pts/3 < script 799" in " ".join(shown(app).split())

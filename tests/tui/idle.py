@@ -1,0 +1,105 @@
+"""An event loop that knows when all is done: a test goes on at once then, and no sooner however busy the machine is.
+
+Textual's pilot sleeps for 20 ms at a time, until the process uses little CPU. That is long where all is done, and
+wrong where other processes leave this one none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import selectors
+import time
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any
+
+from textual import _wait
+
+# Of a timer that is due within these seconds, the end is waited for: it draws what has changed, or reads it.
+SOON = 0.04
+# Work of a thread is waited for this long at most: it may wait for what the test holds.
+THREAD_SECONDS = 1.0
+# Where something is always due soon, the test goes on after this long.
+LIMIT = 10.0
+
+
+class IdleLoop(asyncio.SelectorEventLoop):
+    """An event loop that tells when nothing is left to do: no callback, no timer due soon, no work in a thread."""
+
+    def __init__(self) -> None:
+        self._work: dict[Any, float] = {}
+        self._waiting: list[tuple[asyncio.Future[None], float]] = []
+        super().__init__(_Selector(self))
+
+    def run_in_executor(self, executor: Any, func: Any, *arguments: Any) -> asyncio.Future[Any]:
+        future: asyncio.Future[Any] = super().run_in_executor(executor, func, *arguments)
+        self._work[future] = time.monotonic()
+        future.add_done_callback(self._work.pop)
+        return future
+
+    def begin(self, work: Future[Any]) -> None:
+        """Count work of a thread that is not an executor's."""
+        self._work[work] = time.monotonic()
+
+        def ended(_: Future[Any]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self.call_soon_threadsafe(self._work.pop, work)
+
+        work.add_done_callback(ended)
+
+    async def rest(self, soon: float) -> None:
+        """Wait until nothing is left to do, and nothing will be within `soon` seconds."""
+        waiting = self.create_future()
+        self._waiting.append((waiting, soon))
+        await asyncio.wait({waiting}, timeout=LIMIT)
+
+    def note_rest(self, seconds: float | None) -> float | None:
+        """Take in that there is nothing to do for `seconds` (None: for ever); return how long to wait for it."""
+        if not self._waiting:
+            return seconds
+        if self._work:
+            rest = max(self._work.values()) + THREAD_SECONDS - time.monotonic()
+            if rest > 0:
+                return rest if seconds is None else min(rest, seconds)
+        rested = [one for one in self._waiting if seconds is None or seconds > one[1]]
+        for waiting, _ in rested:
+            if not waiting.done():
+                waiting.set_result(None)
+        self._waiting = [one for one in self._waiting if one not in rested]
+        return 0 if rested else seconds
+
+
+class _Selector(selectors.DefaultSelector):
+    """Tells a loop how long it would wait."""
+
+    def __init__(self, loop: IdleLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> Any:
+        if timeout is not None and timeout <= 0:
+            return super().select(timeout)
+        return super().select(0) or super().select(self._loop.note_rest(timeout))
+
+
+async def wait_for_idle(min_sleep: float = _wait.SLEEP_GRANULARITY, max_sleep: float = 1) -> None:
+    """As the pilot's: on a loop that knows when it is idle, until then."""
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, IdleLoop):
+        await loop.rest(SOON)
+    else:
+        await _wait.wait_for_idle(min_sleep, max_sleep)
+
+
+async def rest(soon: float) -> None:
+    """Wait until nothing is left to do, and nothing will be within `soon` seconds."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, IdleLoop)
+    await loop.rest(soon)
+
+
+def run(test: Coroutine[Any, Any, Any]) -> Any:
+    """Run a coroutine on a loop that knows when it is idle."""
+    with asyncio.Runner(loop_factory=IdleLoop) as runner:
+        return runner.run(test)

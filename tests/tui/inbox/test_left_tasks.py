@@ -1,0 +1,125 @@
+"""Tasks whose agent is gone in the inbox: each is listed once, and a key gives it back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import SIZES, by_agent, lines, said, settle, shown, until
+from tests.tui.plan import NOW
+from tui_tasks.cli.main import main
+from tui_tasks.core import connections
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.digest import needs_you
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.store import Store
+from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.screens import project_picker
+
+
+@pytest.fixture
+def left(plan):
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    return plan[5]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_task_whose_agent_is_gone_stands_in_the_inbox_once_and_a_key_gives_it_back(plan, left, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        assert app.state.need_you == 3
+        assert size[0] < 60 or "1 gone" in shown(app)
+        await settle(pilot, "tab")
+        assert app.screen.row.uid == left
+        assert "#5 Ship auth flow" in shown(app) and "claude-1 is gone" in shown(app)
+        assert "running tests" in shown(app)
+        assert "Give back" in lines(app)[-1]
+        await settle(pilot, "s", "p")
+        task = task_queries.task(app.link.db, left)
+        assert (task.status, task.agent) == ("pending", None)
+        assert "#5" in said(app) and "is pending again" in said(app)
+        await until(pilot, lambda: len(app.screen.listed.rows) == 2)
+        assert app.state.need_you == 2
+
+
+async def test_m_writes_to_the_agent_that_left_and_enter_shows_its_task(plan, left, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "tab", "m", *"back?", "enter")
+        assert "claude-1" in said(app)
+        assert app.link.db.sql("SELECT agent, text FROM human_message").fetchall() == [("claude-1", "back?")]
+        await settle(pilot, "enter")
+        assert not isinstance(app.screen, Inbox)
+        assert app.pane.target() == left
+
+
+async def test_a_task_whose_agent_comes_back_leaves_the_inbox(plan, left, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a", "tab")
+        with Store(plan.path) as store, store.db.transaction(write=True):
+            connections.begin(store.db, "claude-1", Process(), NOW)
+        await until(pilot, lambda: "is gone" not in shown(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_agents_counts_a_task_that_was_left_as_waiting_for_you(plan, left, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        assert ("3 waiting for you" if size[0] >= 60 else "? 3") in lines(app)[0]
+
+
+async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "D")
+        needing = [row.line for row in app.screen.listed.rows if row.line.part == "needs_you"]
+        assert [(line.task, line.who, line.text) for line in needing if line.kind == "left"] == [
+            (left, "claude-1", "is gone")
+        ]
+        assert len(needing) == app.state.need_you == 3
+
+
+async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make_app):
+    with Store(plan.path) as store:
+        store.commit(OpenAsk("merge now?", (), left), actor="claude-1", now=NOW)
+        digest_lines = list(needs_you(store.db, {left: "claude-1"}))
+    assert [line.kind for line in digest_lines if line.task == left] == ["ask"]
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        assert app.state.need_you == 3
+        await settle(pilot, "A")
+        assert "3 waiting for you" in lines(app)[0]
+        (every, *_) = project_picker.entries(app.context, lambda name: None)
+        assert every.needed == 3
+
+
+async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan, make_app):
+    with Store(plan.path) as store:
+        for ask in ask_queries.open_asks(store.db):
+            store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=NOW)
+        store.commit(NoteStuck("claude-1", "failure", "the same failure 3 times: pytest", NOW), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        assert app.screen.item.kind == "stuck"
+        assert "the same failure 3 times: pytest" in shown(app) and "#5 Ship auth flow" in shown(app)
+        assert "m Message  P Pause  Enter Agents" in lines(app)[-1]
+        by_agent(plan, "system", NoteStuck("claude-1", None))
+        await until(pilot, lambda: "the same failure" not in shown(app))
+        assert not app.screen.listed.rows
+
+
+def test_the_shell_says_which_task_was_left(plan, left, capsys):
+    assert main(["ls", "--db", plan.path]) == 0
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if "Ship auth flow" in row)
+    assert row.startswith("#5 ?") and "claude-1 is gone" in row
+    assert main(["agents", "--db", plan.path, "--all"]) == 0
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if row.startswith("claude-1"))
+    assert "left #5 in progress" in row
+    assert main(["digest", "--db", plan.path]) == 0
+    assert "claude-1  #5 Ship auth flow: is gone" in capsys.readouterr().out

@@ -1,0 +1,86 @@
+"""What a row of the list shows at each width: a wider one never shows less, and what matters most is cut last."""
+
+from __future__ import annotations
+
+import pytest
+from textual.geometry import Size
+
+from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.list.list_rows import side_width
+from tui_tasks.tui.list.row_columns import RowFacts, laid_out
+
+DUE, LATE, HIGH = ("in 2d", "$muted"), ("! 3d", "$state-overdue"), ("!high", "$state-overdue")
+SAID, WHY = ('"running tests 14/22"', "$muted"), ("test_dst_gap: expected 02:30, got 03:30", "$state-failed")
+ASKED = ("他问：“确定吗？”", "$state-needs-you")
+LONG = "Migrate the analytics of the old site"
+TASKS = {
+    "short": RowFacts(("Ship", ""), age="4m"),
+    "whole": RowFacts(("Ship auth flow", ""), SAID, False, (HIGH,), ("auth", "api"), DUE, None, "claude-1", "40s"),
+    "failed": RowFacts(("Fix flaky DST test", ""), WHY, True, (), ("flaky",), LATE, ("!", ""), "claude-2", "17m"),
+    "long title": RowFacts(("Rotate the keys of all services that sign tokens", ""), None, False, (HIGH,), (), DUE),
+    "all": RowFacts((LONG, ""), WHY, True, (HIGH,), ("auth",), DUE, None, "codex", "3d"),
+    "wide": RowFacts(("描述描述描述描述描述描述", ""), ASKED, True, (), ("标签",), DUE, None, "克劳德", "2h"),
+}
+
+
+class SHOWN:
+    total = 9
+
+
+def shown(facts: RowFacts, width: int) -> str:
+    """Return the columns of a row in a terminal of a width, after its number and marks."""
+    room = width - side_width(SHOWN, Size(width, 40)) - 11
+    parts = laid_out(facts, room)
+    assert sum(cell_len(text) for text, _ in parts) == room
+    return "".join(text for text, _ in parts)
+
+
+def told(facts: RowFacts, text: str) -> set[str]:
+    """Return which facts a row tells, if only by their beginning."""
+    wanted = {
+        "title": facts.title[0][:8],
+        "note": facts.note[0][:4] if facts.note else None,
+        "due": facts.due[0] if facts.due else None,
+        "agent": facts.agent[:3] or None,
+        "age": facts.age,
+        **{f"mark {mark}": mark for mark, _ in facts.marks},
+        **{f"tag {tag}": f"#{tag}"[:6] for tag in facts.tags},
+    }
+    return {name for name, part in wanted.items() if part and part in text}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_wider_terminal_never_shows_less_of_a_task(name):
+    facts, before = TASKS[name], set()
+    for width in range(40, 201):
+        now = told(facts, shown(facts, width))
+        assert before <= now, width
+        before = now
+    assert before == told(facts, " ".join((facts.title[0], *(part[0] for part in (facts.note, facts.due) if part),
+        *(mark for mark, _ in facts.marks), *(f"#{tag}" for tag in facts.tags), facts.agent, facts.age)))  # fmt: skip
+
+
+def test_at_120_columns_a_task_with_everything_shows_it_whole():
+    row = shown(TASKS["whole"], 120)
+    assert " ".join(row.split()) == 'Ship auth flow "running tests 14/22" !high #auth #api in 2d claude-1 40s'
+
+
+def test_the_reason_outlives_all_but_the_title():
+    row = shown(TASKS["failed"], 72)
+    assert "Fix flaky DST test  test_dst_gap: expected 02:30, got 03:30" in row
+    assert "claude" not in row
+    assert shown(TASKS["failed"], 45).startswith("Fix flaky DST test  test_dst_")
+    assert row.rstrip().endswith("!"), "a due date that is over has its mark where the date has no room"
+
+
+def test_columns_of_tasks_stand_below_each_other():
+    rows = [shown(TASKS[name], 120) for name in ("whole", "failed")]
+    for first, second in (("claude-1", "claude-2"), ("in 2d", "! 3d"), ("40s", "17m")):
+        assert rows[0].index(first) == rows[1].index(second), first
+
+
+def test_a_title_is_cut_only_when_nothing_else_is_left_to_cut():
+    title = TASKS["long title"].title[0]
+    for width in range(40, 201):
+        row = shown(TASKS["long title"], width)
+        assert title in row or "in 2d" not in row, width

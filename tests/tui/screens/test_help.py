@@ -1,0 +1,87 @@
+"""The help: where one is comes first, it is searched by people's words, and its legend has every glyph and colour."""
+
+from __future__ import annotations
+
+import ast
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import opened, settle, shown, write
+from tui_tasks import text, tui
+from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS
+from tui_tasks.tui.log import log_text
+from tui_tasks.tui.screens.legend import legend
+from tui_tasks.tui.themes.variables import STATES
+
+
+@pytest.mark.parametrize(
+    ("keys", "here"), [("1", "Here: list"), ("2", "Here: board"), ("4", "Here: schedule"), ("a", "Here: inbox")]
+)
+async def test_the_help_begins_with_where_one_is(app, keys, here):
+    async with opened(app, (80, 24)) as pilot:
+        await settle(pilot, keys, "question_mark")
+        entries = app.screen.window.source.first(4)
+        assert entries[0].entry.title == here
+        assert not entries[1].entry.why_not
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("due", "Edit the task here"),
+        ("tag", "Edit the task here"),
+        ("merge", "Inbox: all that needs you"),
+        ("legend", "pending, waiting"),
+        ("remove", "Delete the task, or all that are marked"),
+        ("claude", "Agents: what each does, and what it waits for"),
+        ("yank", "Copy the task's id or its Markdown"),
+    ],
+)
+async def test_the_help_finds_by_what_a_person_would_call_it(app, words, title):
+    async with opened(app) as pilot:
+        await settle(pilot, "question_mark")
+        await write(pilot, words)
+        await settle(pilot)
+        assert title in shown(app)
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_the_legend_has_every_glyph_and_every_colour_of_a_state(ascii_only):
+    marks = {line.mark for line in legend(ascii_only=ascii_only)}
+    looks = [*LOOKS.values(), *PROOF_LOOKS.values()]
+    assert {look.mark(ascii_only=ascii_only) for look in looks} <= marks
+    assert {SIGNS[name][ascii_only] for name in SIGNS} <= marks
+    assert {mark.mark for mark in log_text.LOG_MARKS.values() if len(mark.mark) == 1} <= marks
+    colors = {line.color.partition(" ")[0] for line in legend(ascii_only=ascii_only)}
+    assert {f"$state-{state}" for state in STATES} | {"$changed", "$muted", "$primary", "$rule"} <= colors
+    assert all(line.words for line in legend(ascii_only=ascii_only))
+
+
+def test_the_legend_has_every_glyph_that_the_screen_draws():
+    marks = {char for line in legend(ascii_only=False) for char in line.mark}
+    # A line over whole widths, and characters that are replaced, are no glyphs with a meaning.
+    left_out = {"safe.py", "ascii_filter.py"}
+    files = [*Path(tui.__file__).parent.rglob("*.py"), *Path(text.__file__).parent.rglob("*.py")]
+    for file in files:
+        for char in set(_strings(file)) if file.name not in left_out else ():
+            if unicodedata.category(char) in ("So", "Sm") and not char.isascii():
+                assert char in marks, f"{char} of {file.name}"
+
+
+def _strings(file):
+    """The characters of the strings of a file, without those of docstrings."""
+    nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = (node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docs)
+    return "".join(node.value for node in constants if isinstance(node.value, str))
+
+
+@pytest.mark.parametrize("typed", ["q", "q!", "wq", "x"])
+async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
+    async with opened(app) as pilot:
+        await settle(pilot, "colon")
+        await write(pilot, typed)
+        await settle(pilot)
+        assert app.screen.window.row.entry.title == "Quit"

@@ -1,0 +1,126 @@
+"""Starting an agent from the screen, and looking at what it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tui.driving import SIZES, lines, said, settle, shown, until
+from tests.tui.plan import NOW
+from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.store import Store
+from tui_tasks.tui.agents.fleet_screen import Fleet
+from tui_tasks.tui.work import peek, terminal
+from tui_tasks.tui.work.peek import Peek
+from tui_tasks.tui.work.start_form import StartForm
+from tui_tasks.work import starting
+from tui_tasks.work.starting import Request, Started
+
+
+def begun(plan: Any, number: int, **more: Any) -> Any:
+    """Start an agent on a task, in the state alone."""
+    with Store(plan.path) as store:
+        operation = StartWork(
+            plan[number], "robot", "/repo", f"/trees/{number}", branch=f"task/{number}", base="main", **more
+        )
+        (work,) = store.commit(operation, actor="human", now=NOW)
+        store.commit(RunWork(work.uid, prompt="Do it"), actor="system", now=NOW)
+        return work
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Request]]:
+    """What the screen asked to start; nothing is made."""
+    asked: list[tuple[str, Request]] = []
+
+    def start(self: Any, uid: str, request: Request) -> Started:
+        asked.append((uid, request))
+        (work,) = self._store.commit(
+            StartWork(uid, request.program, "/repo", f"/trees/{uid}"), actor="human", now=self._clock()
+        )
+        return Started(work, ("its submodules are empty",))
+
+    monkeypatch.setattr(starting.Starter, "start", start)
+    return asked
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, started, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W")
+        assert isinstance(app.screen, StartForm)
+        assert "claude" in shown(app) and "a new worktree" in shown(app)
+        await settle(pilot, "tab", "shift+tab", *"now")
+        assert "codex" in shown(app) and "this checkout" in shown(app)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: bool(started))
+        await until(pilot, lambda: "codex-" in said(app))
+    assert started == [(plan[9], Request(program="codex", here=True, words="now"))]
+
+
+async def test_a_start_that_is_refused_says_why(plan, make_app, monkeypatch):
+    monkeypatch.chdir(Path(plan.path).parent)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "W", "enter")
+        await until(pilot, lambda: "claude" in said(app) and "Starting" not in said(app))
+
+
+async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(plan, make_app):
+    work = begun(plan, 9)
+    counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+    with Store(plan.path) as store:
+        store.commit(CountWork(work.uid, counts), WorkReady(work.uid), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        (row,) = [line for line in lines(app) if "⇡" in line]
+        assert "3 files +41 -7" in row
+
+
+async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan, make_app, monkeypatch):
+    begun(plan, 9, has_terminal=True)
+    texts = ["line 1", "\x1b[31mline 2"]
+    attached: list[str] = []
+    monkeypatch.setattr(starting, "last_lines", lambda *_: list(texts))
+    monkeypatch.setattr(peek, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(terminal, "attach", lambda context, agent: attached.append(agent))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "space")
+        assert isinstance(app.screen, Peek)
+        await until(pilot, lambda: "line 1" in shown(app))
+        assert "\x1b" not in shown(app) and "task/9" in shown(app)
+        texts.append("line 3")
+        await until(pilot, lambda: "line 3" in shown(app))
+        await settle(pilot, "enter")
+        await settle(pilot, "space")
+        assert not isinstance(app.screen, Peek)
+        await settle(pilot, "A")
+        assert isinstance(app.screen, Fleet)
+        while app.screen.agent_here() != "robot-1":
+            await settle(pilot, "j")
+        await settle(pilot, "enter")
+    assert attached == ["robot-1", "robot-1"]
+
+
+async def test_enter_on_an_agent_without_a_terminal_of_ours_shows_its_log_and_peeking_says_why_not(plan, make_app):
+    begun(plan, 9)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        while app.screen.agent_here() != "claude-1":
+            await settle(pilot, "j")
+        await settle(pilot, "space")
+        assert "was started in another terminal" in said(app)
+        await settle(pilot, "g")
+        while app.screen.agent_here() != "robot-1":
+            await settle(pilot, "j")
+        await settle(pilot, "enter")
+        assert app.navigation.pane_name == "log"

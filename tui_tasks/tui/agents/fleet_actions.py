@@ -1,0 +1,194 @@
+"""The human's actions on the agent under the cursor in the fleet, and answers to its question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
+from tui_tasks.core.read import job_queries, work_queries
+from tui_tasks.core.read.log import standing_changes
+from tui_tasks.hooks.replies import outbox
+from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import DAY, HOUR
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_actions import ask_status
+from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
+from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.state.undo_changes import take_back
+from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work.peek import Peek
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.agents.fleet_screen import Fleet
+
+
+class FleetActions(Controller):
+    """The actions of the scope `agents`."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._context = fleet.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; names what the agent under the cursor lacks or cannot do."""
+        member = self._fleet.member
+        if action.needs != "agent":
+            return None
+        if member is None:
+            return None if action.id == "agent_log" and self._fleet.is_on_gone else "no agent here"
+        name = agent_text.who(member.name, 30)
+        if action.id == "agent_peek" and work_queries.of_agent(self._context.db, member.name) is None:
+            return f"{name} was started in another terminal"
+        if action.id == "agent_stop":
+            if member.state == "gone":
+                return f"{name} is gone"
+            if member.session is None:
+                return f"{name} has no turn to end: pause it, or write to it"
+            if member.state == "stopped":
+                return f"{name} is suspended: continue its process first (fg, or kill -CONT)"
+            if member.state in ("idle", "failed", "interrupted"):
+                return f"{name} is {member.state}: it has no turn to end"
+        if action.id == "agent_give_back" and member.task is None:
+            return f"{name} is at no task"
+        return None
+
+    async def do_agent_stop(self) -> None:
+        """End its turn, with a message of why."""
+        member = self._fleet.member
+        assert member is not None
+        name = agent_text.who(member.name, 30)
+        why = await self._context.ask(
+            LineDialog(self._context, f"End the turn of {name} with this message:", done="End its turn")
+        )
+        if why is None:
+            return
+        text = why.strip() or "The human has ended your turn."
+        await self._context.link.commit(SendMessage(member.name, text, ends_turn=True))
+        program = member.session.program if member.session is not None else ""
+        if job_queries.run_of_agent(self._context.db, member.name) is not None:
+            how = "Its turn ends now, and its run with it."
+        else:
+            how = outbox.why_not(program, "stop") or "Its turn ends at its next tool."
+        self._context.say(f"Sent to {name}. {how}")
+
+    async def do_agent_give_back(self) -> None:
+        """Ask for the status of the agent's current task."""
+        member = self._fleet.member
+        assert member is not None and member.task is not None
+        await ask_status(self._context, member.task.uid, f"#{member.task.number} “{safe_line(member.task.name, 40)}”")
+
+    async def do_agent_take_back(self) -> None:
+        """Take back all that it did since a moment, which is asked for."""
+        member = self._fleet.member
+        assert member is not None
+        now, clock = self._context.clock.now(), self._context.clock
+        name = agent_text.who(member.name, 30)
+        since = {"1": now - HOUR, "2": clock.midnight(), "3": now - DAY, "4": 0}
+        words = ("the last hour", "today", "the last 24 hours", "all that is in the journal")
+        choices = [Choice(key, word) for key, word in zip(since, words, strict=True)]
+        key = await self._context.ask(Menu(self._context, f"Undo what {name} did since:", choices))
+        if key is not None:
+            changes = standing_changes.of_agent(self._context.db, member.name, since[key])
+            await take_back(self._context, changes)
+
+    def do_agent_log(self) -> None:
+        """Go to the agent's terminal, else show its log; on the line of those that are gone, show or fold them."""
+        member = self._fleet.member
+        if member is None:
+            self._fleet.turn_gone()
+        elif terminal.why_not(self._context, member.name) is None:
+            terminal.attach(self._context, member.name)
+        else:
+            self._context.navigation.show_log(member.name)
+
+    def do_agent_peek(self) -> None:
+        """Show the agent's last lines."""
+        member = self._fleet.member
+        assert member is not None
+        self._context.push(Peek(self._context, member.name))
+
+
+class FleetAnswers(Controller):
+    """Answers the question of the agent under the cursor, also for `OptionKeys`."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._context = fleet.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; answers need a question, and a program that waits for the answer here."""
+        if action.needs != "ask":
+            return None
+        ask = self._fleet.ask
+        return "it asks nothing" if ask is None else why_unanswerable(self._context.link.path, ask)
+
+    def takes_key(self, action: Action) -> bool:
+        """As `Controller.takes_key`; the key that denies ends the turn where nothing can be denied, and the key that
+        replies in the inbox writes a message here.
+        """
+        view = self._fleet.view
+        if action.id not in ("ask_deny", "ask_reply"):
+            return True
+        return action.id == "ask_deny" and view is not None and view.why_closed is None and view.denying is not None
+
+    def give(self, view: AskView, answer: str) -> Any:
+        """Answer a question that is shown to its end, and has stood there; else show it in the inbox."""
+        if not self._fleet.shows_whole(view):
+            return self.do_agent_ask()
+        if self._fleet.reading.has_stood(view.version, to_end=True):
+            return self._answer(view, answer)
+        self._context.say(READ_FIRST)
+        return None
+
+    async def do_ask_deny(self) -> None:
+        """Ask for the reason, then answer with the option that says no."""
+        view = self._fleet.view
+        assert view is not None
+        no = view.denying
+        if not self._fleet.shows(view):
+            self.do_agent_ask()
+            return
+        if no is None:
+            self._context.say("None of the options says no: choose one by its number, or reply.")
+            return
+        why = await self._typed(view, f"Deny; tell {agent_text.who(view.ask.agent, 30)} why, or nothing", "Deny")
+        if why is not None:
+            await self._answer(view, f"{no}: {why}" if why else no)
+
+    async def do_ask_reply(self) -> None:
+        """Answer in one's own words."""
+        view = self._fleet.view
+        assert view is not None
+        if not self._fleet.shows(view) or view.question is not None:
+            self.do_agent_ask()
+            return
+        text = await self._typed(view, f"Reply to {agent_text.who(view.ask.agent, 30)}", "Send")
+        if text:
+            await self._answer(view, text)
+
+    def do_agent_ask(self) -> None:
+        """Show the agent's question in the inbox; where it asks nothing, what others ask."""
+        from tui_tasks.tui.inbox.inbox_screen import Inbox
+
+        ask = self._fleet.ask
+        if ask is None:
+            self._context.do("asks")
+        else:
+            self._context.push(Inbox(self._context, ask.uid))
+
+    async def _typed(self, view: AskView, title: str, done: str) -> str | None:
+        """Return what is typed about a question that had stood on screen by then; None where it is given up."""
+        text: str | None = await self._context.ask(LineDialog(self._context, title, done=done))
+        while text is not None and not self._fleet.reading.has_stood(view.version):
+            again = LineDialog(self._context, f"It came up just now: read it first. {title}", text, done=done)
+            text = await self._context.ask(again)
+        return text.strip() if text is not None else None
+
+    async def _answer(self, view: AskView, answer: str) -> None:
+        # It answers the question that was shown, even if the agent has asked another meanwhile.
+        answered = view.answered(answer)
+        if isinstance(answered, AnswerAsk) and await send_answer(self._context, answered, view.ask):
+            self._context.say(f"Sent to {agent_text.who(view.ask.agent, 30)}: {safe_line(answer, 60)}.")

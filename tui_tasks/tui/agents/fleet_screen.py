@@ -1,0 +1,318 @@
+"""The fleet's screen: all agents, those that need attention first, and below them a note on one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read.agents import agent_queries
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.text.safe import cell_len
+from tui_tasks.text.times import SECOND
+from tui_tasks.tui.agents import agent_text, fleet_text
+from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
+from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
+from tui_tasks.tui.agents.fleet_note import FleetNote
+from tui_tasks.tui.agents.fleet_rows import FleetRow, FleetRows, GoneAgents, titles
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.source import InMemorySource
+from tui_tasks.tui.screens.project_actions import ProjectActions
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.breakpoints import NARROW
+from tui_tasks.tui.widgets.frame import FootLine
+
+MAX_WORDS: Final = 12
+MAX_MESSAGES: Final = 3
+
+
+class Fleet(Overlay):
+    """The screen. It leaves out agents that ended more than a day ago with nothing open."""
+
+    NAME = "agents"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "agents", "inbox")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    Fleet #people { height: 1fr; min-height: 3; }
+    Fleet #note { max-height: 50%; }
+    Fleet.-narrow #titles, Fleet.-short #titles, Fleet.-narrow #note, Fleet.-short #note,
+    Fleet.-narrow #under, Fleet.-short #under { display: none; }
+    """
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._quiet_after = context.config.quiet_after * SECOND
+        rows = FleetRows(context, lambda: self._longest_name, self._quiet_after)
+        self.window = VirtualList(context, rows, id="people")
+        self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
+        self._titles = FrameLine(context, lambda width: titles(width, self._longest_name), id="titles")
+        self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
+        self._note = TextLines(context, self._note_text, id="note")
+        answers = FleetAnswers(self)
+        self.controllers = (
+            RowMoves(lambda: self.window),
+            answers,
+            OptionKeys(
+                context, lambda: self.view, answers.give, answers.why_not, lambda view, option: answers.do_agent_ask()
+            ),
+            FleetActions(self),
+            AgentActions(context, self.agent_here),
+            ProjectActions(context),
+        )
+        self.listed: InMemorySource[FleetRow] = InMemorySource(lambda row: row.name, self._order)
+        self.members: list[Member] = []
+        self.reading = Reading(context)
+        # The question that is drawn.
+        self._shown: AskView | None = None
+        self._over: set[str] = set()
+        self._left: set[str] = set()
+        self._shows_gone = False
+
+    def compose(self) -> ComposeResult:
+        """Compose head, agents and the note."""
+        yield self._head
+        yield rule(self.context)
+        yield self._titles
+        yield self.window
+        yield rule(self.context, id="under")
+        yield self._note
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read the agents."""
+        self.listed.replace(self._read())
+        self.window.show(self.listed)
+        self.window.focus()
+        self.set_interval(LOOK_SECONDS, self._look_at_hook)
+        self._show()
+
+    def _read(self) -> list[FleetRow]:
+        found = self.context.state.members
+        # What the order of the rows follows from changes with them alone.
+        now, seen_at = self.context.clock.now(), self.context.state.seen_at
+        self._over = {member.name for member in found if fleet_text.is_over(member, now, seen_at)}
+        self._left = {
+            member.name for member in found if member.task is not None and member.has_left(now, self._quiet_after)
+        }
+        self.members = [member for member in found if self.context.state.projects.shows_member(member)]
+        gone = [one for one in self.members if one.state == "gone" and one.task is None and one.ask is None]
+        if len(gone) < 2:
+            return [*self.members]
+        fold = GoneAgents(tuple(agent_text.who(one.name, 40) for one in gone), self._shows_gone)
+        return [fold, *(one for one in self.members if self._shows_gone or one not in gone)]
+
+    def turn_gone(self) -> None:
+        """Show the lines of the agents that are gone, or fold them into one."""
+        self._shows_gone = not self._shows_gone
+        self._take()
+        self._show()
+
+    @property
+    def is_on_gone(self) -> bool:
+        """Whether the cursor is on the line of the agents that are gone."""
+        return isinstance(self.window.row, GoneAgents)
+
+    def _order(self, member: FleetRow) -> tuple[Any, ...]:
+        if isinstance(member, GoneAgents):
+            return (fleet_text.RANKS["gone"], 0, "", "")
+        asks = member.ask if member.state in ("waiting", "paused") else None
+        since = asks.opened_at if asks is not None else member.since or 0 if member.state == "waiting" else 0
+        state = (
+            "waiting"
+            if asks is not None
+            else "stuck"
+            if member.name in self._left
+            else "gone"
+            if member.name in self._over
+            else member.state
+        )
+        return (fleet_text.RANKS[state], since, member.name.casefold(), member.name)
+
+    # State
+
+    @property
+    def member(self) -> Member | None:
+        """The agent that keys act on."""
+        row = self.listed.get(self.window.cursor)
+        return row if isinstance(row, Member) else None
+
+    @property
+    def ask(self) -> Ask | None:
+        """The open question of that agent."""
+        return self.member.ask if self.member is not None else None
+
+    def agent_here(self) -> str | None:
+        """Return the agent's name."""
+        return self.member.name if self.member is not None else None
+
+    @property
+    def view(self) -> AskView | None:
+        """That question as it is shown here; what is not kept whole is shown in the inbox."""
+        if self.ask is None:
+            return None
+        return AskView(self.ask, why_closed=why_unanswerable(self.context.link.path, self.ask))
+
+    def shows(self, view: AskView) -> bool:
+        """Return whether a question, or its beginning, is on screen."""
+        return not self.small and self._note_text.drawn == view.version and bool(self._note.size.height)
+
+    def shows_whole(self, view: AskView) -> bool:
+        """Return whether all of a question is on screen."""
+        return self.shows(view) and self._note_text.has_whole(view.version)
+
+    def _look_at_hook(self) -> None:
+        """Draw again where a program has stopped waiting for the answer."""
+        if self.view != self._shown:
+            self._show()
+
+    def _note_painted(self) -> None:
+        # What changes below a dialog cannot be read.
+        if self.is_active and self.is_mounted:
+            version = self._note_text.drawn if not self.small else None
+            self.reading.painted(version, to_end=self._note_text.has_whole(version) and bool(self._note.size.height))
+
+    def on_screen_resume(self) -> None:
+        """Note what can be read again."""
+        self.call_after_refresh(self._note_painted)
+
+    @property
+    def states(self) -> list[str]:
+        """The states of all agents, in the order of the lines."""
+        now = self.context.clock.now()
+        rows = (row for row in self.listed.rows if isinstance(row, Member))
+        found = [fleet_text.state_of(row, now, self._quiet_after) for row in rows]
+        return [*found, *["gone"] * (len(self.members) - len(found))]
+
+    @property
+    def _waiting(self) -> int:
+        """The number of questions of the agents, and of other tasks that agents have left."""
+        state, shown = self.context.state, {member.name for member in self.members}
+        left = (agent for uid, agent in state.left.items() if uid not in state.asking)
+        return sum(agent in shown for agent in (*(ask.agent for ask in state.asks), *left))
+
+    @property
+    def _longest_name(self) -> int:
+        """The width of the longest name in cells."""
+        return max((cell_len(agent_text.who(member.name, 40)) for member in self.members), default=0)
+
+    def _totals(self, width: int) -> Sequence[Part]:
+        """` Agents   3 waiting for you   2 working`: how many agents are in each state."""
+        ascii_only = self.context.ascii_only
+        counts = Counter(self.states)
+        counts["waiting"] = self._waiting
+        if width < NARROW:
+            parts: list[Part] = [(" Agents ", "bold")]
+            for state, shown in fleet_text.LOOKS_OF_STATES.items():
+                if count := counts[state]:
+                    parts.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
+            return parts
+        parts = [(" Agents  ", "bold"), *self.context.state.projects.alone_parts()]
+        return [*parts, *((f" {text}  ", color) for text, color in fleet_text.totals(counts))]
+
+    def _spent(self, width: int) -> Sequence[Part]:
+        """Return how many of those out of sight wait for the human, else what all have spent, and their projects."""
+        if out_of_sight := self._waiting_out_of_sight():
+            return [(f"{out_of_sight} ", "$state-needs-you bold")]
+        members = self.members
+        spent = fleet_text.spent_by_all(members)
+        # In the past, an agent's presence is known only from what it had open.
+        unknown = "who was connected is not recorded" if self.context.link.as_of is not None else ""
+        words = "   ".join(part for part in (spent, fleet_text.places(members, self.context), unknown) if part)
+        return [(words + " ", "$muted")]
+
+    def _waiting_out_of_sight(self) -> str:
+        """`↑ 2 above need you  g`: how many agents above or below the lines on screen wait for the human."""
+        rows, seen = self.listed.rows, {row.name for row in self.window.rows_on_screen}
+        waiting = [number for number, row in enumerate(rows) if self._needs_you(row) and row.name not in seen]
+        if not waiting or not seen:
+            return ""
+        first = next(number for number, row in enumerate(rows) if row.name in seen)
+        above = sum(number < first for number in waiting)
+        key = self.context.keymap.key_of("first" if above else "last").partition(",")[0]
+        number = above or len(waiting)
+        where = "" if self.size.width < NARROW else " above" if above else " below"
+        return f"{'↑' if above else '↓'} {number}{where} need{'s' if number == 1 else ''} you  {key}"
+
+    def _needs_you(self, row: FleetRow) -> bool:
+        return isinstance(row, Member) and (row.state == "waiting" or row.ask is not None or row.name in self._left)
+
+    # Events
+
+    def on_virtual_list_scrolled(self) -> None:
+        """Tell again who is out of sight."""
+        self._head.again()
+
+    def changed(self, changes: StateChanges) -> None:
+        """Update after entries about agents."""
+        if changes.all or changes.touches("task", "list"):
+            self.window.again()
+        self._take()
+        self._show()
+
+    def agents_changed(self) -> None:
+        """Update after something without a journal entry, such as an agent's activity or connection."""
+        if self._take():
+            self._show()
+
+    def _take(self) -> set[str]:
+        """Read all agents, and draw the lines of those that changed; return their names."""
+        before = self._longest_name
+        changed = self.listed.replace(self._read())
+        self.window.change(changed)
+        if self._longest_name != before:
+            self.window.again()
+        return changed
+
+    def on_virtual_list_moved(self) -> None:
+        """Show the note on another agent."""
+        self._show()
+
+    def on_virtual_list_opened(self) -> None:
+        """Do as Enter does."""
+        self.action_act("agent_log")
+
+    def on_resize(self) -> None:
+        """Adapt the layout to the size."""
+        self.window.again()
+        self._show()
+
+    def _show(self) -> None:
+        name = self.agent_here()
+        words = agent_queries.words(self.context.db, name, min(MAX_WORDS, self.size.height // 3)) if name else []
+        sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
+        self._shown = self.view
+        self._note_text.put(self.member, self._shown, words, sent)
+        for part in (self._note, self._head, self._titles):
+            part.again()
+        self.call_after_refresh(self._note_painted)
+        if self.is_on_gone:
+            word = "Fold" if self._shows_gone else "Show them"
+            self.hint(self.hint_of("agent_log", word), self.hint_of("back", ""))
+            return
+        answers = answer_keys(self._shown) if self._shown is not None else ()
+        if self.small:
+            self.hint(*map(self.hint_of, answers), self.hint_of("agent_message"), self.hint_of("back", ""))
+        else:
+            has_turn = self.member is not None and self.member.session is not None
+            stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
+            is_stuck = self.member is not None and self.member.stuck is not None and self.member.task is not None
+            back = ("agent_give_back",) if is_stuck else ()
+            keys = [*answers, "agent_message", "agent_pause", *back, *stop]
+            is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
+            last = [self.hint_of("agent_peek")] if is_ours else []
+            last.append(self.hint_of("agent_log", "Terminal" if is_ours else ""))
+            self.hint(*map(self.hint_of, keys), *last, self.hint_of("back"))

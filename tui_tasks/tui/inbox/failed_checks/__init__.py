@@ -1,1 +1,0 @@
-"""The part of the inbox for tasks with a failed check."""

@@ -1,0 +1,318 @@
+"""Held tasks and jobs in the inbox: what agents filed, and the human's decision about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.job_snapshots import WHAT, Job
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.asks import SendMessage
+from tui_tasks.core.operations.jobs import DeleteJob, EnableJob
+from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
+from tui_tasks.core.read import job_queries, overview
+from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.read.tasks.held_tasks import HeldTask
+from tui_tasks.core.rules.agents.decided_text import decided_line
+from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
+from tui_tasks.core.snapshots import Task
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago, count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.answering import decided_prose
+from tui_tasks.tui.inbox.row_source import InboxItem, RowSource
+from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.painting.text_lines import Drawn
+from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.state.context import Context
+
+MAX_NAMED = 5
+
+
+def content(context: Context, row: HeldTask) -> Task | Job | None:
+    """Return the held task or job of a row as it is now; None if it is gone."""
+    if row.is_job:
+        return job_queries.any_job(context.db, row.uid)
+    try:
+        return task_queries.task(context.db, row.uid)
+    except NotFound:
+        return None
+
+
+def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
+    """Return the names of the fields that differ, of those that the human accepts; "" if none is known to."""
+    if before is None or now is None:
+        return ""
+    names = ACCEPTED if isinstance(now, Task) else ("name", *WHAT)
+    changed = [name for name in names if getattr(before, name) != getattr(now, name)]
+    return " and ".join(filter(None, (", ".join(changed[:-1]), *changed[-1:]))).replace("_", " ")
+
+
+def held_lines(context: Context, row: HeldTask, room: int) -> list[Drawn]:
+    """Return the lines of a held task or job: title, who filed it and when, why, its text, fields, dependencies."""
+    task = content(context, row)
+    if isinstance(task, Job):
+        return _job(context, row, task, room)
+    if task is None:
+        return []
+    shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
+    who = f"{safe_line(row.maker, 40)} filed it {ago(row.at, context.clock.now())}, for {row.list_name}"
+    lines = shown(task.name, style="bold") + shown(who, style="$muted")
+    if why := held_tasks.why(context.db, row.uid):
+        lines += [[], *shown(f"Why: {why}", style="$changed")]
+    if task.description:
+        lines += [[], *shown(task.description)]
+    if fields := _fields(task):
+        lines += [[], *shown(fields, style="$muted")]
+    lines += _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
+    waiting = [found.name for found in overview.dependents(context.db, row.uid, MAX_NAMED)]
+    return [*lines, *_named("Wait for it", waiting, row.waiting, room)]
+
+
+def _job(context: Context, row: HeldTask, job: Job, room: int) -> list[Drawn]:
+    shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
+    who = f"{safe_line(row.maker, 40)} made this job {ago(row.at, context.clock.now())}"
+    lines = shown(job.name, style="bold") + shown(who, style="$muted")
+    if why := held_tasks.why_job(context.db, row):
+        lines += [[], *shown(f"Why: {why}", style="$changed")]
+    when = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
+    facts = (when, job_text.who_runs(job), job_text.settings(job))
+    lines += [[], *(line for fact in facts if fact for line in shown(fact, style="$muted"))]
+    for head, text in (("Prompt", job.prompt), ("System prompt", job.system_prompt)):
+        if text.strip():
+            lines += [[], [(f" {head}:", "$muted")], *shown(text)]
+    return lines
+
+
+def _fields(task: Task) -> str:
+    fields = [f"priority {vocab.priority_word(task.priority)}"] if task.priority != vocab.MEDIUM else []
+    fields += [f"for {agent_text.who(task.agent)}"] if task.agent else []
+    fields += [
+        f"{name} {value}" for name in ("domain", "due", "estimate") if (value := getattr(task, name)) is not None
+    ]
+    fields += [f"#{tag}" for tag in task.tags]
+    if task.metadata is not None:
+        fields.append(f"metadata {msgspec.json.encode(task.metadata).decode()}")
+    return "   ".join(fields)
+
+
+def _depends_on(context: Context, task: Task) -> list[str]:
+    return [found.name for found in task_queries.live_tasks(context.db, task.depends_on[:MAX_NAMED])]
+
+
+def _named(head: str, names: list[str], total: int, room: int) -> list[Drawn]:
+    if not names:
+        return []
+    more = [f"and {total - len(names)} more"] if total > len(names) else []
+    return [
+        [],
+        [(f" {head}:", "$muted")],
+        *([(f"   {safe_line(decided_line(name, is_prose=True), room - 3)}", "")] for name in (*names, *more)),
+    ]
+
+
+SECONDS: Final = 0.5
+"""How long a person needs at least to see what stands on the screen."""
+
+
+class _Shown(NamedTuple):
+    """A painted version of something: since when, what it was, and the version that was painted before it."""
+
+    version: Hashable
+    since: float
+    content: Any
+    before: Any
+
+
+class Standing:
+    """Knows which version of each thing is on the screen, and since when."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, _Shown] = {}
+
+    def show(self, key: str, version: Hashable, content: Any = None) -> None:
+        """Note that a version is being painted; `content` is what a later version is compared with."""
+        shown = self._shown.get(key)
+        if shown is None or shown.version != version:
+            before = shown.content if shown is not None else None
+            self._shown[key] = _Shown(version, monotonic(), content, before)
+        elif shown.content is None and content is not None:
+            self._shown[key] = shown._replace(content=content)
+
+    def has_stood(self, key: str, version: Hashable) -> bool:
+        """Return whether this version has been on the screen for `SECONDS`."""
+        shown = self._shown.get(key)
+        return shown is not None and shown.version == version and monotonic() - shown.since >= SECONDS
+
+    def before(self, key: str, version: Hashable) -> Any:
+        """Return the content that was painted before this version; None if none was."""
+        shown = self._shown.get(key)
+        if shown is None:
+            return None
+        return shown.before if shown.version == version else shown.content
+
+
+class HeldTasks(RowSource[HeldTask]):
+    """Lists held tasks and jobs. A key accepts only what has stood on the screen long enough to be read.
+
+    A task is accepted as it was on screen: one that its maker has changed meanwhile stays, and the human is told. An
+    action on several tasks is one change, and one undo takes it back.
+    """
+
+    KIND = "held"
+    RANK = 4
+    ONE, COUNTED = "held task", "filed"
+    OPEN = "review_open"
+    FOOT = ("review_accept", "review_decline", "review_edit", "review_mark", "review_open")
+
+    def __init__(
+        self,
+        context: Context,
+        item_here: Callable[[], InboxItem | None],
+        marked: Callable[[], Sequence[HeldTask]],
+        read_again: Callable[[], None],
+    ) -> None:
+        """`marked` returns the marked rows; `read_again` reads the rows again after one turned out to have changed."""
+        super().__init__(context, item_here)
+        self._marked = marked
+        self._read_again = read_again
+        # Since when lines, and the row under the cursor in full, stand on the screen.
+        self._lines_standing = Standing()
+        self._standing = Standing()
+
+    def items(self) -> Iterator[InboxItem]:
+        """As `RowSource.items`."""
+        db = self.context.db
+        rows = [*held_tasks.everything(db), *held_tasks.jobs(db)] if self.context.state.held else []
+        for row in rows:
+            waiting = f", {row.waiting} wait{'s' if row.waiting == 1 else ''} for it" if row.waiting else ""
+            name = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
+            title = f"{name}   {row.list_name}{waiting}"
+            yield InboxItem(f"held:{row.uid}", self.KIND, self.RANK, row.at, row, "held", title, row.maker, "filed")
+
+    def lines(self, row: HeldTask, room: int) -> list[Drawn]:
+        """Return the row in full, and note which version of it is drawn."""
+        found = content(self.context, row)
+        if found is not None:
+            self._standing.show(row.uid, found.version, found)
+        return held_lines(self.context, row, room)
+
+    def painted(self, row: HeldTask) -> None:
+        """As `RowSource.painted`."""
+        self._lines_standing.show(row.uid, row.version)
+
+    @property
+    def _chosen(self) -> Sequence[HeldTask]:
+        """The marked tasks, else the one under the cursor."""
+        return self._marked() or ([self.row] if self.row is not None else [])
+
+    def _standing_of(self, row: HeldTask) -> Standing:
+        """Return what knows since when a row stands on the screen: in full under the cursor, its line if marked."""
+        return self._lines_standing if self._marked() else self._standing
+
+    async def do_review_accept(self) -> None:
+        """Let what is marked, or the task here, be taken up, in the version that has stood on the screen."""
+        rows = self._chosen
+        unread = [row for row in rows if not self._standing_of(row).has_stood(row.uid, row.version)]
+        if unread:
+            self._say_unread(unread)
+            return
+        await self._commit(rows, [_accepting(row) for row in rows], "Accepted")
+
+    def _say_unread(self, rows: Sequence[HeldTask]) -> None:
+        """Show that some have just appeared or changed, and what has changed."""
+        if len(rows) > 1:
+            told = f"{count(len(rows), 'row')} changed meanwhile, or were not on the screen yet"
+        else:
+            now = content(self.context, rows[0])
+            before = self._standing_of(rows[0]).before(rows[0].uid, now.version if now is not None else None)
+            changed = changed_fields(before, now)
+            told = f"its {changed} changed meanwhile" if changed else "it was not on the screen yet"
+        self.context.say(f"Read it first: {told}. Nothing was accepted.")
+
+    async def do_review_decline(self) -> None:
+        """Cancel it, with a reason that its agents read."""
+        rows = self._chosen
+        title = f"Why not? {self._named(rows)}"
+        reason = await self.context.ask(LineDialog(self.context, title, done="Decline", hint="may be empty"))
+        if reason is not None:
+            declining = [each for row in rows for each in self._declining(row, reason.strip())]
+            await self._commit(rows, declining, "Declined")
+
+    @staticmethod
+    def _declining(row: HeldTask, reason: str) -> Sequence[Operation]:
+        if not row.is_job:
+            return [DeclineTask(row.uid, reason)]
+        message = f"The human has declined the job {row.name[:200]}{f': {reason}' if reason else ''}"
+        return [DeleteJob(row.uid), SendMessage(row.maker, message)]
+
+    async def do_review_edit(self) -> None:
+        """Edit the task here, and accept it as it is then."""
+        from tui_tasks.tui.inputs.task_edit import TaskForm
+
+        row = self.row
+        if row is None or self._is_of_jobs([row]):
+            return
+        task = task_queries.task(self.context.db, row.uid)
+        changes = await TaskForm(self.context).ask(task, "Edit and accept")
+        if changes is not None:
+            await self._commit([row], [AcceptTask(row.uid, task.version, changes)], "Accepted")
+
+    def do_review_join(self) -> None:
+        """Choose the task that says the same already."""
+        from tui_tasks.tui.screens.search_all import SearchAll
+
+        rows = self._chosen
+        if self._is_of_jobs(rows):
+            return
+
+        def join(uid: str) -> None:
+            joining = [JoinTask(row.uid, uid, int(row.version)) for row in rows]
+            self.context.run(self._commit(rows, joining, "Joined"))
+
+        self.context.push(SearchAll(self.context, chosen=join))
+
+    def _is_of_jobs(self, rows: Sequence[HeldTask]) -> bool:
+        """Return whether there is a job among these, and show that jobs are changed in the schedule."""
+        if found := any(row.is_job for row in rows):
+            key = self.context.keymap.key_of("pane_schedule")
+            self.context.say(f"A job is changed in the schedule ({key}), and accepted or declined here.")
+        return found
+
+    async def _commit(self, rows: Sequence[HeldTask], operations: Sequence[Operation], done: str) -> None:
+        try:
+            await self.context.link.commit(*operations)
+        except Conflict as refused:
+            if "version" not in refused.data:
+                raise
+            self._read_again()
+            self._say_unread([row for row in rows if row.uid == refused.data.get("id", row.uid)])
+            return
+        undo = self.context.keymap.key_of("undo")
+        self.context.say(f"{done} {self._named(rows)}. {undo} takes it back.")
+
+    @staticmethod
+    def _named(rows: Sequence[HeldTask]) -> str:
+        what = "job" if all(row.is_job for row in rows) else "task"
+        return f"“{safe_line(rows[0].name, 40)}”" if len(rows) == 1 else count(len(rows), what)
+
+    def do_review_open(self) -> None:
+        """Show the task among the others of its list."""
+        row = self.row
+        if row is not None:
+            self.context.navigation.close_overlays()
+            if row.is_job:
+                self.context.navigation.show_pane("schedule")
+            else:
+                self.context.navigation.go_to(row.uid)
+
+
+def _accepting(row: HeldTask) -> Operation:
+    """Return the operation that accepts a task or job in the version of its row."""
+    return EnableJob(row.uid, str(row.version)) if row.is_job else AcceptTask(row.uid, int(row.version))

@@ -1,0 +1,491 @@
+"""The inbox: all that needs the human, the most urgent kind first, each kind from the oldest.
+
+Questions stand together by agent (docs: protocol, section 7, `ask`). Each other kind of row has a source.
+
+An answer always goes to the question under the cursor. A question that is answered elsewhere or withdrawn stays under
+the cursor and shows that, until the human goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from tui_tasks.core.errors import NotFound
+from tui_tasks.core.read import ask_queries, views
+from tui_tasks.core.read.agents import agent_queries
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_actions import AgentActions
+from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests, answer_keys
+from tui_tasks.tui.inbox.agents_in_trouble import LeftTasks, StuckAgents
+from tui_tasks.tui.inbox.ask_answers import AskAnswers
+from tui_tasks.tui.inbox.ask_detail import AskDetail
+from tui_tasks.tui.inbox.ask_rows import AskedTasks, AskGroups, FoldedAsks, InboxLine, InboxRows, kind_of
+from tui_tasks.tui.inbox.failed_checks import FailedChecks
+from tui_tasks.tui.inbox.held_tasks import HeldTasks
+from tui_tasks.tui.inbox.row_actions import RowActions
+from tui_tasks.tui.inbox.row_source import InboxItem, RowSource
+from tui_tasks.tui.inbox.rows_and_detail import PageKeys, RowsAndDetail
+from tui_tasks.tui.inputs.reply import Reply
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.source import InMemorySource
+from tui_tasks.tui.screens.project_actions import ProjectActions
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.frame import FootLine
+
+KEPT: Final = "inbox"
+"""Under this key `views` keeps what was put off, and answers typed half."""
+
+
+class Inbox(Overlay):
+    """The screen. `listed`: what waits, and the question under the cursor even when it has been closed."""
+
+    NAME = "inbox"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "inbox", "agents")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    Inbox #asks { height: 30%; min-height: 3; }
+    Inbox.-wide.-tall #asks { width: 11fr; height: 1fr; }
+    Inbox.-narrow #asks, Inbox.-short #asks { height: 1; min-height: 1; }
+    Inbox.-narrow #inbox-head, Inbox.-short #inbox-head { display: none; }
+    Inbox.-narrow #under-head, Inbox.-short #under-head { display: none; }
+    """
+
+    def __init__(self, context: Context, ask: str | None = None) -> None:
+        """`ask` is the uid of the question on which the cursor starts."""
+        super().__init__(context)
+        self._first = ask
+        self._groups = AskGroups()
+        self.listed: InMemorySource[InboxLine] = InMemorySource(lambda line: line.uid, self._order)
+        sources = (
+            LeftTasks(context, lambda: self.item),
+            StuckAgents(context, lambda: self.item),
+            FailedChecks(context, lambda: self.item),
+            HeldTasks(context, lambda: self.item, self._marked, self._read_again),
+        )
+        self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
+        # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
+        kept = views.get(context.db, KEPT) or {}
+        self.later: set[str] = set(kept.get("later", ()))
+        self.tasks = AskedTasks(context)
+        self._drawing = InboxRows(context, self.listed, self.tasks, self.later, lambda: self.small, self.sources)
+        self.window = VirtualList(context, self._drawing, id="asks")
+        self._head = FrameLine(context, self._title, self._totals, id="inbox-head")
+        self._asked = AskDetail(context, lambda: breakpoints.is_wide(self.size))
+        self._detail = TextLines(context, self._asked, id="ask-detail")
+        self._both = RowsAndDetail(context, self.window, self._detail)
+        agents_here = AgentActions(context, self.agent_here)
+        self._answers = AskAnswers(self, agents_here)
+        self._reply = Reply(context, self._why_not_sent, id="reply")
+        self._reply.drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
+        self.controllers = (
+            self._answers,
+            OptionKeys(
+                context,
+                lambda: self.view,
+                self._answers.give,
+                self._answers.why_not,
+                self.pick,
+                self._answers.takes_key,
+            ),
+            *sources,
+            RowActions(self),
+            agents_here,
+            PageKeys(self._both),
+            RowMoves(lambda: self.window),
+            ProjectActions(context),
+        )
+        self._under: str | None = None
+        self.reading = Reading(context)
+        self._wholes = WholeRequests(context, self._show)
+        # The answers to the first of several questions, by the uid of what a program asks.
+        self._given: dict[str, tuple[Given, ...]] = {
+            uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
+        }
+        # The options chosen so far of a question that takes several, by the uid of what a program asks.
+        self._picked: dict[str, frozenset[int]] = {}
+        # What is drawn.
+        self._shown: AskView | None = None
+
+    def compose(self) -> ComposeResult:
+        """Compose head, questions, the detail of the one under the cursor, and the input for an answer."""
+        yield self._head
+        yield rule(self.context, id="under-head")
+        yield self._both
+        yield self._reply
+        yield FootLine(self.context, id="foot")
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` Needs you   2 waiting, most urgent first`."""
+        waiting = sum(len(line.asks) if isinstance(line, FoldedAsks) else 1 for line in self.listed.rows)
+        words = f"{waiting} waiting{', most urgent first' if waiting > 1 else ''}" if waiting else "nothing waits"
+        if self._drawing.filter:
+            words += f', with "{safe_line(self._drawing.filter, 20)}"'
+        if marked := len(self.window.marks):
+            words += f", {marked} marked"
+        return [(" Needs you", "bold"), (f"   {words}", "$muted"), *self.context.state.projects.alone_parts()]
+
+    def _totals(self, width: int) -> Sequence[Part]:
+        """`Tab 2 questions  1 failed`: how many there are of each kind, if there are several kinds and room."""
+        counts = Counter(kind_of(line) for line in self.listed.rows)
+        if len(counts) < 2:
+            return ()
+        asks = sum(
+            len(line.asks) if isinstance(line, FoldedAsks) else kind_of(line) == "ask" for line in self.listed.rows
+        )
+        texts = [count(asks, "question")] if asks else []
+        texts += [f"{counts[kind]} {source.COUNTED}" for kind, source in self.sources.items() if counts[kind]]
+        key, words = self.context.keymap.key_of("inbox_part"), "  ".join(texts)
+        if len(words) > width - 50:
+            return ()
+        return [(f"{key} ", "$key bold"), (f"{words} ", "$state-needs-you")]
+
+    def on_mount(self) -> None:
+        """Read the questions; the cursor is on the oldest question that was not put off."""
+        named = next((ask for ask in self._asks() if ask.uid == self._first), None)
+        if named is not None:
+            self._groups.unfold(named.agent)
+        self.listed.replace(self._lines())
+        first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
+        self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
+        self.window.focus()
+        self.watch(self._both.scroll, "scroll_y", self._paint_soon, init=False)
+        self.set_interval(LOOK_SECONDS, self._look)
+        self._show()
+
+    def on_resize(self) -> None:
+        """Draw the foot line again, which depends on the width."""
+        self.window.again()
+        self._show()
+
+    # State
+
+    @property
+    def ask(self) -> Ask | None:
+        """The question that keys act on."""
+        line = self.listed.get(self.window.cursor)
+        return line if isinstance(line, Ask) else None
+
+    @property
+    def item(self) -> InboxItem | None:
+        """The row under the cursor that is no question."""
+        line = self.listed.get(self.window.cursor)
+        return line if isinstance(line, InboxItem) else None
+
+    @property
+    def filter(self) -> str:
+        """The words that hide other rows."""
+        return self._drawing.filter
+
+    @property
+    def is_replying(self) -> bool:
+        """Whether an answer is being typed."""
+        return self._reply.is_open
+
+    def marks_changed(self) -> None:
+        """Draw again how many rows are marked."""
+        self._head.again()
+
+    @property
+    def row(self) -> Any:
+        """What the source of the row under the cursor has read."""
+        return self.item.row if self.item is not None else None
+
+    @property
+    def folded(self) -> FoldedAsks | None:
+        """The folded questions under the cursor."""
+        line = self.listed.get(self.window.cursor)
+        return line if isinstance(line, FoldedAsks) else None
+
+    @property
+    def view(self) -> AskView | None:
+        """The question that keys act on, as it is shown."""
+        return self.view_of(self.ask) if self.ask is not None else None
+
+    def view_of(self, ask: Ask) -> AskView:
+        """Return a question as it is shown now."""
+        why = why_unanswerable(self.context.link.path, ask) if ask.state == "open" else None
+        whole = self._wholes.of(ask) if why is None else None
+        return AskView(ask, whole, self._given.get(ask.uid, ()), why, self._picked.get(ask.uid, frozenset()))
+
+    def is_read(self, ask: Ask) -> bool:
+        """Return whether a question has been shown to its end."""
+        return self.reading.is_read(self.view_of(ask).version)
+
+    def pick(self, view: AskView, option: int) -> None:
+        """Choose an option of a question that takes several, or choose it no longer."""
+        ask = view.ask
+        self._picked[ask.uid] = self._picked.get(ask.uid, frozenset()) ^ {option}
+        self._show()
+
+    def ask_next(self, ask: Ask, given: tuple[Given, ...]) -> None:
+        """Ask the next of several questions, or one before it again, after these answers."""
+        self._given[ask.uid] = given
+        self._picked.pop(ask.uid, None)
+        if self._reply.is_open:
+            self._reply.close()
+        self._both.show_beginning()
+        self._show()
+
+    def forget(self, ask: Ask) -> None:
+        """Drop what is held of a question that was answered."""
+        self._given.pop(ask.uid, None)
+        self._picked.pop(ask.uid, None)
+        self._wholes.forget(ask)
+        self.later.discard(ask.uid)
+
+    def _why_not_sent(self, uid: str) -> str | None:
+        return self._answers.why_not_sent(self.view_of(ask_queries.ask(self.context.db, uid)))
+
+    def _look(self) -> None:
+        """Draw again where a program has stopped waiting for the answer."""
+        if self.view != self._shown:
+            self._show()
+
+    def _paint_soon(self) -> None:
+        self.call_after_refresh(self._note_painted)
+
+    def _note_painted(self) -> None:
+        view = self._shown
+        # What changes below a dialog cannot be read.
+        if self.is_active and self.is_mounted:
+            version = view.version if view is not None and view.ask.state == "open" else None
+            self.reading.painted(version, to_end=self._asked.ends_by(version, self._both.seen_lines))
+
+    def on_screen_resume(self) -> None:
+        """Note what can be read again."""
+        self._paint_soon()
+
+    def agent_here(self) -> str | None:
+        """Return the agent of the row under the cursor."""
+        line = self.listed.get(self.window.cursor)
+        if isinstance(line, InboxItem):
+            return line.who or None
+        return line.agent if line is not None else None
+
+    def changed(self, changes: StateChanges) -> None:
+        """Update after questions were asked, answered elsewhere or withdrawn; typed text stays."""
+        if changes.all or self.tasks.holds_any(changes.tasks()):
+            self.tasks.forget()
+            self.window.again()
+        self._read_again()
+
+    def agents_changed(self) -> None:
+        """Update after an agent has come, gone or got stuck."""
+        self._read_again()
+
+    def _read_again(self) -> None:
+        """Read and draw the rows again."""
+        self.window.change(self._read())
+        self._show()
+
+    def _order(self, line: InboxLine) -> tuple[Any, ...]:
+        """Return what rows are sorted by: their urgency, then their age."""
+        if isinstance(line, InboxItem):
+            return line.rank, line.at, line.uid
+        return 0, *self._groups.order(line)
+
+    def _marked(self) -> list[Any]:
+        """Return the marked rows as their source has read them."""
+        lines = (self.listed.get(key) for key in self.window.marks)
+        return [line.row for line in lines if isinstance(line, InboxItem)]
+
+    def _lines(self) -> list[InboxLine]:
+        """Read all rows that match the filter."""
+        items = [item for source in self.sources.values() for item in source.items()]
+        words = self._drawing.filter.casefold().split()
+        lines: list[InboxLine] = [*self._groups.lines(self._asks()), *items]
+        return [line for line in lines if all(word in _says(line) for word in words)]
+
+    def _asks(self) -> list[Ask]:
+        projects = self.context.state.projects
+        return [ask for ask in self.context.state.asks if projects.shows(projects.of_ask(ask))]
+
+    def _read(self) -> set[str]:
+        rows = self._lines()
+        under = self.ask
+        if under is not None and all(line.uid != under.uid for line in rows):
+            # It may be missing when the database was replaced or the past is shown.
+            with contextlib.suppress(NotFound):
+                rows.append(ask_queries.ask(self.context.db, under.uid))
+        return self.listed.replace(rows)
+
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
+        """Drop a closed question and close the input, as the cursor has moved elsewhere."""
+        reply = self._reply
+        if reply.is_open and reply.uid != event.key:
+            reply.close()
+        left, self._under = self.listed.get(self._under), event.key
+        if isinstance(left, Ask) and left.state != "open" and left.uid != event.key:
+            self.window.change(self._read())
+        # At once: the scroll position belongs to the question shown before.
+        self._both.show_beginning()
+        self._show()
+
+    def _show(self) -> None:
+        ask = self.ask
+        task = self.tasks.of(ask) if ask is not None else None
+        working = agent_queries.working(self.context.db).get(ask.agent) if ask is not None else None
+        agent = ask_queries.agent(self.context.db, ask.agent) if ask is not None else None
+        is_begun = ask is not None and ask.uid in self._reply.drafts
+        self._shown = self.view
+        self._asked.folded, item = self.folded, self.item
+        self._asked.item_lines = None
+        if item is not None:
+            self._asked.item_lines = lambda width: self.sources[item.kind].lines(item.row, width)
+        self._asked.put(self._shown, task, working, agent, draft=is_begun)
+        self._detail.again()
+        self._paint_soon()
+        self._reply.show_state(ask)
+        self._head.again()
+        self.hints_again()
+
+    def hints_again(self) -> None:
+        """Show at the foot the keys for the question under the cursor, or for the input."""
+        reply = self._reply
+        ask = self.ask
+        if reply.is_open:
+            self.hint(*reply.hints)
+        elif self.folded is not None:
+            self.hint(self.hint_of("ask_open", "List"), *map(self.hint_of, ("ask_all", "agent_message", "back")))
+        elif self.item is not None:
+            ids = self.sources[self.item.kind].FOOT
+            self.hint(*map(self.hint_of, (*(ids[:3] if self.small else ids), "back")))
+        elif ask is None:
+            self.hint(self.hint_of("back"))
+        elif ask.state != "open":
+            word = "Next" if self.context.state.asks else "Back"
+            self.hint(self.hint_of("ask_open", word), self.hint_of("agent_message", "Message"))
+        else:
+            self._hint_answers(ask)
+
+    def _hint_answers(self, ask: Ask) -> None:
+        """Show the keys of the answers that can be given."""
+        view, hint = self._shown or self.view_of(ask), self.hint_of
+        later, back = hint("ask_later", "later" if self.small else ""), hint("back")
+        if view.why_closed is not None:
+            self.hint(hint("agent_message", "Message"), later, back)
+            return
+        keys = answer_keys(view)
+        pick = (("1-9", "pick" if self.small else "Choose", ""),) if view.options or ask.request is None else ()
+        if self.small:
+            both = "/".join(map(self.context.keymap.key_of, keys))
+            reply = (self.context.keymap.key_of("ask_reply"), "", "ask_reply")
+            self.hint(*pick, *([(both, "", "")] if keys else []), reply, later, (back[0], "", "back"))
+            return
+        more: tuple[str, ...] = ("ask_always",) if view.always else ()
+        more += ("ask_edit",) if view.is_permission and (ask.request or {}).get("program") == "claude" else ()
+        before = ("ask_before",) if view.given else ()
+        if view.takes_several:
+            send = f"Send {len(view.picked)} chosen"
+            self.hint(*pick, hint("ask_approve", send), hint("ask_reply"), *map(hint, before), later, back)
+            return
+        self.hint(*pick, *map(hint, (*keys[:1], *more, *keys[1:], "ask_reply", *before)), later, back)
+
+    # Actions
+
+    def put_off(self, ask: Ask) -> None:
+        """Put a question off and go to the next; take it up again when it was put off."""
+        self.later ^= {ask.uid}
+        self.window.again()
+        if ask.uid in self.later:
+            self._next()
+
+    def do_ask_open(self) -> None:
+        """Open the task that it is about; where it is answered, go on to the next."""
+        ask = self.ask
+        if self.item is not None:
+            self.action_act(self.sources[self.item.kind].OPEN)
+        elif self.folded is not None:
+            self._unfold(self.folded)
+        elif ask is None:
+            self.do_back()
+        elif ask.state != "open":
+            self._next()
+        elif ask.task_uid is not None and self.tasks.of(ask) is not None:
+            self.do_back()
+            self.context.navigation.go_to(ask.task_uid)
+        else:
+            self.context.say("This question is about no task.")
+
+    def _unfold(self, folded: FoldedAsks) -> None:
+        self._groups.unfold(folded.agent)
+        self.listed.replace(self._lines())
+        self.window.refilter(self.listed, folded.asks[0].uid)
+        self._show()
+
+    def do_back(self) -> None:
+        """Go back to the pane; what was put off and what was typed half is kept."""
+        reply = self._reply
+        if reply.is_open:
+            reply.close()
+            return
+        if self._drawing.filter:
+            self.filter_by("")
+            return
+        if self.window.marks:
+            self.window.clear_marks()
+            self._head.again()
+            return
+        openly = {ask.uid for ask in self.context.state.asks}
+        drafts = {uid: draft for uid, draft in reply.drafts.items() if uid in openly}
+        given = {uid: given for uid, given in self._given.items() if uid in openly and given}
+        kept = {"later": sorted(self.later & openly), "drafts": drafts, "given": given}
+        if kept != ({"later": [], "drafts": {}, "given": {}} | (views.get(self.context.db, KEPT) or {})):
+            self.context.run(self.context.link.remember(KEPT, kept))
+        super().do_back()
+
+    def filter_by(self, text: str) -> None:
+        """List only the rows that contain each of these words."""
+        self._drawing.filter = text
+        self.listed.replace(self._lines())
+        self.window.refilter(self.listed, self.window.cursor)
+        self._show()
+
+    def _next(self) -> None:
+        """Go to the next row that was not put off; without one, back to the pane."""
+        rows = self.listed.rows
+        at = next((at for at, line in enumerate(rows) if line.uid == self.window.cursor), -1)
+        around = rows[at + 1 :] + rows[: max(at, 0)]
+        wanted = next((line for line in around if self._waits(line)), None)
+        if wanted is None:
+            self.do_back()
+        else:
+            self.window.move_to(wanted.uid)
+
+    def _waits(self, line: InboxLine) -> bool:
+        return not isinstance(line, Ask) or (line.state == "open" and line.uid not in self.later)
+
+    def on_reply_given(self, event: Reply.Given) -> None:
+        """Send the typed answer."""
+        self._answers.send_reply(event)
+
+    def on_reply_closed(self, event: Reply.Closed) -> None:
+        """Give the keys back to the screen."""
+        self.window.focus()
+        self._show()
+
+
+def _says(line: InboxLine) -> str:
+    """Return what the filter finds a row by."""
+    if isinstance(line, InboxItem):
+        return f"{line.title}\n{line.who}\n{line.word}".casefold()
+    asks = line.asks if isinstance(line, FoldedAsks) else (line,)
+    return "\n".join((line.agent, *map(agent_text.request_line, asks))).casefold()

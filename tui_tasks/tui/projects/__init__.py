@@ -1,1 +1,0 @@
-"""Projects on the screen: what belongs to which, and the switcher between them."""

@@ -1,0 +1,315 @@
+"""The runs of one job, the times at which it was not run, and the output of a run as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+
+from tui_tasks.core.operations.jobs import StopRun
+from tui_tasks.core.read import job_queries
+from tui_tasks.core.read.job_rows import RunLine
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count, size
+from tui_tasks.tui.inputs.dialogs import confirm
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FAR
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Divider
+from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.schedule import job_text
+from tui_tasks.tui.schedule.run_output import RunOutput
+from tui_tasks.tui.schedule.run_rows import RunRows, RunsOfJob
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.breakpoints import NARROW
+from tui_tasks.tui.widgets.frame import FootLine
+
+# Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
+POLL: Final = 0.25
+
+
+class RunView(Overlay):
+    """The screen: runs above or at the side, below them the output of the run under the cursor; one of both on a small
+    one.
+    """
+
+    NAME = "runs"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "jobs")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    RunView #run-body { height: 1fr; layout: vertical; }
+    RunView #runs { height: 30%; min-height: 3; width: 1fr; }
+    RunView #run-side { height: 1fr; width: 1fr; }
+    RunView Divider { display: none; }
+    RunView.-wide.-tall #run-body { layout: horizontal; }
+    RunView.-wide.-tall #runs { height: 1fr; width: 4fr; }
+    RunView.-wide.-tall #run-side { width: 6fr; }
+    RunView.-wide.-tall #under-runs { display: none; }
+    RunView.-wide.-tall Divider { display: block; }
+    RunView.-narrow #runs, RunView.-short #runs { height: 1fr; }
+    RunView.-narrow #run-side, RunView.-short #run-side { display: none; }
+    RunView.-narrow #under-runs, RunView.-short #under-runs { display: none; }
+    RunView.-narrow.-output #runs, RunView.-short.-output #runs { display: none; }
+    RunView.-narrow.-output #run-side, RunView.-short.-output #run-side { display: block; }
+    """
+
+    def __init__(self, context: Context, job_uid: str) -> None:
+        super().__init__(context)
+        self.window = VirtualList(context, RunRows(context), id="runs")
+        self.output = RunOutput(context, id="output")
+        self._head = FrameLine(context, self._job_parts, id="runs-head")
+        self._output_head = FrameLine(context, self._run_parts, self._length_parts, id="output-head")
+        self.controllers = (RunMoves(self),)
+        self._job_uid = job_uid
+        self._title = ""
+        self._when = ""
+        self._shown: RunLine | None = None
+
+    def compose(self) -> ComposeResult:
+        """Compose head, runs and output."""
+        yield self._head
+        yield rule(self.context)
+        with Container(id="run-body"):
+            yield self.window
+            yield rule(self.context, id="under-runs")
+            yield Divider(self.context)
+            with Vertical(id="run-side"):
+                yield self._output_head
+                yield self.output
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read the runs, and show the newest."""
+        self.window.show(RunsOfJob(self.context.db, self._job_uid))
+        self.window.focus()
+        self._read_job()
+        self.set_interval(POLL, self._poll)
+
+    @property
+    def run(self) -> RunLine | None:
+        """The run that keys act on."""
+        return self.window.row
+
+    def _read_job(self) -> None:
+        job = job_queries.any_job(self.context.db, self._job_uid)
+        if job is not None:
+            place = [each.uid for each in job_queries.jobs(self.context.db)]
+            number = f"S{place.index(job.uid) + 1} " if job.uid in place else ""
+            self._title = f"{number}{job.name}"
+            self._when = "deleted" if job.deleted else job_text.when(job)
+        self._head.again()
+
+    def _job_parts(self, width: int) -> Sequence[Part]:
+        """` S4 Digest mail   08:00 daily`."""
+        return [(f" {safe_line(self._title, width - 2)}", "bold"), (f"   {self._when}", "$muted")]
+
+    def _run_parts(self, width: int) -> Sequence[Part]:
+        """Return the run whose output is shown, what its agent has spent, and its error."""
+        run = self.run
+        if run is None:
+            return ()
+        shown = job_text.run_look(run)
+        at = self.context.clock.time_of(run.at) if run.at is not None else ""
+        mark = shown.mark(ascii_only=self.context.ascii_only)
+        used = job_text.used(run) if width >= NARROW else ""
+        used = f" · {used}" if used else ""
+        why = f" · {safe_line(run.why, max(1, width - 24 - len(used)))}" if run.why else ""
+        return [(f" {mark} ", shown.color), (f"{shown.word} {at}", "bold"), (used, "$muted"), (why, shown.color)]
+
+    def _length_parts(self, width: int) -> Sequence[Part]:
+        """Return the length of the output, and whether its end is followed."""
+        run, output = self.run, self.output
+        if run is None or not output.total:
+            return ()
+        follow = ("  following" if output.following else "  not following") if run.state == "running" else ""
+        return [(f"{size(output.total)}{follow} ", "$muted")]
+
+    def changed(self, changes: StateChanges) -> None:
+        """Update the runs that changed."""
+        if changes.touches("job"):
+            self._read_job()
+        if changes.all or any(entry.kind in ("job.pruned", "job.decided") for entry in changes.entries):
+            self.window.reload()
+        else:
+            self.window.change({entry.uid for entry in changes.entries if entry.entity == "run"})
+        self._show()
+
+    def on_virtual_list_moved(self) -> None:
+        """Show the output of another run."""
+        self._show()
+
+    def on_virtual_list_opened(self, event: RowMessage) -> None:
+        """Do as Enter does, on a double click."""
+        self.do_run_output()
+
+    def on_resize(self) -> None:
+        """Draw the foot line again, which depends on the width."""
+        self._show()
+
+    def _show(self) -> None:
+        run = self.run
+        before, self._shown = self._shown, run
+        if run is None or before is None or before.uid != run.uid:
+            self.output.following = True
+        if run is not None and before != run:
+            log = job_queries.run_log(self.context.db, run.uid)
+            is_other = before is None or before.uid != run.uid
+            if is_other or log.total < self.output.total or not self.output.total:
+                self.output.show(log, self._note(run))
+            else:
+                # What a run prints last may be written after the last poll and before its end.
+                self._add_output(run)
+        self.draw_head()
+        if self.small:
+            word = "Runs" if self.has_class("-output") else "Output"
+            self.hint(self.hint_of("run_output", word), self.hint_of("run_stop", "End"), self.hint_of("back", ""))
+        else:
+            self.hint(*map(self.hint_of, ("run_output", "run_follow", "run_stop", "run_copy", "back")))
+
+    def _note(self, run: RunLine) -> str:
+        """Return the text that is shown instead of output."""
+        found = job_queries.any_run(self.context.db, run.uid)
+        if found is None:
+            return ""
+        words = [part for part in (found.reason, found.result) if part]
+        if run.state == "running" and not run.dedicated:
+            until = f" until {self.context.clock.time_of(run.deadline)}" if run.deadline is not None else ""
+            words.append(f"The agent was asked; its answer is waited for{until}.")
+        elif run.decision != "ran":
+            words.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
+        elif not words:
+            is_past = self.context.link.as_of is not None
+            yet = "What it had printed then is not recorded." if is_past else "No output yet."
+            words.append(yet if run.state != "final" else "No output.")
+        if found.context:
+            words.append(f"Input: {found.context}")
+        return "\n\n".join(words)
+
+    def draw_head(self) -> None:
+        """Draw whose output it is, its length, and whether its end is followed."""
+        self._output_head.again()
+
+    def _poll(self) -> None:
+        """Read what has been printed since; stop when the run has ended."""
+        run = self._shown
+        if run is None or run.state != "running":
+            return
+        self._add_output(run)
+        self.draw_head()
+
+    def _add_output(self, run: RunLine) -> None:
+        """Read what a run has printed since, and add it to what is shown."""
+        log = job_queries.run_log(self.context.db, run.uid, self.output.total)
+        if log.pieces and not self.output.add(log):
+            self.output.show(job_queries.run_log(self.context.db, run.uid))
+
+    # Actions
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; some actions need a run, or one in progress."""
+        run = self.run
+        if action.needs in ("run", "any run") and run is None:
+            return "no run here"
+        if action.needs == "run" and run is not None and run.state == "final":
+            return "it has ended"
+        return super().why_not(action)
+
+    @property
+    def is_on_output(self) -> bool:
+        """Whether the output has the focus instead of the runs."""
+        return self.output.has_focus
+
+    def do_run_output(self) -> None:
+        """Go to the output, or back to the runs."""
+        if self.is_on_output:
+            self.remove_class("-output")
+            self.window.focus()
+        else:
+            self.add_class("-output")
+            self.output.focus()
+        self._show()
+
+    def do_run_follow(self) -> None:
+        """Follow the output's end, or stay where it is."""
+        if self.output.following:
+            self.output.following = False
+        else:
+            self.output.scroll_rows(FAR)
+        self.draw_head()
+
+    async def do_run_stop(self) -> None:
+        """End the run, once asked."""
+        run = self.run
+        if run is not None and await confirm(self.context, "End this run?", "end it"):
+            await self.context.link.commit(StopRun(run.uid))
+            self.context.say("It is being ended." if run.dedicated else "It was ended.")
+
+    def do_run_copy(self) -> None:
+        """Copy the output."""
+        text = self.output.text
+        self.context.copy(text)
+        self.context.say(f"Copied {count(len(text), 'character')}.")
+
+    def do_back(self) -> None:
+        """From the output to the runs, from there to the pane."""
+        if self.is_on_output:
+            self.do_run_output()
+        else:
+            super().do_back()
+
+
+class RunMoves(RowMoves):
+    """Moves in the runs or the output, whichever has the focus; pages are always those of the output."""
+
+    def __init__(self, view: RunView) -> None:
+        super().__init__(lambda: view.window)
+        self._view = view
+
+    def do_down(self) -> None:
+        """Down, in what has the focus."""
+        if not self._scrolled(1):
+            super().do_down()
+
+    def do_up(self) -> None:
+        """Up."""
+        if not self._scrolled(-1):
+            super().do_up()
+
+    def do_first(self) -> None:
+        """To the first run, or the beginning of the output."""
+        if not self._scrolled(-FAR):
+            super().do_first()
+
+    def do_last(self) -> None:
+        """To the last run, or the end of the output."""
+        if not self._scrolled(FAR):
+            super().do_last()
+
+    def do_page_down(self) -> None:
+        """A page of the output, wherever the cursor is."""
+        self._scroll(self._page)
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self._scroll(-self._page)
+
+    @property
+    def _page(self) -> int:
+        return max(1, self._view.output.size.height - 1)
+
+    def _scrolled(self, by: int) -> bool:
+        """Scroll the output if it has the focus; return whether it has."""
+        if self._view.is_on_output:
+            self._scroll(by)
+        return self._view.is_on_output
+
+    def _scroll(self, by: int) -> None:
+        self._view.output.scroll_rows(by)
+        self._view.draw_head()

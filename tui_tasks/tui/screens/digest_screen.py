@@ -1,0 +1,214 @@
+"""The digest, "While you were away": what needs the human, failed, is proven or not, was filed and spent, with its
+entries.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Final
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.timer import Timer
+
+from tui_tasks.core.read.digest import Digest, digest
+from tui_tasks.core.read.digest_entries import PARTS, DigestLine
+from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.log.log_lines import LogLine
+from tui_tasks.text.glyphs import LOOKS, Look, sign
+from tui_tasks.text.safe import cell_len, fit
+from tui_tasks.text.times import HOUR, age, age_lasts, count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.rows.source import InMemorySource
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.frame import FootLine
+
+_LOOKS: Final[dict[str, Look]] = {
+    "needs_you": LOOKS["needs_you"],
+    "in_your_name": Look("!", "in your name", "!", "$changed"),
+    "failed": LOOKS["failed"],
+    "not_proven": LOOKS["pending"]._replace(word="not proven", letter="o"),
+    "proven": LOOKS["done"]._replace(word="proven"),
+    "filed": Look("+", "filed", "+", "$muted"),
+    "spent": Look("$", "spent", "$", "$muted"),
+}
+# The most entries shown below one line.
+_MAX_ENTRIES: Final = 200
+LEAST: Final = 8 * HOUR
+"""Microseconds; the key shows no less than this, whenever the human last looked."""
+# The least pause between two reads: in seconds, and as a multiple of the time that the last read took.
+_PACE: Final = 0.5
+_REST: Final = 10
+# Widths in cells: of a part's title, and of the actor.
+_TITLE: Final = 12
+_WHO: Final = 10
+
+
+class DigestRow(msgspec.Struct, frozen=True):
+    """A line of the digest or, with `entry`, a journal entry below its line. `is_first`: the first line of its part."""
+
+    order: tuple[int, int]
+    line: DigestLine
+    is_first: bool = False
+    entry: LogLine | None = None
+
+    @property
+    def key(self) -> str:
+        """Identifies the row among all rows."""
+        return self.line.key if self.entry is None else f"{self.line.key} {self.entry.seq}"
+
+
+class DigestRows(RowDrawing[DigestRow]):
+    """Draws the lines of the digest, and entries below them."""
+
+    def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
+        """`> ? needs you   claude-1   Pick JWT lib   asks you   9m`."""
+        cursor = (sign("cursor") if look_.cursor else " ", "$primary bold" if look_.focused else "$muted")
+        at = row.line.at if row.entry is None else row.entry.at
+        now = self.context.clock.now()
+        self.lasts(age_lasts(at, now))
+        when = f" {age(at, now):>4} "
+        parts = self._entry(row.entry, look_.width) if row.entry is not None else self._line(row, look_.width)
+        room = max(0, look_.width - 1 - sum(cell_len(text) for text, _ in parts[:-1]) - cell_len(when))
+        text, style = parts[-1]
+        return (cursor, *parts[:-1], (fit(text, room, ascii_only=self.context.ascii_only), style), (when, "$muted"))
+
+    def _line(self, row: DigestRow, width: int) -> list[Part]:
+        line, ascii_only = row.line, self.context.ascii_only
+        look = _LOOKS[line.part]
+        parts: list[Part] = [(look.mark(ascii_only=ascii_only), look.color)]
+        if width >= 60:
+            parts += [(f" {look.word if row.is_first else '':<{_TITLE}}", look.color)]
+            parts += [(f"{fit(agent_text.who(line.who), _WHO, ascii_only=ascii_only)} ", "$muted")]
+        name = "" if line.name == line.who and width >= 60 else line.title
+        if not name:
+            return [*parts, (f" {line.text}" if width < 60 else line.text, "")]
+        if width < 60:
+            return [*parts, (f" {name}: {line.text}", "")]
+        room = max(12, (width - _TITLE - _WHO - 10) // 2)
+        return [*parts, (f"{fit(name, room, ascii_only=ascii_only)}  ", ""), (line.text, "$muted")]
+
+    def _entry(self, entry: LogLine, width: int) -> list[Part]:
+        ascii_only = self.context.ascii_only
+        mark, style = mark_of(entry, ascii_only=ascii_only)
+        if width < 60:
+            return [(f"  {mark} ", style), (text_of(entry), "$muted")]
+        head = f"{self.context.clock.time_of(entry.at)}  {fit(who_of(entry), _WHO, ascii_only=ascii_only)} "
+        return [(" " * (_TITLE + 2), ""), (f"{mark} ", style), (head, "$muted"), (text_of(entry), "$muted")]
+
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
+        """Draw the text for a digest without lines."""
+        return [("   Nothing needs you, and nothing was done.", "$muted")] if line == 1 else ()
+
+
+class DigestScreen(Overlay):
+    """The digest's screen. Without `since`, it begins where the human last looked, at the latest 8 hours ago."""
+
+    NAME = "digest"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+
+    def __init__(self, context: Context, since: int | None = None) -> None:
+        super().__init__(context)
+        self._since = min(context.state.looked.at, context.clock.now() - LEAST) if since is None else since
+        self._digest: Digest | None = None
+        self._open: str | None = None
+        self._reading: Timer | None = None
+        self._took = 0.0
+        self._left: dict[str, str] = {}
+        self.window = VirtualList(context, DigestRows(context), id="digest")
+        self._head = FrameLine(context, self._title, id="digest-head")
+        self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
+        self.controllers = (RowMoves(lambda: self.window),)
+
+    def compose(self) -> ComposeResult:
+        """Compose head and lines."""
+        yield self._head
+        yield rule(self.context)
+        yield self.window
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read the digest."""
+        self._read()
+        self.window.show(self.listed)
+        self.window.focus()
+        self.hint(self.hint_of("digest_open"), self.hint_of("asks"), self.hint_of("back"))
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` While you were away   since 12:15   412 entries`."""
+        found = self._digest
+        if found is None:
+            return [(" While you were away", "bold")]
+        many = count(found.newest - found.after, "entry", "entries")
+        cut = ", older ones were compacted away" if found.is_cut else ""
+        since = f"   since {self.context.clock.time_of(found.since)}"
+        many = f"   {many}{cut}" if width >= 60 else ""
+        return [(" While you were away", "bold"), (since, "$muted"), (many, "$muted")]
+
+    def changed(self, changes: StateChanges) -> None:
+        """Read it again after a pause, so that keys are handled first while agents write without a pause."""
+        if self._reading is None:
+            self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)
+
+    def agents_changed(self) -> None:
+        """Read it again after an agent has come or gone."""
+        if self._digest is not None and self._left != self.context.state.left:
+            self._read()
+
+    def _read(self) -> None:
+        self._left = dict(self.context.state.left)
+        self._reading, began = None, time.monotonic()
+        self._digest = digest(self.context.db, self._since, self.context.clock.now(), self.context.state.left)
+        self._took = time.monotonic() - began
+        self._head.again()
+        self._list()
+
+    def _list(self) -> None:
+        self.window.change(self.listed.replace(self._rows()))
+
+    def _rows(self) -> Iterator[DigestRow]:
+        assert self._digest is not None
+        begun: set[str] = set()
+        for number, line in enumerate(self._digest.lines):
+            yield DigestRow((number, 0), line, line.part not in begun)
+            begun.add(line.part)
+            if line.key == self._open:
+                found = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
+                yield from (DigestRow((number, seq), line, entry=found[seq]) for seq in sorted(found))
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; some actions need a line under the cursor."""
+        return "nothing is here" if action.needs == "line" and self.window.row is None else super().why_not(action)
+
+    def do_digest_open(self) -> None:
+        """Open the entries behind the line, or close them; show an entry, or the only one, in the log."""
+        row = self.window.row
+        assert row is not None
+        if row.entry is not None:
+            self.context.navigation.show_entry(row.entry.seq)
+        elif len(row.line.entries) == 1:
+            self.context.navigation.show_entry(row.line.entries[0])
+        elif row.line.entries:
+            self._open = None if self._open == row.line.key else row.line.key
+            self._list()
+        else:
+            self.context.say("The entries behind it were compacted away.")
+
+    def on_virtual_list_opened(self) -> None:
+        """Do as Enter does."""
+        self.action_act("digest_open")
+
+
+assert set(_LOOKS) == set(PARTS)

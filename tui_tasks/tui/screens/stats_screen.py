@@ -1,0 +1,189 @@
+"""The statistics screen: charts of the list's last seven days."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta, tzinfo
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import VerticalScroll
+
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import check_queries, statistics
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.text.glyphs import bar
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import SECOND
+from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import ScrollKeys
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
+from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.frame import FootLine
+
+# Progress is shown when reading takes at least so many steps.
+_LONG: Final = 5
+# Seconds at least between two counts while agents write without a pause.
+_PACE: Final = 0.5
+
+
+def bounds(now: int, zone: tzinfo) -> list[int]:
+    """Return the instants at which the quarters of the last seven days begin in a time zone; the last day is today."""
+    today = datetime.fromtimestamp(now // SECOND, zone).date()
+    found = []
+    for ahead in range(DAYS):
+        day = today - timedelta(days=DAYS - 1 - ahead)
+        start, end = (_midnight(day + timedelta(days=more), zone) for more in (0, 1))
+        found += [start + (end - start) * quarter // QUARTERS for quarter in range(QUARTERS)]
+    return found
+
+
+def _midnight(day: date, zone: tzinfo) -> int:
+    return int(datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()) * SECOND
+
+
+class StatsText(TextDrawing):
+    """Draws the figures, or the progress of reading them."""
+
+    figures: Figures | None = None
+    progress = 0.0
+
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """Return all lines, as what is around them scrolls."""
+        if self.figures is None:
+            progress = bar(self.progress, max(10, width // 3), ascii_only=self.context.ascii_only)
+            return [[], [(" reading the journal  ", "$muted"), (progress, "$primary")]] if self.progress else []
+        return drawn(self.figures, width, ascii_only=self.context.ascii_only)
+
+
+class Stats(Overlay):
+    """The statistics screen."""
+
+    NAME = "stats"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = "Stats #stats-scroll { height: 1fr; }"
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.controllers = (ScrollKeys(self),)
+        self._drawing = StatsText(context)
+        self._lines = TextLines(context, self._drawing, id="stats")
+        self._head = FrameLine(context, self._title, id="stats-head")
+        self._tally: statistics.Tally | None = None
+        self._list_id = 0
+        self._seq = 0
+        self._since = 0
+        self._cut = False
+        self._is_reading = False
+        self._again = False
+
+    def compose(self) -> ComposeResult:
+        """Compose head and figures."""
+        yield self._head
+        yield rule(self.context)
+        with VerticalScroll(id="stats-scroll", can_focus=True):
+            yield self._lines
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Start reading."""
+        self.set_focus(self.query_one(VerticalScroll))
+        self.hint(("j/k", "Scroll", ""), self.hint_of("back"))
+        self._begin()
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` Stats   Plan, last 7 days`."""
+        found = self.context.state.current_list
+        name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
+        return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
+
+    def _begin(self) -> None:
+        db, now = self.context.db, self.context.clock.now()
+        assert self.context.clock.zone is not None
+        starts = bounds(now, self.context.clock.zone)
+        self._list_id, self._since = self.context.state.list_id, starts[0]
+        self._tally = statistics.Tally(starts)
+        oldest, newest = journal.seq_before(db, starts[0]), journal.newest(db)
+        self._seq = max(oldest, newest - statistics.MAX)
+        self._cut = self._seq > oldest
+        self._drawing.figures = None
+        self._head.again()
+        self._read()
+
+    def list_turned(self) -> None:
+        """As `Overlay.list_turned`."""
+        self._begin()
+
+    def changed(self, changes: StateChanges) -> None:
+        """Count what is new."""
+        self._read()
+
+    def _read(self) -> None:
+        if self._is_reading:
+            self._again = True
+            return
+        self._is_reading = True
+        self.run_worker(self._count(), exit_on_error=True)
+
+    async def _count(self) -> None:
+        """Read the journal in steps; keys are handled between two steps."""
+        while True:
+            self._again = False
+            await self._count_up_to(journal.newest(self.context.db))
+            self._drawing.figures = self._figures()
+            self._lines.again()
+            if not self._again:
+                break
+            await asyncio.sleep(_PACE)
+        self._is_reading = False
+
+    async def _count_up_to(self, newest: int) -> None:
+        assert self._tally is not None
+        start = self._seq
+        while self._seq < newest:
+            high = min(self._seq + statistics.STRETCH, newest)
+            self._tally.count(statistics.events(self.context.db, self._list_id, self._seq, high))
+            self._seq = high
+            if newest - start > _LONG * statistics.STRETCH and self._drawing.figures is None:
+                self._drawing.progress = (high - start) / (newest - start)
+                self._lines.again()
+            await asyncio.sleep(0)
+
+    def _figures(self) -> Figures:
+        assert self._tally is not None
+        assert self.context.clock.zone is not None
+        waits = statistics.waits(self.context.db, self._since)
+        now = self.context.clock.now()
+        longest = statistics.longest_wait(waits, now)
+        about = list_pages.line(self.context.db, longest[1].task_uid or "") if longest is not None else None
+        found = self.context.state.lists.get(self._list_id)
+        return Figures(
+            tally=self._tally,
+            now_open=found.pending + found.in_progress if found is not None else 0,
+            waits=waits,
+            longest=longest[0] if longest is not None else None,
+            longest_about=f"(#{about.number})" if about is not None else "",
+            jobs=statistics.job_counts(self.context.db, now),
+            runs=statistics.runs(self.context.db, self._since),
+            now=now,
+            zone=self.context.clock.zone,
+            cut=self._cut,
+            proven=check_queries.counts(self.context.db, found, self._tally.done_tasks) if found is not None else {},
+        )
+
+    @property
+    def page_rows(self) -> int:
+        """The lines of a page: less the lines above and below, and one that stays visible."""
+        return self.size.height - 4
+
+    def scroll_rows(self, by: int) -> None:
+        """Scroll the figures."""
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)

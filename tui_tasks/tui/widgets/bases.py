@@ -1,0 +1,158 @@
+"""The bases of panes, of screens that lie over them, and of dialogs that return a result."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from textual.await_complete import AwaitComplete
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
+from tui_tasks.tui.keys.actions import Actor
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.breakpoints import is_compact
+from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.textual_overrides import CellsScreen, ResilientMessages, TransparentContainer
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context, Hint
+
+
+class Pane(Actor, TransparentContainer):
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions shown in the footer."""
+
+    NAME: ClassVar[str] = ""
+    FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")
+    FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("help", "asks")
+    HAS_TASKS: ClassVar[bool] = False
+    """Whether its cursor is on a task of the list that is shown: it goes along to another such pane."""
+    stale = False
+
+    def __init__(self, context: Context, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.context = context
+
+    def footer(self, small: bool) -> tuple[str, ...]:
+        """Return the ids of the actions to show in the footer."""
+        return self.FOOTER_SMALL if small else self.FOOTER
+
+    def short(self, action: Action) -> str:
+        """Return the word for an action in the footer; empty hides it, as it cannot be performed now."""
+        is_own = action in self.offers()
+        return "" if is_own and self.why_not(action) is not None else action.short
+
+    def changed(self, changes: StateChanges) -> None:
+        """Handle changes, which `context.state` has applied already. Called only while the pane is shown."""
+
+    def refreshed(self) -> None:
+        """Read everything again: much may have changed while the pane was hidden, or new items were marked as seen."""
+
+    def focus_target(self) -> Widget:
+        """The widget that gets the focus when the pane is shown."""
+        return self
+
+    def target(self) -> str | None:
+        """The uid of the task that keys act on."""
+        return None
+
+    def tasks_on_screen(self) -> set[str]:
+        """Return the uids of the tasks that are on screen."""
+        return set()
+
+    def marks_changed(self, uids: Collection[str]) -> None:
+        """Draw tasks again that are not new to the human any more."""
+
+    def left(self) -> None:
+        """Prepare for another pane to be shown."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the human is typing or has opened something here, so that nothing else may replace it."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the row under the cursor is opened: its detail is shown, beside the rows or instead of them."""
+        return self.has_class("-open")
+
+    def select(self, uid: str) -> None:
+        """Put the cursor on a task, if the pane shows it."""
+
+    def go_to(self, uid: str) -> None:
+        """Put the cursor on a task of the current list; remove a filter that hides it."""
+
+    def filter_by(self, text: str) -> None:
+        """Show the matches of a filter."""
+
+    def show_entry(self, seq: int) -> None:
+        """Show an entry of the journal; only the log does."""
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; some actions need a task."""
+        if action.needs == "task" and self.target() is None:
+            return "no task here"
+        return super().why_not(action)
+
+
+R = TypeVar("R")
+
+
+class ClosesOnce:
+    """Mixin for screens that open over others."""
+
+    def dismiss(self, result: Any = None) -> AwaitComplete:
+        """Close it. A second click or key that comes too late is ignored; Textual would close the screen below."""
+        if not self.is_active:  # type: ignore[attr-defined]  # every screen has it
+            return AwaitComplete()
+        return cast("AwaitComplete", super().dismiss(result))  # type: ignore[misc]  # every screen has it
+
+
+class Dialog(ClosesOnce, ResilientMessages, ModalScreen[R]):
+    """A dialog with a result of type R. Of the App's keys those of a terminal work here too: ^C and ^Z."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "app.help_quit", show=False),
+        Binding(ACTIONS["suspend"].keys, "app.act('suspend')", show=False, id="suspend"),
+    ]
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+
+
+class Overlay(ClosesOnce, Actor, CellsScreen[None]):
+    """A screen that the App opens over a pane. `NAME` is what the help calls it."""
+
+    NAME: ClassVar[str] = ""
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+
+    def changed(self, changes: StateChanges) -> None:
+        """Handle changes; `context.state` has applied them already."""
+
+    def list_turned(self) -> None:
+        """Handle that the App shows another list."""
+
+    def do_back(self) -> None:
+        """Go back to the pane."""
+        self.dismiss()
+
+    @property
+    def small(self) -> bool:
+        """Whether there is room for only one part."""
+        return is_compact(self.size)
+
+    def hint(self, *hints: Hint) -> None:
+        """Show keys in the foot line."""
+        self.query_one(FootLine).hint(*hints)
+
+    def hint_of(self, id: str, word: str = "") -> Hint:
+        """Return the hint of an action for the foot line."""
+        return self.context.keymap.key_of(id), word or ACTIONS[id].short, id

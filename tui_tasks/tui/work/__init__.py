@@ -1,0 +1,1 @@
+"""Starting agents on tasks from the screen, and going to their terminals."""

@@ -1,0 +1,91 @@
+"""The form of a start: which program, where, and extra words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from tui_tasks.tui.inputs.text_line import AnswerLine
+from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.widgets.bases import Dialog
+from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.frame import FootLine
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
+
+_PLACES: tuple[str, ...] = ("a new worktree", "this checkout")
+
+
+@dataclass(frozen=True, slots=True)
+class StartAnswer:
+    """What the human has chosen. `is_here`: in the checkout itself."""
+
+    program: str
+    is_here: bool
+    words: str
+
+
+class StartForm(Dialog[StartAnswer | None]):
+    """The form, at the foot. Result: the choice, or None."""
+
+    AUTO_FOCUS = "AnswerLine"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
+
+    def __init__(self, context: Context, title: str, programs: Sequence[str], first: str) -> None:
+        super().__init__(context)
+        self._title = title
+        self._programs = list(programs)
+        self._program = self._programs.index(first) if first in self._programs else 0
+        self._place = 0
+
+    def compose(self) -> ComposeResult:
+        """Compose the choices and the line for words."""
+        keys = {
+            "enter": self.submit,
+            "escape": self.action_leave,
+            "tab": self._next_program,
+            "shift+tab": self._next_place,
+        }
+        with Vertical(classes="foot"):
+            yield rule(self.context)
+            yield Static(plain(self._title, "bold"))
+            yield Static("", id="start-program")
+            yield Static("", id="start-place")
+            yield AnswerLine("", id="answer", placeholder="extra words for the agent, or nothing", keys=keys)
+            yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Show the choices and the keys."""
+        self.query_one(FootLine).hint(
+            ("Enter", "Start", ""), ("Tab", "Program", ""), ("Shift+Tab", "Place", ""), ("Esc", "Back", "")
+        )
+        self._show()
+
+    def _show(self) -> None:
+        program, place = self._programs[self._program], _PLACES[self._place]
+        self.query_one("#start-program", Static).update(plain("   Program  ", "$muted") + plain(program, "bold"))
+        self.query_one("#start-place", Static).update(plain("   Place    ", "$muted") + plain(place, "bold"))
+
+    def _next_program(self) -> None:
+        self._program = (self._program + 1) % len(self._programs)
+        self._show()
+
+    def _next_place(self) -> None:
+        self._place = 1 - self._place
+        self._show()
+
+    def submit(self) -> None:
+        """End with what was chosen."""
+        words = self.query_one(AnswerLine).value
+        self.dismiss(StartAnswer(self._programs[self._program], bool(self._place), words))
+
+    def action_leave(self) -> None:
+        """Leave without a start."""
+        self.dismiss(None)

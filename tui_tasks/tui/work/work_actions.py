@@ -1,0 +1,94 @@
+"""The human's actions on work from a pane of tasks: start an agent, and peek at what it does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui_tasks.core.errors import DatabaseRefused, Refusal
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Task
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.tasks.task_pane import TaskPane
+    from tui_tasks.work.starting import Request
+
+
+class WorkActions(Controller):
+    """Starts agents on the marked tasks of a pane, else on the task under the cursor."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; peeking needs an agent that was started here."""
+        if action.id == "work_peek" and self._work_here() is None:
+            return "no agent was started on it"
+        return None
+
+    def _work_here(self) -> str | None:
+        uids = self._pane.selection()[:1]
+        found = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        return found[-1].agent if found else None
+
+    def do_work_peek(self) -> None:
+        """Show the last lines of the agent of the task."""
+        from tui_tasks.tui.work.peek import Peek
+
+        agent = self._work_here()
+        if agent is not None:
+            self._context.push(Peek(self._context, agent))
+
+    async def do_work_start(self) -> None:
+        """Ask for program, place and words, then start an agent on each task."""
+        from tui_tasks.core.store import Store
+        from tui_tasks.tui.work.start_form import StartAnswer, StartForm
+        from tui_tasks.work import starting
+        from tui_tasks.work.starting import Request
+
+        context = self._context
+        tasks = task_queries.live_tasks(context.db, self._pane.selection())
+        if not tasks:
+            return
+        with Store(context.link.path, read_only=True) as store:
+            settings = starting.settings()
+            first = starting.last_program(store, settings)
+        named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
+        answer: StartAnswer | None = await context.ask(
+            StartForm(context, f"Start an agent on {named}", settings.names(), first)
+        )
+        if answer is None:
+            return
+        request = Request(program=answer.program, here=answer.is_here, words=answer.words)
+        context.say(f"Starting {answer.program}.")
+        told = await asyncio.to_thread(self._start, tasks, request)
+        self._pane.row_list.clear_marks()
+        context.link.catch_up()
+        context.say(told)
+
+    def _start(self, tasks: Sequence[Task], request: Request) -> str:
+        """Start agents, in a thread; return what came of it in one line."""
+        from tui_tasks.core.store import Store
+        from tui_tasks.work.starting import Starter
+
+        started: list[str] = []
+        notes: list[str] = []
+        try:
+            with Store(self._context.link.path, makes=False) as store:
+                starter = Starter(store, Path.cwd(), self._context.link.clock, show=lambda line: None)
+                for task in tasks:
+                    work, more = starter.start(task.uid, request)
+                    started.append(work.agent)
+                    notes += [note for note in more if note not in notes]
+        except (Refusal, DatabaseRefused) as refused:
+            notes = [str(refused)]
+        told = [f"{', '.join(started)} started."] if started else []
+        return " ".join([*told, *notes])
