@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui_tasks.core.operations.checks import BeginCheck, ChangeInputs, ClaimCheck, DefineChecks, EndCheck, NamedCheck
-from tui_tasks.core.read import checks
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -16,7 +16,7 @@ class Checks:
 
     def __init__(self, store: Store, clock, *named: NamedCheck, source: str = SOURCE) -> None:
         self.store, self.clock, self.source = store, clock, source
-        self.inputs = "as they were"
+        self.inputs = ""
         self.define(*named)
 
     def define(self, *named: NamedCheck, **more) -> bool:
@@ -27,7 +27,7 @@ class Checks:
         return self.store.commit(*operations, actor=SYSTEM, now=self.clock())
 
     def waiting(self) -> list[CheckRun]:
-        return checks.runs_in(self.store.db, "waiting")
+        return check_queries.runs_in(self.store.db, "waiting")
 
     def begin(self) -> CheckRun:
         """Begin the run that waits."""
@@ -46,7 +46,7 @@ class Checks:
     def edit(self, inputs: str) -> None:
         """Let an input change, and somebody notice."""
         self.inputs = inputs
-        for found in checks.definitions(self.store.db):
+        for found in check_queries.definitions(self.store.db):
             self.commit(ChangeInputs(found.uid, found.digest, inputs))
 
     def _beat(self, uid: str, *, supervised: bool = True) -> Heartbeat:

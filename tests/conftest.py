@@ -1,6 +1,7 @@
 """What tests of every layer share: a clock that stands still, a database of one's own, a conversation on it."""
 
 import compileall
+import gc
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import Phase, settings
 
 import tui_tasks
+from tests.started import ending_what_is_started, hear_signals
 from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
@@ -19,7 +21,7 @@ from tui_tasks.dialects.table import TABLE
 SECOND = 1_000_000
 START = 1_767_352_934 * SECOND  # 2026-01-02T11:22:14Z
 
-# pytest --hypothesis-profile=long: the same machines, many times longer. Shrinking a failure would take minutes.
+# pytest --hypothesis-profile=long --timeout=0: the same machines, many times longer. Shrinking would take minutes.
 _ALWAYS = {"deadline": None, "print_blob": True, "phases": [Phase.explicit, Phase.reuse, Phase.generate]}
 settings.register_profile("ordinary", derandomize=True, **_ALWAYS)
 settings.register_profile("long", max_examples=500, stateful_step_count=50, **_ALWAYS)
@@ -32,13 +34,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the program once: where no bytecode may be written, each of hundreds of processes would compile it."""
+    """Compile the program and its tests once: where no bytecode may be written, each of hundreds of processes would."""
+    hear_signals()
+    sys.dont_write_bytecode = False
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(tui_tasks.__path__[0], quiet=1)
 
 
+def pytest_collection_finish() -> None:
+    """Look for garbage less often, and never among what was imported: that took a sixth of the time of screen tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what is Linux's own on other systems."""
+    """Begin with what takes longest, which would go on alone at the end; skip what is Linux's own on other systems."""
+    items.sort(key=lambda item: item.path.name != "test_promises.py")
     if sys.platform == "linux":
         return
     for item in items:
@@ -97,6 +109,12 @@ class Talk:
 
     def seq(self) -> int:
         return self.ok("control:hello")["seq"]
+
+
+@pytest.fixture(autouse=True)
+def _ending_what_is_started():
+    with ending_what_is_started():
+        yield
 
 
 @pytest.fixture

@@ -81,7 +81,9 @@ _LETTERS: Final = {
     "zero width": "{m}\u200b\u200c\u200d\u2060\ufeff\u00adx",
     "tags and variation": "{m}\U000e0041\U000e007f\ufe0f\ufe0e\u20e3",
     "combining": "{m}" + "\u0301\u0316\u0334\u20dd" * 40,
-    "wide": "{m}" + "数据库迁移👩\u200d👩\u200d👧👍🏽🇩🇪" * 9,
+    "wide": "{m}"
+    + "数据库迁移👩\u200d👩\u200d👧👍🏽🇩🇪" * 9
+    + "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 ru\u200cn",
     "private, not yet, never": "{m}\ue0b0\U000f0000\u0378\uffff\U0010ffff\ufdd0",
 }
 _LONG: Final = {"a million characters": "{m} " + "\x1b[31m数[@click=app.quit]" * 50_000}
@@ -120,6 +122,8 @@ _OWN_CSI: Final = re.compile(
 )
 _OWN_STRINGS: Final = re.compile(r"22;[a-z-]*|52;c;[A-Za-z0-9+/=]*|(?:0|2|9|777);[^\x00-\x1f\x7f-\x9f]*")
 _HARMFUL: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+# A non-joiner between two letters of a script that needs it, of no width in any table.
+_WITHIN_WORDS: Final = re.compile("(?<=[\u0620-\u06d3])\u200c(?=[\u0620-\u06d3])")
 _LINE_ENDS: Final = "\r\n"
 
 
@@ -160,7 +164,7 @@ def _wrong(token: re.Match[str], *, told: bool) -> str:
 
 def _wrong_text(held: str) -> str:
     marks = 0
-    for char in held:
+    for char in _WITHIN_WORDS.sub("", held):
         if unicodedata.category(char) in _HARMFUL or 0xFE00 <= ord(char) <= 0xFE0F:
             return f"the character U+{ord(char):04X}"
         width = wcwidth(char)

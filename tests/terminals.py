@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import fcntl
 import os
 import pty
@@ -18,6 +19,8 @@ from typing import IO, Any
 
 import pyte
 from wcwidth import wcwidth
+
+from tests.started import Started
 
 WAIT = 30.0
 """Seconds after which something that has not happened never will."""
@@ -91,7 +94,7 @@ class Terminal:
         self.stream = pyte.ByteStream(self.screen)
         self.raw = bytearray()
         become = [sys.executable, "-c", _BECOME, str(self.slave)] if controlling else []
-        self.process = subprocess.Popen(
+        self.process = Started(
             [*become, *command],
             stdin=subprocess.PIPE if piped else self.slave,
             stdout=subprocess.PIPE if piped else self.slave,
@@ -139,6 +142,12 @@ class Terminal:
 
     def shows(self, text: str) -> bool:
         return any(text in line for line in self.screen.display)
+
+    def unread(self) -> int:
+        """How many bytes of what was typed the program has not read."""
+        held = array.array("i", [0])
+        fcntl.ioctl(self.slave, termios.FIONREAD, held)
+        return held[0]
 
     def type(self, keys: str) -> None:
         os.write(self.master, keys.encode())

@@ -17,17 +17,18 @@ from types import SimpleNamespace
 import pytest
 
 from tests.core.engine.databases import add
+from tests.started import Started
 from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.maintenance import wal_holder
+from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import mark, processes, run_context
+from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.holder_check import Leases
 from tui_tasks.runner.process.processes import ProcessIdentity
 from tui_tasks.settings import atomic_file
-from tui_tasks.tui.log.log_export import MARKDOWN, Export
+from tui_tasks.tui.log.log_actions import MARKDOWN, Export
 
 
 def test_windows_is_refused_in_one_line_that_names_wsl():
@@ -115,7 +116,7 @@ def test_without_proc_and_psutil_a_process_is_unknown_and_never_taken_for_dead()
 
 @pytest.mark.usefixtures("no_proc", "boot_session")
 def test_without_proc_psutil_tells_whether_a_process_lives():
-    with subprocess.Popen(["sleep", "600"]) as child:
+    with Started(["sleep", "600"]) as child:
         known = processes.identity(child.pid)
         assert known.boot == "this boot"
         assert processes.is_alive(known) is True
@@ -136,7 +137,7 @@ def test_without_proc_a_process_of_another_birth_is_not_taken_for_dead_as_the_cl
 def test_without_proc_psutil_finds_parents_descendants_and_what_was_started_with_a_variable():
     script = "sleep 600 & echo $!; wait"
     environ = {"PATH": os.environ["PATH"], "TUI_TASKS_RUN_ID": "a run"}
-    with subprocess.Popen(["sh", "-c", script], env=environ, stdout=subprocess.PIPE, text=True) as child:
+    with Started(["sh", "-c", script], env=environ, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         below = int(child.stdout.readline())
         try:
@@ -157,7 +158,7 @@ def test_without_proc_what_a_supervisor_started_is_inside_a_run_whatever_its_env
 
 @pytest.mark.usefixtures("no_proc", "boot_session")
 def test_without_proc_a_supervisor_that_died_is_noticed_at_once():
-    with subprocess.Popen(["sleep", "600"]) as child:
+    with Started(["sleep", "600"]) as child:
         heartbeat = Heartbeat("run", True, *processes.identity(child.pid), at=1)
         leases = Leases(60.0)
         assert leases.reason_to_abandon("run", heartbeat, 0.0) is None
@@ -204,24 +205,24 @@ def test_without_prctl_what_needs_it_does_nothing(monkeypatch):
 
 def test_off_linux_nothing_is_marked(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    mark.put(1)
-    assert mark.of_process() is None
+    run_context.put(1)
+    assert run_context.of_process() is None
     monkeypatch.undo()
-    assert mark.of_process() is None
+    assert run_context.of_process() is None
 
 
 def test_without_proc_a_large_log_is_told_with_what_to_look_for(tmp_path):
     database = tmp_path / "tasks.db"
     with Path(f"{database}-wal").open("wb") as log:
-        log.truncate(wal_holder.LARGE)
-    (said,) = wal_holder.findings(database, tmp_path / "none")
-    assert "Look for a tui-tasks that is stopped" in said
+        log.truncate(diagnosis.LARGE)
+    (said,) = diagnosis.findings(database, tmp_path / "none")
+    assert "Look for a stopped tui-tasks" in said
 
 
 @pytest.mark.usefixtures("no_proc", "no_psutil")
 def test_a_group_is_ended_where_nothing_else_is_known(monkeypatch):
     monkeypatch.setattr(processes, "_prctl", None)
-    command = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    command = Started(["sleep", "600"], start_new_session=True)
     processes.send_group(command.pid, signal.SIGKILL)
     assert command.wait(30) == -signal.SIGKILL
 

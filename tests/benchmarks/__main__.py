@@ -31,6 +31,7 @@ BENCHMARKS = (
     "past",
     "screen",
     "keys",
+    "stalls",
     "live",
     "boards",
     "memory",

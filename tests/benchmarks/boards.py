@@ -61,8 +61,8 @@ def _filled(place: Place, cards: int) -> Path:
 
 
 def _list_of(store: Store) -> str:
-    from tui_tasks.core.read.tasks import queries
+    from tui_tasks.core.read.tasks import task_queries
 
-    home = queries.find_list(store.db, "task")
+    home = task_queries.find_list(store.db, "task")
     assert home is not None
     return home.uid

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.figures import Figure, Place
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 
@@ -101,7 +101,7 @@ def _against_taskwarrior(place: Place) -> Iterator[Figure]:
 def tasks_of(path: Path) -> list[Task]:
     """Every task of a database."""
     with Store(str(path), read_only=True) as store:
-        return [task for each in queries.lists(store.db) for task in queries.tasks(store.db, each.id)]
+        return [task for each in task_queries.lists(store.db) for task in task_queries.tasks(store.db, each.id)]
 
 
 def taskwarrior(home: Path, ours: Path) -> dict[str, str]:

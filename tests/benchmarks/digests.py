@@ -12,7 +12,7 @@ from tests.benchmarks.fill import START
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.digest.digest import digest
+from tui_tasks.core.read.digest import digest
 from tui_tasks.core.store import Store
 
 ENTRIES: Final = 100_000
@@ -32,7 +32,7 @@ def measure(place: Place) -> Iterator[Figure]:
         took = []
         for _ in range(place.times(ROUNDS)):
             begun = time.perf_counter()
-            digest(store.db, 0, START * 2)
+            digest(store.db, 0, START * 2, {})
             took.append((time.perf_counter() - begun) * 1_000)
     what = f"the digest of {entries:,} entries"
     yield Figure(what, "a fifth of a second", statistics.median(took), WANTED, "ms", 1.0, "lower")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 START = 1_767_352_934_000_000
@@ -54,7 +54,7 @@ def fill(path: Path, tasks: int, name: str = "task") -> None:
     """Put so many tasks into the list of that name."""
     chance = random.Random(tasks)
     with Store(str(path)) as store:
-        home = queries.find_list(store.db, name)
+        home = task_queries.find_list(store.db, name)
         assert home is not None
         for begin in range(0, tasks, GROUP):
             with store.transaction(START + begin) as transaction:

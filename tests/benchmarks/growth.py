@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.serve import Serve, line
+from tests.contract.client import terminal_input
 from tui_tasks.core.engine.driver import connect
 
 S = TypeVar("S")
@@ -65,11 +66,12 @@ def _beside_compaction(path: Path, large: int) -> Figure:
     serve = Serve(path)
     took = []
     command = [sys.executable, "-m", "tui_tasks", "compact", "--before", "0d", "--yes", "--db", str(path)]
-    compacting = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    while compacting.poll() is None:
-        at = time.perf_counter()
-        serve.ask("tasklist:add_task", name="meanwhile")
-        took.append((time.perf_counter() - at) * 1000)
+    with terminal_input() as terminal:
+        compacting = subprocess.Popen(command, stdin=terminal, stdout=subprocess.DEVNULL)
+        while compacting.poll() is None:
+            at = time.perf_counter()
+            serve.ask("tasklist:add_task", name="meanwhile")
+            took.append((time.perf_counter() - at) * 1000)
     assert compacting.returncode == 0
     serve.close()
     what = f"the longest of {len(took):,} new tasks while {large:,} tasks' whole journal is compacted"

@@ -17,7 +17,7 @@ from typing import Final
 from tests.benchmarks import painted
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.live import keys_took
-from tui_tasks.core.read.agents import sessions
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.spool import Spool
 
@@ -74,8 +74,8 @@ def _many(place: Place) -> Iterator[Figure]:
     what = f"events of {SESSIONS} sessions taken in beside a screen"
     yield Figure(what, "those that came", rate, SESSIONS * EACH, "1/s", 0.9, "higher")
     with Store(str(db)) as store:
-        told = [seen.session.last_prompt for seen in sessions.everyone(store.db)]
-        spent = sum(seen.session.tokens or 0 for seen in sessions.everyone(store.db))
+        told = [seen.session.last_prompt for seen in session_queries.everyone(store.db)]
+        spent = sum(seen.session.tokens or 0 for seen in session_queries.everyone(store.db))
     last = [f"prompt {int(put) // SESSIONS - 1}"] * SESSIONS
     yield Figure("their last words of which none is lost", "sessions", told.count(last[0]), SESSIONS, "", 1.0, "higher")
     yield Figure("their tokens, of which none is missed", "their records", spent, _recorded(db), "", 1.0, "higher")

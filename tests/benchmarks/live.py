@@ -20,8 +20,8 @@ from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.painted import FRAME, Painted
 from tests.benchmarks.writer import LAST
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 SAMPLES: Final = 500
@@ -53,9 +53,9 @@ def _commits(place: Place, db: Path) -> Iterator[float]:
     chance = random.Random(1)
     with painted.ours(db, "--no-scheduler") as screen, Store(str(db)) as store:
         screen.stand(1.0)
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         assert home is not None
-        uids = [task.uid for task in pages.after(store.db, home.id, pages.FIRST, 20)]
+        uids = [task.uid for task in list_pages.after(store.db, home.id, list_pages.FIRST, 20)]
         for number in range(place.times(SAMPLES)):
             screen.drain(chance.uniform(0.05, 0.15))
             name = f"number {number} of these"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read.pages import pages
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 LAST: Final = "the very last name"
@@ -24,9 +24,9 @@ def main() -> None:
     """Write."""
     path, rate = Path(sys.argv[1]), float(sys.argv[2])
     with Store(str(path)) as store:
-        home = queries.find_list(store.db, "task")
+        home = task_queries.find_list(store.db, "task")
         assert home is not None
-        uids = [task.uid for task in pages.after(store.db, home.id, pages.FIRST, 1_000)]
+        uids = [task.uid for task in list_pages.after(store.db, home.id, list_pages.FIRST, 1_000)]
         made, begin = 0, time.monotonic()
         while not select.select([sys.stdin], [], [], max(0.0, begin + made / rate - time.monotonic()))[0]:
             edit = EditTask(uids[made % len(uids)], {"name": f"named {made} times"})

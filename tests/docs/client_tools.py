@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from typing import Any, Final
 
 from tests.contract.client import ROOT
@@ -11,58 +12,92 @@ from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
 
-FILE: Final = ROOT / "tui_tasks" / "client" / "tools.py"
-_HEAD: Final = '''"""The tools as methods, and which of them write.
+TABLE_FILE: Final = ROOT / "tui_tasks" / "client" / "tool_table.py"
+STUB_FILE: Final = ROOT / "tui_tasks" / "client" / "tools.pyi"
+_MADE: Final = "Made from the tool table by `python -m tests.docs.tools_page`; a test holds that it is current."
+_TABLE_HEAD: Final = f'''"""The names of the tools, and which of them write.
 
-Made from the tool table by `python -m tests.docs.tools_page`; a test holds that it is current.
+{_MADE}
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Any, Literal
+from typing import Final
 
 '''
+_STUB_HEAD: Final = f'''"""The types of the tools as methods.
+
+{_MADE}
+"""
+
+from collections.abc import Awaitable
+from typing import Any, Generic, Literal, TypeVar
+
+_Result = TypeVar("_Result", covariant=True)
+
+class _Methods(Generic[_Result]):
+    def _call(self, tool: str, arguments: dict[str, Any]) -> _Result: ...
+'''
+_STUB_END: Final = '''
+class Tools(_Methods[Any]):
+    """Each tool as a method that returns its result."""
+
+class AsyncTools(_Methods[Awaitable[Any]]):
+    """Each tool as a method whose result is awaited."""
+'''
+# What a client does itself.
+_OWN: Final = ("control:subscribe", "control:unsubscribe", "control:cancel")
 _TYPES: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_DOC_WIDTH: Final = 106
 
 
-def source() -> str:
-    """The file, as ruff formats it."""
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(FILE), "-"]
-    done = subprocess.run(command, input=unformatted(), capture_output=True, text=True, check=True, cwd=ROOT)
-    return done.stdout
+def sources() -> dict[Any, str]:
+    """Each file with its text, as ruff formats it."""
+    return {file: _formatted(text, str(file)) for file, text in unformatted().items()}
 
 
-def unformatted() -> str:
-    """The same code; to tell whether the file is current takes no ruff."""
-    tools = [tool for tool in TABLE.tools.values() if not tool.human and "subscribe" not in tool.name]
-    writes = "".join(f"    {tool.name!r},\n" for tool in sorted(tools, key=lambda tool: tool.name) if tool.ever_writes)
-    made = f"{_HEAD}WRITES = frozenset({{\n{writes}}})\n"
-    for name, result, about in (
-        ("Tools", "Any", "Each tool as a method that returns its result."),
-        ("AsyncTools", "Awaitable[Any]", "Each tool as a method whose result is awaited."),
-    ):
-        made += f'\n\nclass {name}:\n    """{about}"""\n\n'
-        made += f"    def _call(self, tool: str, arguments: dict[str, Any]) -> {result}:\n"
-        made += "        raise NotImplementedError\n"
-        made += "".join(_method(tool, result) for tool in tools)
-    return made
+def _formatted(text: str, file: str) -> str:
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", file, "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def _method(tool: Tool, result: str) -> str:
+def unformatted() -> dict[Any, str]:
+    """The same code; to tell whether a file is current takes no ruff."""
+    tools = [tool for tool in TABLE.tools.values() if not tool.human and tool.name not in _OWN]
+    return {TABLE_FILE: _table(tools), STUB_FILE: _STUB_HEAD + "".join(map(_method, tools)) + _STUB_END}
+
+
+def _table(tools: list[Tool]) -> str:
+    made = _TABLE_HEAD
+    for name, writes in (("_READ", False), ("_WRITE", True)):
+        names = sorted(tool.name for tool in tools if tool.ever_writes == writes)
+        made += f"{name}: Final = (\n" + "".join(f'    "{found}",\n' for found in names) + ")\n"
+    return made + (
+        "\nWRITES: Final = frozenset(_WRITE)\n"
+        "# The tools by the names of their methods.\n"
+        'METHODS: Final = {name.replace(":", "_"): name for name in _READ + _WRITE}\n'
+    )
+
+
+def _method(tool: Tool) -> str:
     taken = schema(tool.arguments)
     required = taken.get("required", [])
     names = sorted(taken["properties"], key=lambda name: name not in required)
     told = [
-        f"{name}: {_type(taken['properties'][name])}" + ("" if name in required else " | None = None") for name in names
+        f"{name}: {_type(taken['properties'][name])}" + ("" if name in required else " | None = ...") for name in names
     ]
-    about = tool.description.split("\n")[0].partition(". ")[0].rstrip(".").replace("\\", "\\\\")
-    given = ", ".join(f'"{name}": {name}' for name in names)
+    about = first_sentence(tool.description).replace("\\", "\\\\")
+    if len(about) > _DOC_WIDTH:
+        about = "\n        ".join(textwrap.wrap(about, _DOC_WIDTH, break_long_words=False)) + "\n        "
     taking = f", *, {', '.join(told)}" if told else ""
-    return (
-        f"\n    def {tool.name.replace(':', '_')}(self{taking}) -> {result}:\n"
-        f'        """{about[:100]}."""\n        return self._call("{tool.name}", {{{given}}})\n'
-    )
+    return f'    def {tool.name.replace(":", "_")}(self{taking}) -> _Result:\n        """{about}"""\n'
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a tool's description, whole."""
+    line = text.split("\n")[0]
+    at = line.find(". ")
+    return line if at < 0 else line[: at + 1]
 
 
 def _type(part: dict[str, Any]) -> str:

@@ -7,8 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.cli.printing import SCHEMA_VERSION
-from tui_tasks.core.read.digest.digest_line import PARTS
-from tui_tasks.core.vocab import STATUSES
+from tui_tasks.core.read.digest_entries import PARTS
+from tui_tasks.core.snapshots import WORK_COUNTS
+from tui_tasks.core.vocab import STATUSES, WORK_STATES
 from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.state.objects import TaskObject
 
@@ -82,6 +83,23 @@ _JOB: Final = _object(uuid=_TEXT, name=_TEXT, type=_TEXT, state=_TEXT, prompt=_T
 _RUN: Final = _object(run_id=_TEXT, uuid=_TEXT, trigger=_TEXT, decision=_TEXT, outcome=_TEXT_OR_NULL)
 _ENTRY: Final = _object(at=_TEXT, agent=_TEXT, message=_TEXT)
 _AGENT: Final = _object(**{key: {} for key in agent_shapes.KEYS})
+_NUMBER_OR_NULL: Final = {"type": ["integer", "null"]}
+_WORK: Final = _object(
+    task=_TEXT,
+    number=_NUMBER_OR_NULL,
+    agent=_TEXT,
+    program=_TEXT,
+    branch=_TEXT_OR_NULL,
+    worktree=_TEXT,
+    base=_TEXT_OR_NULL,
+    state={"enum": [*WORK_STATES]},
+    **dict.fromkeys(WORK_COUNTS, _NUMBER_OR_NULL),
+    dirty={"type": ["boolean", "null"]},
+    pull_request=_TEXT_OR_NULL,
+    started_at=_TEXT,
+    merged_at=_TEXT_OR_NULL,
+    message=_TEXT_OR_NULL,
+)
 _DIGEST: Final = _object(
     since=_TEXT,
     until=_TEXT,
@@ -100,6 +118,7 @@ DEFINITIONS: Final = {
     "job": _JOB,
     "run": _RUN,
     "agent": _AGENT,
+    "work": _WORK,
 }
 """What several of `COMMANDS` refer to."""
 
@@ -120,15 +139,43 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
     **{f"lists {name}": _versioned(_ref("list")) for name in ("one-in-progress", "review")},
     "asks": _versioned(_object(asks=_array(_ref("ask")))),
     "asks answer": _versioned(_ref("ask")),
+    "rules": _versioned(_object(rules=_array(_object(number=_NUMBER, answer=_TEXT, tool=_TEXT)))),
+    "rules remove": _versioned(_object(removed=_object(answer=_TEXT, tool=_TEXT))),
+    "rules test": _versioned(_object(answer=_TEXT, rule=_TEXT_OR_NULL, plain={"type": "boolean"})),
     "jobs": _versioned(_object(jobs=_array(_ref("job")))),
     **{f"jobs {name}": _versioned(_ref("job")) for name in ("show", "new", "edit", "enable", "disable", "rm")},
     "jobs run": _versioned(_object(uuid=_TEXT, run_id=_TEXT, state=_TEXT)),
     "jobs stop": _versioned(_ref("run")),
     "jobs runs": _versioned(_object(runs=_array(_ref("run")))),
+    "work": _array(_ref("work")),
+    **{f"work {name}": _array(_ref("work")) for name in ("start", "ls")},
+    "work show": {"allOf": [_ref("version"), _ref("work"), _object(lines=_array(_TEXT))]},
+    "work attach": _versioned(_object(agent=_TEXT, argv={"anyOf": [_array(_TEXT), {"type": "null"}]})),
+    **{f"work {name}": _versioned(_ref("work")) for name in ("comment", "discard", "restore")},
+    "work review": {
+        "allOf": [
+            _ref("version"),
+            _ref("work"),
+            _object(
+                review=_object(
+                    head=_TEXT,
+                    tree=_TEXT,
+                    files=_array(_object(path=_TEXT)),
+                    commits=_array(_object(id=_TEXT)),
+                    conflicts=_array(_TEXT),
+                    notes=_array(_TEXT),
+                )
+            ),
+        ]
+    },
+    "work clean": _array(_TEXT),
     "agents": _array(_ref("agent")),
+    **{f"agents {name}": _versioned(_object(agent=_TEXT, action=_TEXT)) for name in ("pause", "resume")},
     **{
-        f"agents {name}": _versioned(_object(agent=_TEXT, action=_TEXT))
-        for name in ("message", "stop", "pause", "resume")
+        f"agents {name}": _versioned(
+            _object(agent=_TEXT, action=_TEXT, state={"enum": ["sent", "queued"]}, until=_TEXT_OR_NULL)
+        )
+        for name in ("message", "stop")
     },
     "agents undo": _versioned(
         _object(agent=_TEXT, taken_back=_NUMBER, left=_array(_object(change=_NUMBER, why=_TEXT)))

@@ -12,7 +12,7 @@ from tui_tasks.core import errors
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.mcp_server.tools import outputs
+from tui_tasks.mcp_server import tools as outputs
 
 FILE: Final = ROOT / "tui_tasks" / "docs" / "schema.json"
 _EVENTS: Final = ROOT / "tui_tasks" / "docs" / "events-and-errors.md"

@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.conftest import Talk
 from tests.contract.client import ROOT
 from tests.docs import tools_page
 from tests.soak.__main__ import SOAKS
 from tui_tasks import __version__
 from tui_tasks.core import errors
 from tui_tasks.core.schedule.job_settings import Settings
+from tui_tasks.dialects.table import TABLE
 from tui_tasks.settings.config import Config
 
 DOCS = ROOT / "tui_tasks" / "docs"
@@ -38,6 +40,15 @@ def test_the_page_of_tools_is_as_the_tool_table_is() -> None:
     assert read("tools") == tools_page.page(), "python -m tests.docs.tools_page writes it anew"
 
 
+def test_the_protocol_names_every_tool_beyond_the_dialects_and_hello_lists_it(talk: Talk) -> None:
+    own = [tool.name for tool in TABLE.tools.values() if tool.name.startswith("control:") and not tool.human]
+    assert "control:cancel" in own
+    page = read("protocol")
+    assert [name for name in [*own, "ask"] if f"`{name}`" not in page] == []
+    listed = {tool["name"] for tool in talk.ok("control:hello")["tools"]}
+    assert listed >= {*own, "ask"}
+
+
 def test_the_changelog_begins_with_the_version_of_the_program() -> None:
     versions = re.findall(r"^## (\S+)$", read("changelog"), re.MULTILINE)
     assert versions[0] == __version__
@@ -50,9 +61,9 @@ def test_each_link_leads_to_a_file_that_is_there(page: Path) -> None:
     assert [link for link in links if link and not (page.parent / link).exists()] == []
 
 
-def test_the_readme_links_to_every_page() -> None:
-    linked = set(LINK.findall((ROOT / "README.md").read_text()))
-    assert {f"tui_tasks/docs/{page.name}" for page in DOCS.glob("*.md")} <= linked
+def test_the_index_links_to_every_page_and_the_readme_to_the_index() -> None:
+    assert "tui_tasks/docs/index.md" in LINK.findall((ROOT / "README.md").read_text())
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} <= set(LINK.findall(read("index")))
 
 
 def test_the_configuration_page_tells_of_each_setting_when_a_change_of_it_applies() -> None:
@@ -82,7 +93,9 @@ def test_each_code_of_a_refusal_stands_in_the_page_of_errors() -> None:
 
 
 def test_each_kind_of_event_stands_in_the_page_of_events() -> None:
-    entities = "agent|ask|check|claim|job|journal|list|memory|message|run|session|state|task|tool"
+    entities = (
+        "agent|ask|check|claim|job|journal|list|memory|message|run|session|settings|state|task|terminal|tool|work"
+    )
     known = re.compile(rf"(?:{entities})\.[a-z]+|message")
     kinds = {
         node.value

@@ -1,4 +1,4 @@
-"""The page of the shell: its exit statuses are those that come, its JSON is as the schemas have it."""
+"""The page of scripts: its exit statuses are those that come, its JSON is as the schemas have it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ import pytest
 from tests.conftest import START
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import command_schemas
+from tests.started import Started
 from tests.terminals import Terminal
-from tui_tasks.cli import person
 from tui_tasks.cli.command_table import COMMANDS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.parser import parser
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.read.tasks import queries
-from tui_tasks.core.rules.tasks.review_policy import ReviewPolicy
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
+from tui_tasks.state import person
+from tui_tasks.work import starting
 
-PAGE = (ROOT / "tui_tasks" / "docs" / "shell.md").read_text()
+PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 
 
 def with_json(made: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> Iterator[str]:
@@ -55,21 +57,21 @@ def test_each_command_that_prints_json_has_a_schema() -> None:
 LINES = """
 add 'One #a'
 ls
-show 1
+show 4
 next
 next --list task
-start 1
-log 1 half
-edit 1 !high
-status 1 pending
-link 1 branch:main
+start 4
+log 4 half
+edit 4 !high
+status 4 pending
+link 4 branch:main
 add Two
-mv 2 1
-fail 2 why
-skip 2
-done 2
-done 1 2
-rm 2
+mv 5 --first
+fail 5 why
+skip 5
+done 5
+done 4 5
+rm 5
 undo
 redo
 ls '#a status:open'
@@ -98,14 +100,27 @@ agents message bob hello
 agents stop bob enough
 agents pause bob
 agents resume bob
-accept --list held 1
-decline --list held 2
-join --list held 3 1
-release 1
+accept 1
+decline 2
+join 3 1
+release 4
 check
-check 1 --no-wait
+check 4 --no-wait
 digest
 agents undo bob --since 2020-01-01
+rules
+rules test 'git status'
+rules remove 1
+work start 4 --program robot
+work
+work ls
+work show 4
+work attach 4
+work review 4
+work discard 4
+work restore 4
+work comment 4 more
+work clean
 """
 
 
@@ -114,16 +129,22 @@ def test_what_each_prints_is_as_its_schema_has_it(
 ) -> None:
     settings = tmp_path / "config.toml"
     settings.write_text(f'[check.tests]\ncommand = ["true"]\ncwd = "{tmp_path}"\nlists = ["work"]\n')
+    with settings.open("a") as file:
+        file.write('[work]\nterminal = "none"\n[work.program.robot]\ncommand = ["true", "{prompt}"]\n')
+        file.write('[[rule]]\nanswer = "allow"\ntool = "Bash"\npattern = "git status"\n')
+    for git in (("init", "-q"), ("-c", "user.name=me", "-c", "user.email=me@x", "commit", "-qm", "x", "--allow-empty")):
+        subprocess.run(["git", *git], cwd=tmp_path, check=True)
+    monkeypatch.setattr(starting, "_start_headless", lambda *_: None)
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
     monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "tasks.db"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(person, "_has_terminal", lambda: True)
+    monkeypatch.setattr(person, "has_terminal", lambda: True)
     with Store(str(tmp_path / "tasks.db")) as store:
         store.review = lambda: ReviewPolicy(("held",))
         (ask,) = store.commit(OpenAsk("Which?"), actor="bob", now=START)
-        (home,) = store.commit(EnsureList("held", "task"), actor="bob", now=START)
+        home, _ = store.commit(EnsureList("held", "task"), EnsureList("work", "task"), actor="bob", now=START)
         store.commit(*(AddTask(name, home.uid) for name in "abc"), actor="bob", now=START)
-        assert queries.task(store.db, next(iter(queries.tasks(store.db, home.id))).uid).held
+        assert task_queries.task(store.db, next(iter(task_queries.tasks(store.db, home.id))).uid).held
     seen = set()
     for line in LINES.format(ask=ask.uid).strip().splitlines():
         words = shlex.split(line)
@@ -157,9 +178,7 @@ def test_the_page_and_the_help_tell_the_statuses_that_come(
     assert [ends("add", "one"), ends("done", "2"), ends("done", "--bogus")] == [0, 1, 2]
     assert parser().format_help().rstrip().endswith("130 interrupted.")
     for words, number, status in ((("watch", "--plain"), signal.SIGINT, 130), (("scheduler",), signal.SIGTERM, 0)):
-        with subprocess.Popen(
-            program(*words), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-        ) as process:
+        with Started(program(*words), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0) as process:
             _wait_until_it_stands(process, words)
             process.send_signal(number)
             assert process.wait(DEADLINE) == status

@@ -12,7 +12,7 @@ from tests.contract.client import ROOT
 from tui_tasks.dialects.base import Tool
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
-from tui_tasks.mcp_server.tools import costs
+from tui_tasks.mcp_server import tools as costs
 
 PAGE: Final = ROOT / "tui_tasks" / "docs" / "tools.md"
 BILL: Final = ROOT / "tui_tasks" / "docs" / "mcp.md"
@@ -20,13 +20,13 @@ WIDTH: Final = 80
 _HEAD: Final = """\
 # Tools
 
-Every tool, what it takes and what it returns, as agents are told.
-Made from the tool table by `python -m tests.docs.tools_page`; a test holds that
-it is current. What the channel itself does is in [protocol](protocol.md).
+Every tool with its arguments and result.
+`python -m tests.docs.tools_page` makes this page from the tool table.
+[protocol](protocol.md) describes the channel.
 
-An argument in bold is required. The tokens are what a tool costs an agent that
-is told of it over MCP: its bytes in `tools/list`, divided by four. All {tools} together
-cost {tokens:,}; [mcp](mcp.md) has what a choice of them costs.
+Arguments in bold are required. A tool's tokens are its cost over MCP: its bytes in
+`tools/list`, divided by four. All {tools} cost {tokens:,} together;
+[mcp](mcp.md) has the cost of a selection.
 
 """
 _FAMILIES: Final = {
@@ -115,13 +115,15 @@ def _after_table(text: str) -> str:
 
 def main() -> int:
     """Write the page, the table of costs in the page of MCP, the schemas, and the methods of the clients."""
-    from tests.docs import client_tools, schema_page
+    from tests.docs import client_tools, manual_page, schema_page
 
     PAGE.write_text(page())
     before = BILL.read_text()
     BILL.write_text(before[: before.index("| `--tools`")] + costs.text(None) + _after_table(before))
     schema_page.FILE.write_text(schema_page.text())
-    client_tools.FILE.write_text(client_tools.source())
+    manual_page.FILE.write_text(manual_page.text())
+    for file, text in client_tools.sources().items():
+        file.write_text(text)
     print(f"{PAGE}: {sum(1 for tool in TABLE.tools.values() if not tool.human)} tools")
     return 0
 

@@ -11,7 +11,8 @@ A line `# The human answers: TEXT` answers the open question, `# The human write
 `# The human pauses the agent: TEXT` does. `# The human reviews: LIST` holds what agents file there, `# The human
 declines: TEXT` declines the task that is held. The words behind `transcript` are options of `serve`.
 
-In a block of the kind `console`, a line `$ ` is run by a shell, and what follows is what it prints.
+In a block of the kind `console`, a line `$ ` is run by a shell, and what follows is what it prints. In one of the kind
+`console person` a terminal is its standard input.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.lists import SetListReview
 from tui_tasks.core.operations.tasks import DeclineTask
-from tui_tasks.core.read import asks
-from tui_tasks.core.read.tasks import held, queries
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.tasks import held_tasks, task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 
@@ -136,18 +137,18 @@ def do_as_human(db: Path, said: str) -> None:
     does, _, text = said.partition(": ")
     with Store(str(db)) as store:
         if does == "The human answers":
-            (asked,) = asks.open_asks(store.db)
+            (asked,) = ask_queries.open_asks(store.db)
             store.commit(AnswerAsk(asked.uid, text), actor=HUMAN, now=clock.now())
         elif does == "The human writes":
             store.commit(SendMessage("agent", text), actor=HUMAN, now=clock.now())
         elif does == "The human pauses the agent":
             store.commit(PauseAgent("agent", text), actor=HUMAN, now=clock.now())
         elif does == "The human reviews":
-            home = queries.find_list(store.db, text)
+            home = task_queries.find_list(store.db, text)
             assert home is not None
             store.commit(SetListReview(home.uid, True), actor=HUMAN, now=clock.now())
         elif does == "The human declines":
-            (proposed,) = held.everything(store.db)
+            (proposed,) = held_tasks.everything(store.db)
             store.commit(DeclineTask(proposed.uid, text), actor=HUMAN, now=clock.now())
 
 

@@ -27,12 +27,15 @@ from tests.soak.budget import Budget
 from tests.soak.quiet_terminal import ESCAPE, QuietTerminal
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, program, serve
+from tests.started import DEADLINE
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import DAY, MAX_WAIT, SECOND, age
 
 MINUTES: Final = 15.0
 """Textual keeps what was painted, some thousands of lines: it takes some minutes until they are all there."""
 PLACE: Final = ZoneInfo("Europe/Berlin")
+# What a terminal sends when it loses the focus.
+FOCUS_LOST: Final = "\x1b[O"
 EVENING: Final = datetime(2026, 10, 24, 23, 59, 50, tzinfo=PLACE)
 BEFORE_THREE: Final = datetime(2026, 10, 25, 2, 59, 53, tzinfo=PLACE)
 HOURS: Final = 5
@@ -110,7 +113,7 @@ class AheadClock:
 
 def _comes(seen: Callable[[], bool]) -> bool:
     """Whether something is seen within the time that a human looks for it."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + DEADLINE
     while not (came := seen()) and time.monotonic() < deadline:
         time.sleep(0.01)  # another process's work is waited for
     return came
@@ -181,6 +184,7 @@ class Household:
         self.settle("1")
         self.screen.type("a")
         self.screen.wait_for(lambda: self.screen.shows("On with it?") and self.screen.shows("1-9"))
+        time.sleep(0.6)  # the human reads: a key within half a second sends no answer
         self.screen.type("1")
         return _comes(lambda: self.screen.shows("Sent: yes"))
 
@@ -220,7 +224,12 @@ class Times:
         self.checks = 0
 
     def witness(self, name: str) -> None:
-        """Add a task that nobody changes, the first in the list, whose age is to be seen."""
+        """Add a task that nobody changes, the first in the list, whose age is to be seen.
+
+        The terminal has lost the focus by then: what is painted in front of the human is seen, and not told as new.
+        """
+        self._screen.type(FOCUS_LOST)
+        self._screen.wait_for(lambda: self._screen.unread() == 0)
         self._house.agent.ok("tasklist:add_task", name=name)
         self._born[name] = self._clock.now
 

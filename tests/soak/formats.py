@@ -17,9 +17,10 @@ from typing import Any
 
 from tests.soak.budget import Budget
 from tui_tasks.cli import main as program
+from tui_tasks.core.names import IMPORTED
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.read.tasks import queries, records
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats.table import FORMATS
@@ -139,14 +140,14 @@ def _differences(first: Path, second: Path) -> Counter[str]:
     """Count by field the tasks that are not the same in two databases."""
     different: Counter[str] = Counter()
     with Store(str(first), read_only=True) as one, Store(str(second), read_only=True) as other:
-        for home in queries.lists(one.db):
+        for home in task_queries.lists(one.db):
             places = []
-            for task in queries.tasks(one.db, home.id):
-                came = queries.any_task(other.db, task.uid)
+            for task in task_queries.tasks(one.db, home.id):
+                came = task_queries.any_task(other.db, task.uid)
                 if came is None:
                     different["the"] += 1
                     continue
-                there = queries.list_by_id(other.db, came.list_id)
+                there = task_queries.list_by_id(other.db, came.list_id)
                 different["list"] += (there.kind, there.name) != (home.kind, home.name)
                 different.update(_fields(one, other, task, came))
                 places.append((there.id, came.rank))
@@ -159,11 +160,17 @@ def _differences(first: Path, second: Path) -> Counter[str]:
 
 def _fields(one: Store, other: Store, task: Task, came: Task) -> set[str]:
     names = set(task.__struct_fields__) - {"id", "list_id", "rank", "version", "updated_at", "updated_by", "created_by"}
+    names -= {"status_by"}  # imported, it is set by whoever imports
     names -= {"waiting_on", "solo", "claimed_by", "fenced"}
     found = {name for name in names - {"depends_on"} if getattr(task, name) != getattr(came, name)}
     if set(task.depends_on) != set(came.depends_on):
         found.add("depends_on")
-    logs = [[(entry.at, entry.agent, entry.message) for entry in records.logs(at.db, task.uid)] for at in (one, other)]
-    if logs[0] != logs[1]:
+    if _log(one, task.uid) != _log(other, task.uid):
         found.add("log")
     return found
+
+
+def _log(store: Store, uid: str) -> list[tuple[int, str, str]]:
+    """Return the log of a task, its authors as the files name them."""
+    log = task_records.logs(store.db, uid)
+    return [(entry.at, entry.agent.removeprefix(IMPORTED), entry.message) for entry in log]

@@ -14,9 +14,8 @@ from tui_tasks.core.names import is_invisible
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import LogTask
-from tui_tasks.core.read import views
-from tui_tasks.core.read.jobs import job_queries
-from tui_tasks.core.rules.agents.asks import MAX_OPTION, unseen
+from tui_tasks.core.read import job_queries, views
+from tui_tasks.core.rules.agents.ask_rules import MAX_OPTION, unseen
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 

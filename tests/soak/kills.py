@@ -30,7 +30,7 @@ from tui_tasks.cli import main
 
 # Imported once here, so that what is forked need not.
 for _name in (
-    *("channel.pipe.loop", "state.hosting", "channel.session", "mcp_server.server"),
+    *("channel.loop", "state.hosting", "channel.session", "mcp_server.server"),
     *("cli.screen", "dialects.table", "tui.app.app"),
 ):
     import_module(f"tui_tasks.{_name}")

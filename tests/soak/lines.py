@@ -231,7 +231,9 @@ class Talk:
         for line in lines:
             self.probes += 1
             self._flight.append((line, b'{"id":"probe %d",' % self.probes, now))
-            sent += b'%b\n{"id":"probe %d","tool":"control:task","args":{}}\n' % (line, self.probes)
+            # A blank line ends the value that the line may have begun.
+            end = b"\n" if line.rstrip().endswith((b"[", b"{", b",", b":")) else b""
+            sent += b'%b\n%b{"id":"probe %d","tool":"control:task","args":{}}\n' % (line, end, self.probes)
         self.speaker.send_hearing(sent)
 
     def _hear(self) -> list[bytes]:

@@ -21,7 +21,14 @@ MANY: Final = "many"
 # Tools that tell of one thing, or of what no agent can make long.
 SHORT: Final = frozenset(
     {
-        *("control:hello", "control:subscribe", "control:unsubscribe", "control:task", "control:agents"),
+        *(
+            "control:hello",
+            "control:subscribe",
+            "control:unsubscribe",
+            "control:cancel",
+            "control:task",
+            "control:agents",
+        ),
         *("control:answer_of", "tasklist:get_task_in_progress", "tasklist:get_task", "scheduler:show_task"),
         *("scheduler:wait_for_task", "get_session_state"),
     }
@@ -32,7 +39,9 @@ _STATUSES: Final = ["pending", "in_progress", "done", "failed", "skipped"]
 def reads(*, task: str, job: str) -> dict[str, list[dict[str, Any]]]:
     """What is asked of each tool that may have much to tell."""
     return {
+        "control:find": [{"limit": 100}, {"text": "task"}],
         "control:history": [{"limit": 10_000}],
+        "control:lists": [{}],
         "tasklist:get_task_logs": [{"uid": task}],
         "tasklist:get_tasks": [{"status": _STATUSES}],
         "tasklist:display": [{}],

@@ -23,7 +23,7 @@ from tests.soak.speaking import program
 from tests.terminals import Terminal
 from tui_tasks import clock
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.read.tasks import queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
 SIZES = ((120, 40), (80, 24), (40, 12))
@@ -60,9 +60,9 @@ LIST = (
     Step("\x1b"),
     Step("m", "Esc"),
     Step("\x1b"),
-    Step("M", "Esc"),
+    Step(":move\r", "Esc"),
     Step("\x1b"),
-    Step("y", "Esc"),
+    Step("Y", "Esc"),
     Step("m"),
     Step("Vd", "no"),
     Step("\x1b\x1b"),
@@ -82,9 +82,9 @@ AROUND = (
     Step("a", "Esc"),
     Step("\r"),
     Step("a", "Esc"),
-    Step("r"),
+    Step("m"),
     Step("\x1b"),
-    Step("d"),
+    Step("x"),
     Step("\x1b\x1b\x1b"),
     Step("A", "Esc"),
     Step("m"),
@@ -108,7 +108,7 @@ LOG = (
     *(step for _ in range(4) for step in (Step("\r"), Step("\x1bk"))),
     Step("3/who:\t", "/"),
     Step("\x1b\x1b"),
-    Step("E"),
+    Step(":export\r"),
     Step("\x1b"),
 )
 JOBS = (
@@ -124,7 +124,7 @@ JOBS = (
     Step("\t\t\t\t\t\x1b[F"),
     Step("\t\x1b[F\x1b[B"),
     Step("\x1b\x1b"),
-    Step("R"),
+    Step(":run with\r"),
     Step("\x1b"),
     Step("d"),
     Step("\x1b"),
@@ -139,7 +139,9 @@ GLANCE = (
         Step("\x1b", "[1 List]"),
         Step("a", "Needs you"),
         Step("\x1b", "[1 List]"),
-        Step("A", "Its log"),
+        Step("A", "Enter shows them"),
+        Step("\r", "Enter folds them"),
+        Step("j", "Its log"),
         Step("\x1b", "[1 List]"),
     ),
     (
@@ -253,7 +255,7 @@ def _conflict(walk: Walk, database: Path, number: int) -> None:
     walk.step(Step("e", "Description"))
     walk.step(Step("x"))
     with Store(str(database)) as store:
-        mine = next(task for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id)
+        mine = next(task for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id)
                     if task.name.startswith(text(number, "title", 10_000)[:40]))  # fmt: skip
         changes = {"name": text(number, "theirs", 10_000), "description": text(number, "theirs")}
         store.commit(EditTask(mine.uid, changes), actor=text(number, "agent", 200), now=clock.now())
@@ -292,7 +294,7 @@ def commands(folder: Path, number: int, most: int = 100) -> int:
     fill(database, [number])
     name = text(number, "name", 300).replace("\0", "")
     with Store(str(database)) as store:
-        uids = [task.uid for home in queries.lists(store.db) for task in queries.tasks(store.db, home.id)]
+        uids = [task.uid for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id)]
     lines = [
         ("ls",), ("ls", "--json"), ("next",), ("prime",), ("doctor",), ("show", name), ("ls", "--list", name),
         ("show", uids[-1]), ("show", uids[-1], "--json"), ("call", name), ("call", "control:task", f"uid={name}"),
@@ -320,7 +322,7 @@ def monitor(folder: Path, numbers: Sequence[int]) -> None:
     terminal.wait_for(lambda: terminal.shows("Listening"))
     fill(database, list(numbers))
     with Store(str(database)) as store:
-        (home, *_) = queries.lists(store.db)
+        (home, *_) = task_queries.lists(store.db)
         store.commit(AddTask("the end of it", home.uid), actor="agent", now=clock.now())
     terminal.wait_for(lambda: terminal.shows("the end of it"))
     terminal.close()

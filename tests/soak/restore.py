@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import pty
 import random
 import shutil
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.soak.budget import Budget
@@ -84,7 +86,8 @@ class Work:
             assert begun.wait() == 0
 
     def _begun(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(program("restore", "--db", self.database, self.copy), stdout=subprocess.DEVNULL)
+        command = program("restore", "--db", self.database, self.copy)
+        return subprocess.Popen(command, stdin=_terminal(), stdout=subprocess.DEVNULL)
 
     def move_by_hand(self) -> None:
         """Kill all, and move the backup over what they have left."""
@@ -164,3 +167,9 @@ def soak(folder: Path, budget: Budget) -> str:
         f"{restores} restores under {WRITERS} writers ({happened}): {work.acknowledged:,} writes acknowledged, "
         f"{work.lost} lost that came after or were not kept aside, {work.mixed} mixed"
     )
+
+
+@cache
+def _terminal() -> int:
+    """Return a terminal that stays open, for the commands that are a person's."""
+    return pty.openpty()[1]

@@ -26,14 +26,14 @@ def found(path: Path, *, replay: bool = True) -> Found:
 
     Raises:
         AssertionError: SQLite finds damage, the chain is broken, something belongs to nothing or is miscounted, a list
-            has two tasks in progress that may have one, or the journal does not give the tables.
+            has two tasks of an agent in progress that may have one, or the journal does not give the tables.
     """
     with Store(str(path)) as store:
         wrong = list(backup.findings(store.db))
         assert not wrong, wrong
         crowded = store.db.sql(
             "SELECT list_id FROM task WHERE deleted = 0 AND solo = 1 AND status = 'in_progress' "
-            "GROUP BY list_id HAVING count(*) > 1"
+            "GROUP BY list_id, coalesce(agent, status_by) HAVING count(*) > 1"
         ).fetchall()
         assert not crowded, f"two in progress in lists {crowded}"
         if replay:
