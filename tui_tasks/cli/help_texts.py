@@ -64,6 +64,10 @@ tui-tasks lists review inbox on""",
 tui-tasks asks
 tui-tasks asks answer 3f2a91c0 1
 tui-tasks asks answer 3f2a91c0 'Neither: ask again tomorrow.'""",
+    "rules": """\
+tui-tasks rules
+tui-tasks rules test 'git status; rm x'
+tui-tasks rules remove 1""",
     "accept": "tui-tasks accept 3",
     "decline": "tui-tasks decline 3 'There is one like it: #5.'",
     "join": "tui-tasks join 3 5",

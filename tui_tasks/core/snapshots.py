@@ -314,6 +314,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     head: str | None = None
     intent: dict[str, Any] | None = None
     kept: dict[str, Any] | None = None
+    limits: dict[str, Any] | None = None
 
     def to_json(self, counts: Mapping[str, Any] = {}) -> dict[str, Any]:
         """Return it as the channel shows it (docs: protocol, section 12), with what git last counted."""

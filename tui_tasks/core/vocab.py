@@ -65,6 +65,9 @@ CHECK_STATES: Final = ("failed", "running", "stale", "unproven", "passed")
 WORK_STATES: Final = ("starting", "working", "ready", "merging", "merged", "conflict", "discarded", "failed")
 # The states of a work whose agent may still change something.
 LIVE_WORK: Final = frozenset({"starting", "working", "ready", "merging", "conflict"})
+CONTINUE: Final = "Continue"
+# What the human can answer when an agent has reached a limit.
+LIMIT_OPTIONS: Final = (CONTINUE, "Stop")
 
 OUTCOMES: Final = ("success", "error", "interrupted")
 

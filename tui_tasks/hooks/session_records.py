@@ -69,6 +69,7 @@ class Record(msgspec.Struct):
         model: the name of the model.
         is_headless: whether the program was started without a terminal, for one prompt.
         ending: how the last turn ended; None: it has not, or regularly.
+        context: the share of the model's context window that its last message took, from 0 to 1; None: unknown.
     """
 
     path: str = ""
@@ -79,6 +80,7 @@ class Record(msgspec.Struct):
     model: str | None = None
     is_headless: bool = False
     ending: Ending | None = None
+    context: float | None = None
 
     @property
     def tokens(self) -> int:
@@ -135,7 +137,7 @@ def with_record(report: SessionReport, record: Record) -> SessionReport:
 def _begin(record: Record, path: str) -> None:
     """Begin with another file, as the session was cleared or is new."""
     record.before, record.path, record.parts, record.total = record.tokens, path, {}, 0
-    record.ending = None
+    record.ending = record.context = None
 
 
 def _failure(record: Record) -> TurnFailed | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,12 +15,17 @@ from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.process import git
+from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
+from tui_tasks.work import limits
+from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
 _MAX_BYTES: Final = 4 * 1024 * 1024
-_NONE: Final[dict[str, Any]] = dict.fromkeys(("head", "ahead", "behind", "files", "insertions", "deletions", "dirty"))
+_NAMES: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
+_NO_LIMITS: Final = LimitSettings()
+_NONE: Final[dict[str, Any]] = dict.fromkeys(_NAMES)
 
 
 def count(work: Work) -> dict[str, Any]:
@@ -64,24 +70,32 @@ def _numstat(printed: str) -> dict[str, int]:
 
 
 def look(store: Store, now: int) -> int:
-    """Count every work that is not over, and set ready or failed whatever has ended; return how many have changed.
+    """Count every work that is not over, set ready or failed whatever has ended, and stop agents at their limits;
+    return how many have changed.
 
     Raises:
         StorageFailed: the database cannot be read or written.
     """
-    changed = 0
-    for work in work_queries.live(store.db):
-        if work.state != "merging" and work.state != "starting":
-            changed += look_at(store, work, now)
-    return changed
+    works = [work for work in work_queries.live(store.db) if work.state not in ("merging", "starting")]
+    if not works:
+        return 0
+    settings = read_settings().limits
+    return sum(look_at(store, work, now, settings) for work in works)
 
 
-def look_at(store: Store, work: Work, now: int) -> bool:
-    """Do the same for one work."""
-    session = session_queries.find(store.db, work.agent)
+def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LIMITS) -> bool:
+    """Do the same for one work; `settings` are the limits of the settings."""
+    seen = session_queries.seen(store.db, work.agent)
+    session = seen.session if seen is not None else None
     counts = count(work)
-    known = work_queries.counts(store.db, work.uid)
     operations: list[Operation] = []
+    stop = None
+    if work.state == "working" and seen is not None and seen.session.state != session_queries.GONE:
+        use = limits.most_used(store, work, seen, settings, now)
+        counts["near"] = limits.near(use)
+        if (stop := limits.reached(work, use)) is not None:
+            operations.append(stop)
+    known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
     if work.state == "working" and session is not None and (after := _after_turn(work, session, counts)) is not None:
@@ -92,6 +106,9 @@ def look_at(store: Store, work: Work, now: int) -> bool:
         store.commit(*operations, actor=SYSTEM, now=now)
     except Refusal:  # its state has changed meanwhile
         return False
+    if stop is not None and session is not None and work.program not in PROGRAM_NAMES and session.pid:
+        # It has no hook that could end its turn.
+        processes.send_group(session.pid, signal.SIGINT)
     return True
 
 

@@ -43,6 +43,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         branch: the name of the branch; empty: as set.
         race: beside another agent on the same task.
         share: in a folder in which another agent works.
+        limits: limits of this agent by name, in place of those of the settings.
     """
 
     program: str = ""
@@ -52,6 +53,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     branch: str = ""
     race: bool = False
     share: bool = False
+    limits: dict[str, float] = {}
 
 
 class Started(NamedTuple):
@@ -165,6 +167,7 @@ class Starter:
             is_shared=request.share,
             is_race=request.race,
             project=_project(root),
+            limits=request.limits,
         )
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
         return work

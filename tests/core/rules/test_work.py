@@ -157,7 +157,7 @@ def test_an_agent_reports_its_own_work_ready_and_nobody_elses(store, clock, huma
         lambda uid: CommentWork(uid, "more"),
         lambda uid: BeginMerge(uid, {}),
         lambda uid: SetWork(uid, {}),
-        lambda uid: LimitWork(uid, "x"),
+        lambda uid: LimitWork(uid, "tokens", "x"),
         lambda uid: CountWork(uid, {}),
     ],
 )

@@ -167,6 +167,35 @@ def test_gemini_tells_the_tokens_of_each_message(gemini: Program) -> None:
     assert gemini.seen().session.model == "g-1"
 
 
+def context(program: Program) -> float | None:
+    return session_records.of(program.seen().activity).context
+
+
+@pytest.mark.parametrize(("tokens", "share"), [(50_000, 0.25), (500_000, 0.5)])
+def test_the_last_message_of_claude_code_fills_a_share_of_the_context_window(claude, tokens, share) -> None:
+    claude.fires("SessionStart")
+    assert context(claude) is None
+    claude.writes(reply("a", 10))
+    message = {"id": "b", "model": "claude-1", "usage": {"cache_read_input_tokens": tokens, "output_tokens": 9_999}}
+    claude.writes({"type": "assistant", "message": message})
+    claude.fires("Stop")
+    assert context(claude) == share
+
+
+def test_codex_tells_the_share_of_the_context_window(codex: Program) -> None:
+    codex.fires("SessionStart")
+    usage = {"last_token_usage": {"total_tokens": 100}, "model_context_window": 400}
+    codex.writes({"type": "event_msg", "payload": {"type": "token_count", "info": usage}})
+    codex.fires("Stop")
+    assert context(codex) == 0.25
+
+
+def test_the_input_of_gemini_fills_a_share_of_its_context_window(gemini: Program) -> None:
+    gemini.writes({"id": "a", "type": "gemini", "tokens": {"input": 524_288, "total": 600_000}, "model": "g-1"})
+    gemini.fires("AfterAgent", prompt_response="ok")
+    assert context(gemini) == 0.5
+
+
 def test_spending_is_seen_while_a_turn_goes_on_and_leaves_no_entry_of_its_own(claude: Program, store: Store) -> None:
     claude.fires("UserPromptSubmit", prompt="go")
     newest, seen_last = journal.newest(store.db), claude.seen().activity.last_seen

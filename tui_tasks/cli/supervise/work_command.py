@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
@@ -56,8 +58,32 @@ def _declare_start(command: argparse.ArgumentParser) -> None:
     command.add_argument("--base", default="", help="the branch to begin on and to merge into")
     command.add_argument("--branch", default="", help="the name of the new branch")
     command.add_argument("--words", default="", help="extra words for the agent")
+    command.add_argument(
+        "--limit",
+        metavar="NAME=VALUE",
+        action="append",
+        type=_limit,
+        default=[],
+        help="tokens, cost_usd, minutes, turns or context, in place of the settings' limit",
+    )
     command.add_argument("--race", action="store_true", help="beside another agent on the same task")
     command.add_argument("--share", action="store_true", help="in a folder in which another agent works")
+
+
+def _limit(text: str) -> tuple[str, float]:
+    """Return the name and the value of a limit.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    from tui_tasks.settings.work_settings import LimitSettings
+
+    name, _, value = text.partition("=")
+    try:
+        checked = msgspec.convert({name: float(value)}, LimitSettings, strict=False)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no limit, as `minutes=30` is: {error}") from None
+    return name, getattr(checked, name)
 
 
 def _start(options: argparse.Namespace) -> None:
@@ -70,7 +96,7 @@ def _start(options: argparse.Namespace) -> None:
         person.record(options, store)
         starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
         names = ("program", "here", "words", "base", "branch", "race", "share")
-        request = Request(**{name: getattr(options, name) for name in names})
+        request = Request(**{name: getattr(options, name) for name in names}, limits=dict(options.limit))
         started = []
         for task in tasks:
             work, notes = starter.start(task.uid, request)
@@ -167,7 +193,9 @@ def _show(options: argparse.Namespace) -> None:
                 print(f"{name} {safe_line(value)}")
         if work_queries.is_silent(store.db, work, clock.now()):
             print(_SILENT)
-        for text in (work_queries.counts_text(store.db, work.uid), work.message, work.summary):
+        known = work_queries.counts(store.db, work.uid)
+        near = known.near if known is not None else None
+        for text in (work_queries.counts_text(store.db, work.uid), near, work.message, work.summary):
             if text:
                 print(safe_line(text))
         if lines:

@@ -31,6 +31,7 @@ class StartWork(Operation, frozen=True):
         is_shared: whether another agent may be at work in the same folder.
         is_race: whether another agent may be at work on the same task.
         project: the project of the repository.
+        limits: limits of this work by name, which take the place of those of the settings.
     """
 
     task_uid: str
@@ -45,6 +46,7 @@ class StartWork(Operation, frozen=True):
     is_shared: bool = False
     is_race: bool = False
     project: str | None = None
+    limits: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class RunWork(Operation, frozen=True):
@@ -81,7 +83,7 @@ class CountWork(Operation, frozen=True):
 
     Attributes:
         uid: the work.
-        counts: `head`, `ahead`, `behind`, `files`, `insertions`, `deletions` and `dirty`, None if unknown.
+        counts: `head`, `ahead`, `behind`, `files`, `insertions`, `deletions`, `dirty` and `near`, None if unknown.
     """
 
     uid: str
@@ -155,7 +157,14 @@ class SetWork(Operation, frozen=True):
 
 
 class LimitWork(Operation, frozen=True):
-    """Record that a work has reached a limit of the human's; `message` says which. Result: the work."""
+    """Record that an agent has reached a limit: its turn is ended, and the human is asked. Result: the work.
+
+    Attributes:
+        uid: the work.
+        limit: the name of the limit, as in `[work.limits]`.
+        message: how much the agent has used, for people.
+    """
 
     uid: str
+    limit: str
     message: str

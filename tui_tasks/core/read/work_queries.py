@@ -14,14 +14,14 @@ from tui_tasks.core.snapshots import WORK_COUNTS, Work, reader
 from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
-_COUNTS: Final = ("head", *WORK_COUNTS, "dirty")
+_COUNTS: Final = ("head", *WORK_COUNTS, "dirty", "near")
 _SILENT_AFTER: Final = 5_000_000  # microseconds
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 _read = reader(Work, WorkRow)
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
-    """What git counted of a work, at an instant. None: unknown."""
+    """What git counted of a work, at an instant, and the limit that its agent is near to. None: unknown."""
 
     head: str | None
     ahead: int | None
@@ -30,6 +30,7 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
     insertions: int | None
     deletions: int | None
     dirty: bool | None
+    near: str | None
     at: int
 
 
@@ -99,6 +100,14 @@ def counts_text(db: Database, uid: str) -> str:
         return ""
     lines = f"{found.files} file{'s' * (found.files != 1)} +{found.insertions} -{found.deletions}"
     return f"{lines}, uncommitted" if found.dirty else lines
+
+
+def near_limits(db: Database) -> dict[str, str]:
+    """Return the limits that agents at work are near to, for people, by the agents' names."""
+    found = db.sql(
+        f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near IS NOT NULL AND state IN ({_LIVE})"
+    )
+    return dict(found.fetchall())
 
 
 def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ _MODULES: Final = (
     "agents.session_rules",
     "tasks.import_rules",
     "work_rules",
+    "work_limits",
 )
 
 

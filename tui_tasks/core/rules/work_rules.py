@@ -19,7 +19,6 @@ from tui_tasks.core.operations.work import (
     CountWork,
     DiscardWork,
     FailWork,
-    LimitWork,
     MergeWork,
     ReportWork,
     RestoreWork,
@@ -50,12 +49,17 @@ LEASE: Final = 31_536_000 * 1_000_000
 """Microseconds of the claim of an agent that the human started: it ends with the work."""
 
 
-def _require_human(tx: Transaction) -> None:
+def require_human(tx: Transaction) -> None:
+    """Refuse an agent.
+
+    Raises:
+        Forbidden: the speaker is neither the human nor a process that carries out what the human began.
+    """
     if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
         raise Forbidden("the human alone starts, comments, merges and discards work")
 
 
-def _set(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
+def set_columns(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
     """Emit an entry with the columns of a work that it changes."""
     new = {name: value for name, value in changes.items() if getattr(work, name) != value}
     changed = msgspec.structs.replace(work, **new)
@@ -64,7 +68,7 @@ def _set(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
     return changed
 
 
-def _in_state(tx: Transaction, uid: str, *states: str) -> Work:
+def in_state(tx: Transaction, uid: str, *states: str) -> Work:
     """Return a work that is in one of these states.
 
     Raises:
@@ -85,7 +89,7 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
     Raises:
         Conflict: an agent is at work on the task or in the folder, or the task cannot be taken up.
     """
-    _require_human(tx)
+    require_human(tx)
     task = task_queries.task(tx.db, op.task_uid)
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
@@ -111,6 +115,7 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
         summary=None,
         pull_request=None,
         started_at=tx.now,
+        limits={"own": op.limits} if op.limits else None,
     )
     task = _take_up(tx, task, work)
     tx.emit("work.started", "work", uid, new=asdict(work), task=task)
@@ -152,8 +157,8 @@ def _take_up(tx: Transaction, task: Task, work: Work) -> Task:
 @rule(RunWork)
 def run_work(tx: Transaction, op: RunWork) -> Work:
     """Record the process of a work's agent, and the prompt that it was given."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, "starting", "working", "ready", "conflict")
+    require_human(tx)
+    work = in_state(tx, op.uid, "starting", "working", "ready", "conflict")
     session = session_queries.find(tx.db, work.agent)
     if session is not None and session.session == f"{session_queries.PLACEHOLDER}{work.uid}":
         with tx.speaking_as(work.agent):
@@ -161,15 +166,15 @@ def run_work(tx: Transaction, op: RunWork) -> Work:
             if op.prompt:
                 report = SessionReport(work.program, session.session, (PromptSubmitted(op.prompt),), tx.now, op.process)
                 record_report(tx, RecordReport(report, "", tasks=False))
-    return _set(tx, work, "work.updated", state="working") if work.state != "working" else work
+    return set_columns(tx, work, "work.updated", state="working") if work.state != "working" else work
 
 
 @rule(FailWork)
 def fail_work(tx: Transaction, op: FailWork) -> Work:
     """Record the failure, and give the task back."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, "starting", "working")
-    work = _set(tx, work, "work.failed", state="failed", message=op.message)
+    require_human(tx)
+    work = in_state(tx, op.uid, "starting", "working")
+    work = set_columns(tx, work, "work.failed", state="failed", message=op.message)
     session = session_queries.find(tx.db, work.agent)
     if session is not None and not session.pid:
         end_session(tx, EndSession(work.agent, "it was not started"))
@@ -214,13 +219,13 @@ def _be_ready(tx: Transaction, work: Work, summary: str | None) -> Work:
     if work.state == "ready" and summary in (None, work.summary):
         return work
     more = {} if summary is None else {"summary": summary}
-    return _set(tx, work, "work.ready", state="ready", message=None, **more)
+    return set_columns(tx, work, "work.ready", state="ready", message=None, **more)
 
 
 @rule(WorkReady)
 def work_ready(tx: Transaction, op: WorkReady) -> Work:
     """Record that a turn is over with something to review."""
-    _require_human(tx)
+    require_human(tx)
     return _be_ready(tx, work_queries.find(tx.db, op.uid), op.summary)
 
 
@@ -234,35 +239,38 @@ def follow_status(tx: Transaction, task: Task) -> None:
     if task.status == "done" and work.state in ("starting", "working", "conflict"):
         _be_ready(tx, work, None)
     elif task.status == "in_progress" and work.state == "ready" and tx.actor == work.agent:
-        _set(tx, work, "work.updated", state="working")
+        set_columns(tx, work, "work.updated", state="working")
 
 
-_COUNT_COLUMNS: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty")
+_COUNT_COLUMNS: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
 
 
 @rule(CountWork)
 def count_work(tx: Transaction, op: CountWork) -> None:
     """Keep counts of git beside the journal."""
-    _require_human(tx)
+    require_human(tx)
     values = [op.counts.get(name) for name in _COUNT_COLUMNS]
-    values[-1] = None if values[-1] is None else int(values[-1])
     columns = ", ".join(("uid", *_COUNT_COLUMNS, "at"))
-    tx.db.sql(
-        f"INSERT OR REPLACE INTO work_count ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (op.uid, *values, tx.now)
-    )
+    marks = ", ".join("?" * (len(_COUNT_COLUMNS) + 2))
+    tx.db.sql(f"INSERT OR REPLACE INTO work_count ({columns}) VALUES ({marks})", (op.uid, *values, tx.now))
 
 
 @rule(CommentWork)
 def comment_work(tx: Transaction, op: CommentWork) -> Work:
     """Send the comments, and let the agent go on: its task is in progress again."""
-    _require_human(tx)
+    require_human(tx)
     if not op.text.strip():
         raise InvalidArgument("text", "a comment holds some text")
-    work = _in_state(tx, op.uid, "ready", "conflict", "working")
+    work = in_state(tx, op.uid, "ready", "conflict", "working")
     task = task_queries.task(tx.db, work.task_uid)
     send_message(tx, SendMessage(work.agent, op.text))
     log_task(tx, LogTask(task.uid, op.text))
-    work = _set(tx, work, "work.commented", state="working", message=None)
+    limits = work.limits
+    if limits is not None:
+        from tui_tasks.core.rules import work_limits  # it is built upon this module
+
+        limits = work_limits.continued(work) if work_limits.is_held(work) else limits
+    work = set_columns(tx, work, "work.commented", state="working", message=None, limits=limits)
     task = task_queries.task(tx.db, work.task_uid)
     if task.status == "done":
         change_task(tx, task, "task.updated", {"status": "in_progress"})
@@ -272,17 +280,17 @@ def comment_work(tx: Transaction, op: CommentWork) -> Work:
 @rule(BeginMerge)
 def begin_merge(tx: Transaction, op: BeginMerge) -> Work:
     """Write the intent before git runs."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, "ready", "conflict")
-    return _set(tx, work, "work.updated", state="merging", intent=op.intent)
+    require_human(tx)
+    work = in_state(tx, op.uid, "ready", "conflict")
+    return set_columns(tx, work, "work.updated", state="merging", intent=op.intent)
 
 
 @rule(MergeWork)
 def merge_work(tx: Transaction, op: MergeWork) -> Work:
     """Record a merge; the task is done."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, "merging", "ready", "conflict")
-    work = _set(
+    require_human(tx)
+    work = in_state(tx, op.uid, "merging", "ready", "conflict")
+    work = set_columns(
         tx, work, "work.merged", state="merged", merged_at=tx.now, head=op.head, kept=op.kept, intent=None, message=None
     )
     task = task_queries.any_task(tx.db, work.task_uid)
@@ -294,18 +302,18 @@ def merge_work(tx: Transaction, op: MergeWork) -> Work:
 @rule(ConflictWork)
 def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
     """Record what stands in the way of a merge."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, "merging", "ready", "conflict")
+    require_human(tx)
+    work = in_state(tx, op.uid, "merging", "ready", "conflict")
     message = op.message or f"conflicts in {', '.join(op.files)}"
-    return _set(tx, work, "work.conflict", state="conflict", message=message, intent=None)
+    return set_columns(tx, work, "work.conflict", state="conflict", message=message, intent=None)
 
 
 @rule(DiscardWork)
 def discard_work(tx: Transaction, op: DiscardWork) -> Work:
     """Record that the human does not want a work; the task is pending again."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
-    work = _set(tx, work, "work.discarded", state="discarded", head=op.head, kept=op.kept, intent=None)
+    require_human(tx)
+    work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
+    work = set_columns(tx, work, "work.discarded", state="discarded", head=op.head, kept=op.kept, intent=None)
     _give_back(tx, work)
     return work
 
@@ -313,15 +321,15 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
 @rule(RestoreWork)
 def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     """Record that a work is back, for review; its task is done as its agent said, or in progress."""
-    _require_human(tx)
-    work = _in_state(tx, op.uid, "merged", "discarded", "failed")
+    require_human(tx)
+    work = in_state(tx, op.uid, "merged", "discarded", "failed")
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is None or task.deleted:
         raise NotFound("task", work.task_uid)
     for other in work_queries.of_task(tx.db, task.uid):
         if other.state in vocab.LIVE_WORK:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
-    work = _set(tx, work, "work.restored", state="ready", merged_at=None, kept=None, message=None)
+    work = set_columns(tx, work, "work.restored", state="ready", merged_at=None, kept=None, message=None)
     if task.status == "pending":
         change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
     return work
@@ -330,14 +338,7 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
 @rule(SetWork)
 def set_work(tx: Transaction, op: SetWork) -> Work:
     """Set what git or a forge has told of a work."""
-    _require_human(tx)
+    require_human(tx)
     if unknown := op.changes.keys() - {"pull_request", "intent", "kept", "terminal"}:
         raise InvalidArgument("changes", f"changes: no {', '.join(sorted(unknown))}")
-    return _set(tx, work_queries.find(tx.db, op.uid), "work.updated", **op.changes)
-
-
-@rule(LimitWork)
-def limit_work(tx: Transaction, op: LimitWork) -> Work:
-    """Record a limit that was reached."""
-    _require_human(tx)
-    return _set(tx, _in_state(tx, op.uid, "working"), "work.limit", message=op.message)
+    return set_columns(tx, work_queries.find(tx.db, op.uid), "work.updated", **op.changes)

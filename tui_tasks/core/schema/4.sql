@@ -18,12 +18,13 @@ CREATE TABLE work (
     id INTEGER NOT NULL PRIMARY KEY, uid TEXT NOT NULL, task_uid TEXT NOT NULL, agent TEXT NOT NULL,
     program TEXT NOT NULL, repository TEXT NOT NULL, worktree TEXT NOT NULL, makes_worktree INTEGER NOT NULL DEFAULT 1,
     branch TEXT, base TEXT, base_commit TEXT, terminal TEXT, state TEXT NOT NULL, message TEXT, summary TEXT,
-    pull_request TEXT, started_at INTEGER NOT NULL, merged_at INTEGER, head TEXT, intent TEXT, kept TEXT
+    pull_request TEXT, started_at INTEGER NOT NULL, merged_at INTEGER, head TEXT, intent TEXT, kept TEXT,
+    limits TEXT
 );
 CREATE UNIQUE INDEX work_uid ON work (uid);
 CREATE INDEX work_task ON work (task_uid);
 CREATE TABLE work_count (
     uid TEXT NOT NULL PRIMARY KEY, head TEXT, ahead INTEGER, behind INTEGER, files INTEGER, insertions INTEGER,
-    deletions INTEGER, dirty INTEGER, at INTEGER NOT NULL
+    deletions INTEGER, dirty INTEGER, near TEXT, at INTEGER NOT NULL
 ) WITHOUT ROWID;
 ALTER TABLE ask ADD COLUMN rule TEXT;

@@ -172,6 +172,9 @@ _READERS: Final[dict[str, EventReader]] = {
 MAX_PARTS: Final = 100
 _TELLING: Final = (b'"usage"', b'"cost-state"', b'"compact_boundary"')
 _SPENT: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_GIVEN: Final = _SPENT[:3]
+_WINDOWS: Final = (200_000, 1_000_000)
+"""The sizes of context windows in tokens. The record does not name one: more tokens than one holds need the next."""
 _SPENT_BY_MODEL: Final = ("inputTokens", "cacheCreationInputTokens", "cacheReadInputTokens", "outputTokens")
 _OWN_MODEL: Final = "<synthetic>"
 """The model that the program names for messages that it wrote itself."""
@@ -213,6 +216,8 @@ def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None
         record.ending = None
         if (model := text(message, "model")) != _OWN_MODEL:
             record.model = model or record.model
+            given = _count(table(message, "usage"), _GIVEN)
+            record.context = given / next(window for window in _WINDOWS if given <= window or window == _WINDOWS[-1])
 
 
 def _sum(record: Record, entry: dict[str, Any]) -> None:

@@ -82,8 +82,10 @@ def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None
     if text(entry, "type") == "session_meta":
         record.is_headless = text(payload, "source") == "exec"
     elif kind == "token_count":
-        total = number(table(table(payload, "info"), "total_token_usage"), "total_tokens")
-        record.total = max(record.total, int(total or 0))
+        info = table(payload, "info")
+        record.total = max(record.total, int(number(table(info, "total_token_usage"), "total_tokens") or 0))
+        last, window = number(table(info, "last_token_usage"), "total_tokens"), number(info, "model_context_window")
+        record.context = last / window if last is not None and window else record.context
     elif kind == "task_started":
         record.ending = None
     elif kind == "task_complete":

@@ -92,6 +92,8 @@ _READERS: Final[dict[str, EventReader]] = {
     "SessionEnd": lambda _: [SessionEnded()],
 }
 
+_WINDOW: Final = 1_048_576
+"""The tokens of the context window of its models."""
 _CANCELLED: Final = "Request cancelled."
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -108,7 +110,9 @@ def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None
     entry = _decode(line)
     kind = text(entry, "type")
     if kind == "gemini":
-        part.count(text(entry, "id"), int(number(table(entry, "tokens"), "total") or 0))
+        tokens = table(entry, "tokens")
+        part.count(text(entry, "id"), int(number(tokens, "total") or 0))
+        record.context = (number(tokens, "input") or 0) / _WINDOW
         record.model = text(entry, "model") or record.model
     if kind in ("user", "gemini"):
         record.ending = None

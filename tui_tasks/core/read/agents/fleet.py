@@ -15,7 +15,7 @@ from tui_tasks.core import connections
 from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity, agent_queries, session_queries
 from tui_tasks.core.read.agents.agent_queries import Word
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, Seen
@@ -60,7 +60,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     first. `projects` are those of its session, or of its connections to the channel. `is_there`: its session has not
     ended, or it is connected to the channel.
     `calls_alone`: it has neither session nor connection, as it makes single calls from a shell. `no_task`: why its last
-    prompt became no task.
+    prompt became no task. `near`: the limit that it is near to, for people.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     calls_alone: bool = False
     no_task: str | None = None
     questions: int = 0
+    near: str | None = None
 
     @property
     def word(self) -> Word | None:
@@ -148,6 +149,7 @@ class _Found:
                 open_connections.setdefault(one.agent, []).append(one)
         self._stopped = {name: connections.stopped_since(found) for name, found in open_connections.items()}
         self._paused = paused(db)
+        self._near = work_queries.near_limits(db)
         self._tasks = agent_queries.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
@@ -205,6 +207,7 @@ class _Found:
             calls_alone=seen is None and name not in self._connected,
             no_task=seen.activity.no_task if seen is not None else None,
             questions=len(self._open_asks.get(name, ())),
+            near=self._near.get(name),
         )
 
     def _projects_of(self, name: str, seen: Seen | None) -> tuple[str, ...]:

@@ -165,6 +165,12 @@ def activity(db: Database, agent: str) -> SessionActivity | None:
     return _read_activity(row) if row else None
 
 
+def turns(db: Database, agent: str) -> int:
+    """Return how many prompts an agent was given, as far as the journal goes back."""
+    rows = db.sql("SELECT count(*) FROM journal WHERE actor = ? AND kind = 'session.prompted'", (agent,))
+    return int(rows.fetchone()[0])
+
+
 def open_asks_of(db: Database, agent: str) -> list[Ask]:
     """Return the questions that an agent waits for a person to answer, oldest first."""
     return [ask for ask in ask_queries.open_asks(db) if ask.agent == agent]

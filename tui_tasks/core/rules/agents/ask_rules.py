@@ -34,6 +34,7 @@ from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
 from tui_tasks.core.session_snapshots import Stuck
 from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
+from tui_tasks.core.vocab import LIMIT_OPTIONS
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -87,6 +88,11 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
             limit=tx.ask_limit,
             open=count,
         )
+    return begin_ask(tx, op)
+
+
+def begin_ask(tx: Transaction, op: OpenAsk) -> Ask:
+    """Open a question of the speaker's, however many wait."""
     task = task_queries.task(tx.db, op.task_uid) if op.task_uid is not None else None
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
@@ -136,7 +142,12 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
         _check_answer(ask, request, op)
     if any(choice is not None for choice in op.choices):
         new["request"] = {**request, "choices": op.choices}
-    return _end(tx, op.uid, "ask.answered", new)
+    answered = _end(tx, op.uid, "ask.answered", new)
+    if ask.options == LIMIT_OPTIONS and ask.task_uid is not None:
+        from tui_tasks.core.rules import work_limits  # few answers are about limits
+
+        work_limits.follow_answer(tx, answered)
+    return answered
 
 
 def _check_answer(ask: Ask, request: dict[str, Any], op: AnswerAsk) -> None:

@@ -30,6 +30,7 @@ class WorkRow(Model):
     head = TextField(null=True)  # the commit that was merged or discarded
     intent = JsonField(null=True)  # what git is about to do: refs old and new, paths
     kept = JsonField(null=True)  # what brings it back after its end: refs and folders
+    limits = JsonField(null=True)  # a `work_limits.Limits`; null: those of the settings, and none was reached
 
     class Meta:
         table_name = "work"
@@ -46,6 +47,7 @@ class WorkCountRow(Model):
     insertions = IntegerField(null=True)
     deletions = IntegerField(null=True)
     dirty = IntegerField(null=True)
+    near = TextField(null=True)  # the limit that the agent is near to, for people
     at = BigIntegerField()
 
     class Meta:
