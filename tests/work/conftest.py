@@ -14,6 +14,7 @@ from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.store import Store
 from tui_tasks.work import starting
+from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.starting import Starter
 
 GIT = ("git", "-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
@@ -73,3 +74,14 @@ def starter(store: Store, clock: Clock, repo: Path, configure, monkeypatch: pyte
 
     monkeypatch.setattr(starting, "_start_headless", run)
     return Starter(store, repo, clock)
+
+
+@pytest.fixture
+def acceptance(store: Store, clock: Clock, tmp_path: Path, configure, monkeypatch: pytest.MonkeyPatch) -> Acceptance:
+    """Accepts work in the name of a human whom git knows."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    return Acceptance(store, clock)

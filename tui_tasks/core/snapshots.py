@@ -316,6 +316,11 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     kept: dict[str, Any] | None = None
     limits: dict[str, Any] | None = None
 
+    @property
+    def is_on_base(self) -> bool:
+        """Whether it is done on its base branch itself, so that there is nothing to merge."""
+        return not self.makes_worktree and self.branch is not None and self.branch == self.base
+
     def to_json(self, counts: Mapping[str, Any] = {}) -> dict[str, Any]:
         """Return it as the channel shows it (docs: protocol, section 12), with what git last counted."""
         return {

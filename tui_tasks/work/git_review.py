@@ -116,13 +116,21 @@ class FileDiff(NamedTuple):
     is_cut: bool
 
 
-def review(folder: Path, base: str, branch: str | None = None, *, filters: Collection[str] = ()) -> Review:
+def review(
+    folder: Path,
+    base: str,
+    branch: str | None = None,
+    *,
+    began_at: str | None = None,
+    filters: Collection[str] = (),
+) -> Review:
     """Return what the work in a worktree has against a base branch.
 
     Args:
         folder: the worktree.
         base: the base branch.
         branch: the branch on which the work began; another one is noted.
+        began_at: the commit on which it began, for work on the base branch itself.
         filters: names of filters that may run.
 
     Raises:
@@ -132,7 +140,7 @@ def review(folder: Path, base: str, branch: str | None = None, *, filters: Colle
     head = git_worktrees.commit_of(folder, "HEAD")
     if head is None:
         raise Conflict(f"{folder} has no commit")
-    base_commit = git_worktrees.commit_of(folder, f"refs/heads/{base}")
+    base_commit = git_worktrees.commit_of(folder, began_at or f"refs/heads/{base}")
     if base_commit is None:
         raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
     merge_base = git.run(folder, "merge-base", head, base_commit, statuses=(0, 1)).text

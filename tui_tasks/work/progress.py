@@ -51,8 +51,8 @@ def count(work: Work) -> dict[str, Any]:
 
 
 def _base(work: Work, folder: Path) -> str | None:
-    """Return the ref of the base branch, or the commit on which the work began if the branch is gone."""
-    if work.base is not None:
+    """Return the ref of the base branch; if it is gone or the work is on it, the commit on which the work began."""
+    if work.base is not None and not work.is_on_base:
         try:
             git.read(folder, "rev-parse", "--verify", "--quiet", f"refs/heads/{work.base}")
         except GitFailed:

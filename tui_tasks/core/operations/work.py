@@ -104,18 +104,32 @@ class BeginMerge(Operation, frozen=True):
     intent: dict[str, Any]
 
 
+class GiveUpMerge(Operation, frozen=True):
+    """Record that a merge was begun and has moved nothing: the work waits for review again. Result: the work, `ready`.
+
+    `message` says why.
+    """
+
+    uid: str
+    message: str | None = None
+
+
 class MergeWork(Operation, frozen=True):
     """Record that a work is merged: its task is done. Result: the work.
 
     Attributes:
         uid: the work.
         head: the commit that was merged.
-        kept: what brings back what was cleaned up: refs and folders.
+        kept: what takes the merge back, and brings back what was cleaned up: commits, refs and folders.
+        intent: what is still to be done: the clean-up.
+        goes_on: whether the agent goes on in the same worktree; its task is in progress then.
     """
 
     uid: str
     head: str
     kept: dict[str, Any] | None = None
+    intent: dict[str, Any] | None = None
+    goes_on: bool = False
 
 
 class ConflictWork(Operation, frozen=True):

@@ -19,6 +19,7 @@ from tui_tasks.core.operations.work import (
     CountWork,
     DiscardWork,
     FailWork,
+    GiveUpMerge,
     MergeWork,
     ReportWork,
     RestoreWork,
@@ -281,21 +282,29 @@ def comment_work(tx: Transaction, op: CommentWork) -> Work:
 def begin_merge(tx: Transaction, op: BeginMerge) -> Work:
     """Write the intent before git runs."""
     require_human(tx)
-    work = in_state(tx, op.uid, "ready", "conflict")
+    work = in_state(tx, op.uid, "ready", "conflict", "working")
     return set_columns(tx, work, "work.updated", state="merging", intent=op.intent)
+
+
+@rule(GiveUpMerge)
+def give_up_merge(tx: Transaction, op: GiveUpMerge) -> Work:
+    """Let the work wait for review again."""
+    require_human(tx)
+    work = in_state(tx, op.uid, "merging")
+    return set_columns(tx, work, "work.updated", state="ready", intent=None, message=op.message)
 
 
 @rule(MergeWork)
 def merge_work(tx: Transaction, op: MergeWork) -> Work:
-    """Record a merge; the task is done."""
+    """Record a merge; the task is done, or goes on."""
     require_human(tx)
     work = in_state(tx, op.uid, "merging", "ready", "conflict")
-    work = set_columns(
-        tx, work, "work.merged", state="merged", merged_at=tx.now, head=op.head, kept=op.kept, intent=None, message=None
-    )
+    state, status = ("working", "in_progress") if op.goes_on else ("merged", "done")
+    changes = {"state": state, "merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent}
+    work = set_columns(tx, work, "work.merged", message=None, **changes)
     task = task_queries.any_task(tx.db, work.task_uid)
-    if task is not None and not task.deleted and task.status != "done":
-        change_task(tx, task, "task.updated", {"status": "done"})
+    if task is not None and not task.deleted and task.status != status:
+        change_task(tx, task, "task.updated", {"status": status})
     return work
 
 
@@ -329,7 +338,7 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
     for other in work_queries.of_task(tx.db, task.uid):
         if other.state in vocab.LIVE_WORK:
             raise Conflict(f"{other.agent} is at work on {named(task)} now", id=task.uid)
-    work = set_columns(tx, work, "work.restored", state="ready", merged_at=None, kept=None, message=None)
+    work = set_columns(tx, work, "work.restored", state="ready", merged_at=None, kept=None, intent=None, message=None)
     if task.status == "pending":
         change_task(tx, task, "task.updated", {"status": "in_progress", "agent": work.agent})
     return work

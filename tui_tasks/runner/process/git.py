@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import subprocess
+import tempfile
 import threading
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -122,6 +123,57 @@ def write(
         errors = [line for line in told if line.startswith(("fatal:", "error:"))] or told
         raise GitFailed(errors[0] if errors else f"git {words[0]} ended with status {done.returncode}")
     return done.stdout.decode(errors="replace")
+
+
+def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, protocols: str = "https") -> None:
+    """Push a commit to a branch of another repository, from one made for it: no setting of the human's checkout holds.
+
+    Args:
+        objects: the folder of the objects that the commit needs.
+        url: the address of the other repository.
+        commit: the commit.
+        branch: the branch there.
+        helper: the command that gives git the password.
+        protocols: those that may be used, separated by colons.
+
+    Raises:
+        GitFailed: git failed, with its own last words, or timed out.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"GIT_ALLOW_PROTOCOL": protocols, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
+    settings = ("-c", "core.hooksPath=/dev/null", "-c", "credential.helper=", "-c", f"credential.helper={helper}")
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-push-") as made:
+        _output(Path(made), ("init", "--quiet", "--bare", "--template="), {}, TIMEOUT_SECONDS, MAX_BYTES)
+        info = Path(made, "objects", "info")
+        info.mkdir(parents=True, exist_ok=True)
+        (info / "alternates").write_bytes(os.fsencode(objects) + b"\n")
+        words = (
+            "push",
+            "--quiet",
+            "--no-verify",
+            "--recurse-submodules=no",
+            "--",
+            url,
+            f"{commit}:refs/heads/{branch}",
+        )
+        try:
+            done = subprocess.run(
+                ["git", *settings, *words],
+                cwd=made,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=RUN_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise GitFailed(f"git push took over {RUN_SECONDS:g} seconds") from error
+        except OSError as error:
+            raise GitFailed(str(error)) from error
+    if done.returncode:
+        told = done.stderr.decode(errors="replace").strip().splitlines()
+        wrong = next((line for line in told if line.startswith(("fatal:", "error:", " !"))), told[0] if told else "")
+        raise GitFailed(wrong.strip() or f"git push ended with status {done.returncode}")
 
 
 def version() -> tuple[int, int]:

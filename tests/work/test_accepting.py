@@ -1,0 +1,154 @@
+"""Reviewed work is merged exactly as it was seen, or nothing moves and a line says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.work.conftest import git
+from tests.work.test_starting import COMMITS, ROBOT, worktree
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.work.git_merging import Moved
+from tui_tasks.work.starting import Request
+
+
+def titles(folder: Path, branch: str = "main") -> list[str]:
+    return git(folder, "log", "--first-parent", "--format=%s", branch).splitlines()
+
+
+def branches(repo: Path) -> list[str]:
+    return git(repo, "branch", "--list", "--format=%(refname:short)").split()
+
+
+@pytest.mark.parametrize("method", ["squash", "merge", "rebase", "ff"])
+def test_accepted_work_is_merged_and_cleaned_up(store, repo, configure, starter, task, acceptance, method):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    outcome = acceptance.accept(work, acceptance.review(work), method=method)
+    assert outcome.state == "merged" and not outcome.notes
+    assert (repo / "b.txt").read_text() == "two\n"
+    assert git(repo, "status", "--porcelain") == ""
+    assert titles(repo)[0] == ("Rotate API keys!" if method in ("squash", "merge") else "Add b")
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent, found.head is not None) == ("merged", None, True)
+    assert task_queries.task(store.db, task).status == "done"
+    assert not worktree(store).exists() and branches(repo) == ["main"]
+
+
+def test_a_merge_is_taken_back_with_its_worktree_while_nobody_has_built_on_it(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(f"{COMMITS}; echo x > note.log; echo '*.log' > .git_ignored")
+    work = starter.start(task, ROBOT).work
+    review = acceptance.review(work)
+    before = git(repo, "rev-parse", "main")
+    acceptance.accept(work, review, commit_message="The rest")
+    restored = acceptance.take_back(work)
+    assert restored.state == "ready" and git(repo, "rev-parse", "main") == before
+    again = acceptance.review(restored)
+    assert again.tree == review.tree and not again.is_dirty
+    assert acceptance.accept(restored, again).state == "merged"
+
+
+def test_a_merge_that_others_have_built_on_is_reverted(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work))
+    (repo / "c.txt").write_text("c\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "Build on it")
+    with pytest.raises(Conflict, match="has commits since the merge"):
+        acceptance.take_back(work)
+    assert work_queries.find(store.db, work.uid).state == "merged"
+    assert acceptance.take_back(work, is_revert=True).state == "ready"
+    assert not (repo / "b.txt").exists() and (repo / "c.txt").exists()
+
+
+def test_work_that_moved_since_the_review_is_not_merged(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    review = acceptance.review(work)
+    (worktree(store) / "b.txt").write_text("three\n")
+    with pytest.raises(Moved, match="look again"):
+        acceptance.accept(work, review)
+    assert titles(repo) == ["First"] and work_queries.find(store.db, work.uid).state == "ready"
+
+
+def test_uncommitted_work_is_refused_or_committed_with_the_humans_message(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(f"{COMMITS}; echo new > new.txt")
+    work = starter.start(task, ROBOT).work
+    with pytest.raises(Conflict, match="not committed"):
+        acceptance.accept(work, acceptance.review(work))
+    assert titles(repo) == ["First"]
+    outcome = acceptance.accept(work, acceptance.review(work), method="ff", commit_message="Add new")
+    assert outcome.state == "merged" and titles(repo) == ["Add new", "Add b", "First"]
+
+
+def test_a_conflict_is_told_with_its_files_and_moves_nothing(store, repo, configure, starter, task, acceptance):
+    configure("echo theirs > a.txt; git -c user.name=r -c user.email=r@x commit -qam 'Change a'")
+    work = starter.start(task, ROBOT).work
+    (repo / "a.txt").write_text("ours\n")
+    git(repo, "commit", "-qam", "Ours")
+    outcome = acceptance.accept(work, acceptance.review(work))
+    assert (outcome.state, outcome.files) == ("conflict", ("a.txt",))
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.message) == ("conflict", "conflicts in a.txt")
+    assert titles(repo) == ["Ours", "First"] and worktree(store).exists()
+
+
+def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    first = starter.start(task, ROBOT).work
+    second = starter.start(task, Request(program="robot", race=True)).work
+    outcome = acceptance.accept(second, acceptance.review(second))
+    assert [one.uid for one in outcome.discarded] == [first.uid]
+    assert work_queries.find(store.db, first.uid).state == "discarded"
+    assert task_queries.task(store.db, task).status == "done"
+    assert Path(first.worktree).is_dir()
+
+
+def test_an_agent_goes_on_in_its_worktree_after_a_merge(store, clock, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    store.commit(EditTask(task, {"status": "done"}), actor="human", now=clock())
+    outcome = acceptance.accept(work, acceptance.review(work), go_on=True)
+    assert (outcome.state, outcome.work.state) == ("merged", "working")
+    assert task_queries.task(store.db, task).status == "in_progress"
+    assert git(worktree(store), "rev-parse", "HEAD") == git(repo, "rev-parse", "main")
+    assert acceptance.review(outcome.work).ahead == 0
+
+
+def test_work_in_the_checkout_itself_is_accepted_without_a_merge(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, Request(program="robot", here=True)).work
+    review = acceptance.review(work)
+    assert [one.path for one in review.files] == ["b.txt"]
+    assert acceptance.accept(work, review).state == "merged"
+    assert titles(repo) == ["Add b", "First"] and (repo / "b.txt").exists()
+
+
+def test_a_base_that_is_checked_out_with_changes_is_refused_and_the_work_stays_ready(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    (repo / "a.txt").write_text("mine\n")
+    with pytest.raises(Conflict, match="commit them there or switch"):
+        acceptance.accept(work, acceptance.review(work))
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent) == ("ready", None)
+    assert titles(repo) == ["First"] and (repo / "a.txt").read_text() == "mine\n"
+
+
+def test_discarded_work_comes_back(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    assert acceptance.discard(work).state == "discarded"
+    assert task_queries.task(store.db, task).status == "pending"
+    assert acceptance.take_back(work).state == "ready"

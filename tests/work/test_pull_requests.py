@@ -1,0 +1,144 @@
+"""A pull request is opened by `gh`, from a repository that has no settings of the human's checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.work.conftest import git
+from tests.work.test_starting import COMMITS, ROBOT, worktree
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.read import work_queries
+from tui_tasks.runner.process import git as git_process
+from tui_tasks.work import pull_requests
+from tui_tasks.work.pull_requests import Forge
+
+ADDRESS = "https://github.com/ada/api/pull/7"
+
+
+@pytest.fixture
+def gh(tmp_path, monkeypatch) -> Path:
+    """A program `gh` that writes its words down; what it prints is `ADDRESS`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "gh"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/words; cat > {tmp_path}/body; echo {ADDRESS}\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return program
+
+
+@pytest.fixture
+def remote(tmp_path, repo, monkeypatch) -> Path:
+    """A repository that stands for the one on the forge."""
+    folder = tmp_path / "remote.git"
+    folder.mkdir()
+    git(folder, "init", "-q", "--bare")
+    git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
+    push = git_process.push
+
+    def to_folder(objects, url, commit, branch, *, helper):
+        assert url == "https://github.com/ada/api.git"
+        push(objects, str(folder), commit, branch, helper=helper, protocols="file")
+
+    monkeypatch.setattr(git_process, "push", to_folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("https://github.com/ada/api", Forge("github.com", "ada", "api")),
+        ("https://token@github.com/ada/api.git", Forge("github.com", "ada", "api")),
+        ("git@git.example.org:ada/a.b.git", Forge("git.example.org", "ada", "a.b")),
+        ("ssh://git@github.com/ada/api.git", Forge("github.com", "ada", "api")),
+    ],
+)
+def test_the_address_of_a_remote_is_read(repo, url, found):
+    git(repo, "remote", "add", "origin", url)
+    assert pull_requests.forge(repo) == found
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c date", "/tmp/x.git", "file:///tmp/x", "https://h/a/b/c", "git@h:a b/c"])
+def test_a_remote_that_is_on_no_forge_is_refused(repo, url):
+    git(repo, "config", "remote.origin.url", url)
+    with pytest.raises(Conflict, match="push the branch by hand"):
+        pull_requests.forge(repo)
+
+
+def test_a_pull_request_is_opened_with_the_reviewed_commit(
+    store,
+    tmp_path,
+    repo,
+    configure,
+    starter,
+    task,
+    acceptance,
+    gh,
+    remote,
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    review = acceptance.review(work)
+    assert acceptance.open_pull_request(work, review, body="Please look.").pull_request == ADDRESS
+    assert git(remote, "rev-parse", "task/1-rotate-api-keys") == review.head
+    words = (tmp_path / "words").read_text().splitlines()
+    assert words[:4] == ["pr", "create", "--repo", "github.com/ada/api"]
+    assert words[4:10] == ["--head", "task/1-rotate-api-keys", "--base", "main", "--title", "Rotate API keys!"]
+    assert (tmp_path / "body").read_text() == "Please look."
+    assert work_queries.find(store.db, work.uid).state == "ready"
+
+
+def test_hooks_of_the_repository_do_not_run_when_it_is_pushed(
+    tmp_path,
+    repo,
+    configure,
+    starter,
+    task,
+    acceptance,
+    gh,
+    remote,
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    hook = repo / ".git" / "hooks" / "pre-push"
+    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    hook.chmod(0o700)
+    git(worktree_of(work), "config", "core.sshCommand", f"touch {tmp_path}/ran")
+    acceptance.open_pull_request(work, acceptance.review(work))
+    assert not (tmp_path / "ran").exists()
+
+
+def worktree_of(work) -> Path:
+    return Path(work.worktree)
+
+
+@pytest.mark.parametrize("missing", ["gh", "login", "remote"])
+def test_what_is_missing_is_said_in_one_line(
+    store,
+    tmp_path,
+    repo,
+    configure,
+    starter,
+    task,
+    acceptance,
+    gh,
+    monkeypatch,
+    missing,
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    expected = "has no remote origin"
+    if missing == "gh":
+        gh.unlink()
+        expected = "gh is not installed: install it from"
+    elif missing == "login":
+        gh.write_text("#!/bin/sh\necho 'To get started with GitHub CLI, please run:  gh auth login' >&2; exit 4\n")
+        git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
+        monkeypatch.setattr(git_process, "push", lambda *_, **__: None)
+        expected = "please run:  gh auth login; branch task/1-rotate-api-keys is pushed"
+    with pytest.raises(Conflict, match=expected) as refused:
+        acceptance.open_pull_request(work, acceptance.review(work))
+    assert "\n" not in refused.value.message
+    assert work_queries.find(store.db, work.uid).pull_request is None and worktree(store).is_dir()

@@ -1,0 +1,328 @@
+"""Accepting the work of an agent, commenting on it and discarding it: what the human decides after a review.
+
+Every method may take seconds, as git and checks run: a screen calls them in a thread, with a store of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Check, Work
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.work import (
+    ending,
+    git_merging,
+    git_review,
+    git_worktrees,
+    merge_steps,
+    pull_requests,
+    starting,
+    tree_checks,
+)
+from tui_tasks.work.git_merging import Merge, MergeConflicts, Method
+from tui_tasks.work.git_review import Review
+from tui_tasks.work.merge_steps import Intent
+
+
+class Outcome(NamedTuple):
+    """What came of accepting a work.
+
+    Attributes:
+        state: `merged`; `conflict`: it does not merge cleanly; `unproven`: a check that gates has not passed. In the
+            last two nothing has moved.
+        work: the work as it is now.
+        merge: what was merged; None: nothing, or the work is on its base branch already.
+        files: the paths in conflict.
+        checks: the checks on the tree that was to be merged.
+        discarded: the other works of the task, which were discarded.
+        notes: what else the human must know, a line each.
+    """
+
+    state: Literal["merged", "conflict", "unproven"]
+    work: Work
+    merge: Merge | None = None
+    files: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    discarded: tuple[Work, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class LineComment(NamedTuple):
+    """A comment of the human on a line of a file; without a line, on the file; without a path, on the work."""
+
+    text: str
+    path: str = ""
+    line: int | None = None
+
+
+class Acceptance:
+    """Reviews, accepts and discards works of a database.
+
+    Args:
+        store: the database.
+        clock: returns the time of day, in microseconds since the epoch.
+        show: is given a line about each step that takes long.
+        is_stopped: is asked while checks run; once it returns True, they are no longer waited for.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], int],
+        show: Callable[[str], None] = lambda _: None,
+        is_stopped: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._show = show
+        self._is_stopped = is_stopped
+        self._settings = starting.settings()
+
+    @property
+    def method(self) -> Method:
+        """How work is merged unless a method is named."""
+        return self._settings.merge
+
+    @property
+    def proves_merged(self) -> bool:
+        """Whether gating checks run on the merged tree; else on the branch's."""
+        return self._settings.prove == "merged"
+
+    def review(self, work: Work, base: str = "") -> Review:
+        """Return what a work has against its base branch, or against another one that it is to be merged into.
+
+        Raises:
+            Conflict: it cannot be read; the message says what to do.
+        """
+        base = base or work.base or ""
+        if not base:
+            raise Conflict("the work has no base branch: name the branch to merge into with --base")
+        folder = Path(work.worktree)
+        if not folder.is_dir():
+            raise Conflict(f"the worktree {folder} is gone: discard the work", path=str(folder))
+        began_at = work.base_commit if work.is_on_base and base == work.base else None
+        with _one_line():
+            return git_review.review(folder, base, work.branch, began_at=began_at, filters=self._settings.filters)
+
+    def checks(self, work: Work, review: Review) -> tuple[Check, ...]:
+        """Return the checks of the task, with the state of each on exactly the tree that was reviewed."""
+        return tree_checks.states(self._store, work, review.tree)
+
+    def accept(
+        self,
+        work: Work,
+        review: Review,
+        *,
+        method: Method | None = None,
+        message: str = "",
+        commit_message: str = "",
+        go_on: bool = False,
+        unproven: bool = False,
+    ) -> Outcome:
+        """Merge a work exactly as it was reviewed.
+
+        Args:
+            work: the work.
+            review: what the human has seen of it.
+            method: how it is merged; None: as set.
+            message: that of the merged commit; empty: the task's name and the agent's summary.
+            commit_message: with it, what is not committed is committed first; without, it is refused.
+            go_on: the agent goes on in the same worktree.
+            unproven: merge it although checks that gate have not passed.
+
+        Raises:
+            Conflict: it cannot be merged, and nothing has moved; the message says what to do.
+            Moved: something has changed since the review.
+        """
+        work = work_queries.find(self._store.db, work.uid)
+        self._check_state(work, go_on=go_on)
+        with _one_line():
+            who = git_merging.identity(Path(work.repository))
+            if review.is_dirty and commit_message:
+                git_merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
+                git_merging.commit_rest(review, commit_message, who)
+                review = self._committed(work, review)
+            if work.is_on_base and review.base == work.base:
+                return self._accept_on_base(work, review)
+            git_merging.check_reviewed(review, filters=self._settings.filters)
+            text = message or self._message(work)
+            try:
+                merge = git_merging.prepare(Path(work.repository), review, method or self.method, text, who)
+            except MergeConflicts as conflicts:
+                if work.state == "working":
+                    raise
+                conflicted = self._commit(ConflictWork(work.uid, conflicts.files))
+                return Outcome("conflict", conflicted, files=conflicts.files)
+            return self._merge(work, review, merge, go_on=go_on, unproven=unproven)
+
+    def comment(self, work: Work, comments: str | Sequence[LineComment]) -> Work:
+        """Send comments to the agent as one message; it goes on.
+
+        Raises:
+            Conflict: the work is over.
+            InvalidArgument: there is no text.
+        """
+        text = comments if isinstance(comments, str) else comments_text(comments)
+        commented = self._commit(CommentWork(work.uid, text))
+        Outbox(self._store).look(self._clock())
+        return commented
+
+    def discard(self, work: Work) -> Work:
+        """Discard a work and end its agent; its branch and files stay, and `take_back` brings it back.
+
+        Raises:
+            Conflict: the work is over.
+        """
+        discarded = self._commit(ending.discarding(work))
+        ending.end_agent(self._store, discarded)
+        return discarded
+
+    def take_back(self, work: Work, *, is_revert: bool = False) -> Work:
+        """Take a merge or a discard back; the work waits for review again.
+
+        `is_revert`: by a commit that undoes the merge, where somebody has built on it.
+
+        Raises:
+            Conflict: it cannot be; the message says what to do.
+        """
+        work = work_queries.find(self._store.db, work.uid)
+        if work.state not in ("merged", "discarded", "failed"):
+            raise Conflict(f"the work is {work.state}: there is nothing to take back", state=work.state)
+        with _one_line():
+            if work.state == "merged":
+                return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)
+            return merge_steps.restore(self._store, work, actor=HUMAN, clock=self._clock)
+
+    def open_pull_request(self, work: Work, review: Review, *, title: str = "", body: str = "") -> Work:
+        """Push the reviewed commit and open a pull request by `gh`; the work has its address, and still waits.
+
+        Raises:
+            Conflict: it cannot be opened; the message says what to do.
+            Moved: something has changed since the review.
+        """
+        work = work_queries.find(self._store.db, work.uid)
+        with _one_line():
+            git_merging.check_reviewed(review, filters=self._settings.filters)
+            branch = review.branch or work.branch
+            if branch is None:
+                raise Conflict("the work is on no branch: create one in its worktree, then try again")
+            if branch == review.base:
+                raise Conflict(f"the work is on {branch} itself: a pull request needs a branch of its own")
+            message = self._message(work)
+            address = pull_requests.create(
+                Path(work.repository),
+                review.head,
+                branch,
+                review.base,
+                title or message.partition("\n")[0],
+                body or message.partition("\n")[2].strip(),
+                show=self._show,
+            )
+        return self._commit(SetWork(work.uid, {"pull_request": address}))
+
+    def _commit(self, operation: Operation) -> Work:
+        work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
+        return work
+
+    def _check_state(self, work: Work, *, go_on: bool) -> None:
+        wanted = ("ready", "conflict", "working") if go_on else ("ready", "conflict")
+        if work.state not in wanted:
+            more = ": wait until its turn is over, or merge what is there and let it go on" * (work.state == "working")
+            raise Conflict(f"the work of {work.agent} is {work.state}{more}", state=work.state)
+
+    def _committed(self, work: Work, review: Review) -> Review:
+        """Return the review of a work whose rest was just committed.
+
+        Raises:
+            Moved: it has changed meanwhile.
+        """
+        now = self.review(work, review.base)
+        if now.tree != review.tree or now.base_commit != review.base_commit or now.is_dirty:
+            raise git_merging.Moved("its files have changed since you looked: look again", head=now.head)
+        return now
+
+    def _message(self, work: Work) -> str:
+        task = task_queries.task(self._store.db, work.task_uid)
+        return f"{task.name}\n\n{work.summary}\n" if work.summary else f"{task.name}\n"
+
+    def _accept_on_base(self, work: Work, review: Review) -> Outcome:
+        """Accept work that was done on the base branch itself: there is nothing to merge."""
+        now = review._replace(base_commit=review.head)  # the branch is where HEAD is
+        git_merging.check_reviewed(now, filters=self._settings.filters)
+        checks = self.checks(work, review)
+        merged = self._commit(MergeWork(work.uid, review.head))
+        ending.end_agent(self._store, merged)
+        return Outcome("merged", merged, checks=checks)
+
+    def _merge(self, work: Work, review: Review, merge: Merge, *, go_on: bool, unproven: bool) -> Outcome:
+        """Write the merge down, prove it, carry it out, and clean up."""
+        root = Path(work.repository)
+        intent = Intent("merge", merge, merge_steps.this_process(), goes_on=go_on)
+        work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
+        try:
+            checks = tree_checks.states(self._store, work, git_review.tree_at(root, merge.new))
+            if not unproven and any(one.gate and one.state != "passed" for one in checks):
+                return Outcome("unproven", self._commit(GiveUpMerge(work.uid)), checks=checks)
+            git_merging.carry_out(root, merge)
+        except BaseException as error:
+            if not _has_moved(root, merge):
+                self._commit(GiveUpMerge(work.uid, _told(error)))
+            raise
+        discarded, notes = merge_steps.finish(self._store, work, intent, actor=HUMAN, clock=self._clock)
+        work = work_queries.find(self._store.db, work.uid)
+        return Outcome("merged", work, merge, (), checks, tuple(discarded), tuple(notes))
+
+
+def comments_text(comments: Sequence[LineComment]) -> str:
+    """Return comments as one message."""
+    lines = []
+    for one in comments:
+        where = one.path if one.line is None else f"{one.path}:{one.line}"
+        lines.append(f"{where}: {one.text}" if where else one.text)
+    return "\n".join(lines)
+
+
+def conflict_text(work: Work, files: Sequence[str]) -> str:
+    """Return the message that hands a conflict back to the agent."""
+    return (
+        f"{work.base} has moved on, and your work conflicts with it in {', '.join(files)}. "
+        f"Merge {work.base} into your branch, resolve the conflicts, commit, and report it ready again."
+    )
+
+
+def _has_moved(root: Path, merge: Merge) -> bool:
+    with contextlib.suppress(GitFailed):
+        return git_worktrees.commit_of(root, f"refs/heads/{merge.base}") == merge.new
+    return False
+
+
+def _told(error: BaseException) -> str:
+    return getattr(error, "message", "") or str(error) or type(error).__name__
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn what git or the system refuses into a refusal.
+
+    Raises:
+        Conflict: git failed, or the disk is full.
+    """
+    try:
+        yield
+    except GitFailed as error:
+        raise Conflict(str(error)) from error
+    except OSError as error:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+        raise Conflict(f"{where}{error.strerror or error}") from error

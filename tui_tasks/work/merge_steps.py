@@ -1,0 +1,257 @@
+"""The steps of a merge that a crash can cut off: each is written down before git runs, and can be called again.
+
+A work that is merged has in `kept` what takes the merge back, and what brings back its worktree.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.work import BeginMerge, GiveUpMerge, MergeWork, RestoreWork, SetWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.snapshots import Work
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import LIVE_WORK, SYSTEM
+from tui_tasks.runner.process import git, processes
+from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.work import ending, git_merging, git_worktrees
+from tui_tasks.work.git_merging import Merge
+from tui_tasks.work.git_worktrees import REFS, Kept
+
+MERGE: Final = "merge"
+"""The key of `kept` under which the merge is; the worktree is under `WORKTREE`."""
+WORKTREE: Final = "worktree"
+
+
+class Intent(msgspec.Struct, frozen=True):
+    """What a process is about to do to a work.
+
+    Attributes:
+        step: `merge` moves the base branch, `undo` moves it back, `clean` removes the worktree.
+        merge: the merge.
+        process: the process that does it; when it is gone, another one carries on.
+        proof: a second worktree in which checks run.
+        goes_on: whether the agent goes on in its worktree after the merge.
+    """
+
+    step: Literal["merge", "undo", "clean"]
+    merge: Merge
+    process: Process = Process()
+    proof: str | None = None
+    goes_on: bool = False
+
+
+def intent_of(work: Work) -> Intent | None:
+    """Return what was begun on a work; None: nothing."""
+    return msgspec.convert(work.intent, Intent) if work.intent else None
+
+
+def merge_of(work: Work) -> Merge | None:
+    """Return the merge of a work that is merged; None if git has moved nothing."""
+    found = (work.kept or {}).get(MERGE)
+    return msgspec.convert(found, Merge) if found else None
+
+
+def kept_worktree(work: Work) -> Kept | None:
+    """Return what brings back the worktree of a work; None: it was not removed."""
+    found = (work.kept or {}).get(WORKTREE)
+    return msgspec.convert(found, Kept) if found else None
+
+
+def this_process() -> Process:
+    """Return the identity of this process."""
+    return Process(*processes.identity())
+
+
+def is_cut_off(intent: Intent) -> bool:
+    """Return whether the process that began is gone."""
+    one = intent.process
+    if not one.pid:
+        return True
+    identity = ProcessIdentity(one.boot, one.namespace, one.pid, one.born)
+    return processes.is_alive(identity) is False
+
+
+def begin(store: Store, work: Work, intent: Intent, *, actor: str, now: int) -> Work:
+    """Write down what is about to be done.
+
+    Raises:
+        Conflict: something else was begun.
+    """
+    held = msgspec.to_builtins(intent)
+    operation = BeginMerge(work.uid, held) if intent.step == "merge" else SetWork(work.uid, {"intent": held})
+    begun: Work = store.commit(operation, actor=actor, now=now)[0]
+    return begun
+
+
+def finish(
+    store: Store, work: Work, intent: Intent, *, actor: str, clock: Callable[[], int]
+) -> tuple[list[Work], list[str]]:
+    """Record that the base branch has moved, discard the other works of the task, and clean up.
+
+    Return the discarded works, and notes about what was left.
+    """
+    merge = intent.merge
+    kept = {MERGE: msgspec.to_builtins(merge)}
+    if intent.goes_on:
+        notes = _go_on(work, merge)
+        store.commit(MergeWork(work.uid, merge.head, kept, goes_on=True), actor=actor, now=clock())
+        return [], notes
+    others = [
+        one for one in work_queries.of_task(store.db, work.task_uid) if one.uid != work.uid and one.state in LIVE_WORK
+    ]
+    discards: list[Operation] = [ending.discarding(one) for one in others if one.state != "merging"]
+    cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
+    # The others first: while one work is live, the task is not given back.
+    store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning), actor=actor, now=clock())
+    notes = []
+    for one in others:
+        ending.end_agent(store, one)
+    merged = work_queries.find(store.db, work.uid)
+    notes += clean_up(store, merged, clock=clock)
+    return [one for one in others if one.state != "merging"], notes
+
+
+def _go_on(work: Work, merge: Merge) -> list[str]:
+    """Put the worktree on the merged commit, so that the agent goes on from it; its former commits keep a ref."""
+    folder = Path(work.worktree)
+    try:
+        git.run(folder, "update-ref", "--no-deref", f"{REFS}/merged/{work.uid}/{merge.head[:16]}", merge.head)
+        if git_worktrees.commit_of(folder, "HEAD") == merge.head:
+            git.run(folder, "reset", "--keep", "--quiet", merge.new)
+            return []
+    except GitFailed as error:
+        return [f"{folder} is not on the merged commit: {error}"]
+    return [f"{folder} has moved on since, and stays where it is"]
+
+
+def clean_up(store: Store, work: Work, *, clock: Callable[[], int]) -> list[str]:
+    """Remove the worktree, the branch and the terminal of a work that is over; return notes about what was left.
+
+    All files of the worktree are kept: in a commit, ignored ones in a folder; `kept` has both.
+    """
+    ending.end_agent(store, work)
+    notes = []
+    try:
+        if work.makes_worktree and not _is_shared(store, work):
+            _put_away(store, work, clock)
+    except (Refusal, GitFailed, OSError) as error:
+        notes.append(f"kept {work.worktree}: {error}")
+    if work.intent is not None and not notes:
+        store.commit(SetWork(work.uid, {"intent": None}), actor=SYSTEM, now=clock())
+    return notes
+
+
+def _is_shared(store: Store, work: Work) -> bool:
+    return any(
+        one.uid != work.uid and one.worktree == work.worktree and one.state in LIVE_WORK
+        for one in work_queries.live(store.db)
+    )
+
+
+def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
+    root, folder = Path(work.repository), Path(work.worktree)
+    kept = kept_worktree(work)
+    if (folder / ".git").exists():
+        trash = Path(store.path).resolve().parent / "trash" / work.uid
+        kept = git_worktrees.put_away(folder, work.uid, trash, remove_branch=work.branch)
+        held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
+        store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
+    if kept is not None:
+        git_worktrees.remove(root, kept)
+
+
+def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_revert: bool = False) -> Work:
+    """Take a merge back: the base branch, then the worktree, then the row. The work waits for review again.
+
+    `is_revert`: by a commit that reverts it, as somebody has built on it.
+
+    Raises:
+        Conflict: somebody has built on the merge, or the base is checked out with changes.
+        GitFailed: git failed.
+    """
+    root, merge = Path(work.repository), merge_of(work)
+    _check_restorable(store, work)
+    if merge is not None:
+        if not is_revert and git_merging.is_built_upon(root, merge):
+            raise Conflict(
+                f"{merge.base} has commits since the merge: take it back by a commit that reverts it (--revert)",
+                base=merge.base,
+            )
+        step = merge
+        if is_revert and git_merging.is_built_upon(root, merge):
+            title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
+            step = git_merging.prepare_revert(root, merge, title, git_merging.identity(root))
+        work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
+        _move_back(root, step)
+    return restore(store, work, actor=actor, clock=clock)
+
+
+def _move_back(root: Path, step: Merge) -> None:
+    if step.method == "revert":
+        git_merging.carry_out(root, step)
+    else:
+        git_merging.take_back(root, step)
+
+
+def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -> Work:
+    """Bring the worktree of a work back, then its row. The work waits for review again.
+
+    Raises:
+        Conflict: git cannot make the worktree, or another agent is at work on the task.
+        GitFailed: git failed.
+    """
+    _check_restorable(store, work)
+    kept = kept_worktree(work)
+    if kept is not None:
+        git_worktrees.bring_back(Path(work.repository), kept)
+    else:
+        ending.bring_back(work)
+    restored: Work = store.commit(RestoreWork(work.uid), actor=actor, now=clock())[0]
+    return restored
+
+
+def _check_restorable(store: Store, work: Work) -> None:
+    """Refuse before git runs what the state would refuse after it."""
+    for one in work_queries.of_task(store.db, work.task_uid):
+        if one.uid != work.uid and one.state in LIVE_WORK:
+            raise Conflict(f"{one.agent} is at work on its task now: discard that first", id=work.task_uid)
+    if not os.path.isdir(work.repository):  # noqa: PTH112 - a plain question
+        raise Conflict(f"the checkout {work.repository} is gone", path=work.repository)
+
+
+def recover(store: Store, work: Work, clock: Callable[[], int]) -> str | None:
+    """Carry on or take back what a process has begun on a work and not ended; return what was done.
+
+    Raises:
+        Conflict: git still works there; it can be tried again.
+        GitFailed: git failed.
+    """
+    intent = intent_of(work)
+    if intent is None or not is_cut_off(intent):
+        return None
+    root, merge = Path(work.repository), intent.merge
+    if intent.step == "merge":
+        if intent.proof is not None:
+            git_worktrees.drop(root, Path(intent.proof))
+        if not git_merging.recover(root, merge):
+            store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
+            return f"took back the merge of {work.agent}"
+        finish(store, work, intent, actor=SYSTEM, clock=clock)
+        return f"ended the merge of {work.agent}"
+    if intent.step == "undo":
+        git_merging.recover(root, merge, undo=merge.method != "revert")
+        _move_back(root, merge)
+        restore(store, work, actor=SYSTEM, clock=clock)
+        return f"took back the merge of {work.agent}, as was begun"
+    notes = clean_up(store, work, clock=clock)
+    return notes[0] if notes else f"cleaned up after {work.agent}"

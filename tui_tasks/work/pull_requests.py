@@ -1,0 +1,108 @@
+"""Pull requests of reviewed work, by the program `gh`. Of the repository, only the address of its remote is used."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tui_tasks.core.errors import Conflict
+from tui_tasks.runner.process import git
+
+GH: Final = "gh"
+REMOTE: Final = "origin"
+_SECONDS: Final = 60.0
+_NAME: Final = r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
+_ADDRESSES: Final = (
+    re.compile(rf"https://(?:[^@/\s]+@)?(?P<host>[\w.-]+)/{_NAME}"),
+    re.compile(rf"(?:ssh://)?git@(?P<host>[\w.-]+)(?::22)?[:/]{_NAME}"),
+)
+_PULL_REQUEST: Final = re.compile(r"https://\S+/pull/\d+")
+
+
+class Forge(NamedTuple):
+    """A repository on a forge, such as `github.com/ada/api`."""
+
+    host: str
+    owner: str
+    name: str
+
+    @property
+    def url(self) -> str:
+        """The address to push to."""
+        return f"https://{self.host}/{self.owner}/{self.name}.git"
+
+    def __str__(self) -> str:
+        """Return it as `gh` takes it."""
+        return f"{self.host}/{self.owner}/{self.name}"
+
+
+def forge(root: Path) -> Forge:
+    """Return the repository to which `origin` of a checkout leads.
+
+    Raises:
+        Conflict: there is no such remote, or it is on no forge.
+        GitFailed: git failed.
+    """
+    url = git.run(root, "config", "--get", f"remote.{REMOTE}.url", statuses=(0, 1)).text
+    if not url:
+        raise Conflict(f"{root} has no remote {REMOTE}: `git remote add {REMOTE} URL`, or merge the work here")
+    for pattern in _ADDRESSES:
+        if (found := pattern.fullmatch(url)) is not None:
+            return Forge(found["host"], found["owner"], found["name"])
+    raise Conflict(f"{REMOTE} is {url}, where {GH} opens no pull request: push the branch by hand")
+
+
+def create(root: Path, head: str, branch: str, base: str, title: str, body: str, *, show: Callable[[str], None]) -> str:
+    """Push a commit as a branch and open a pull request for it; return its address. One that is open is taken.
+
+    Raises:
+        Conflict: `gh` is not installed, not logged in, or refuses.
+        GitFailed: git cannot push.
+    """
+    program = shutil.which(GH)
+    if program is None:
+        raise Conflict(f"{GH} is not installed: install it from https://cli.github.com, then `{GH} auth login`")
+    there = forge(root)
+    show(f"pushes {branch} to {there}")
+    objects = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-path", "objects").text)
+    git.push(objects, there.url, head, branch, helper=f"!{GH} auth git-credential")
+    words = (
+        "pr",
+        "create",
+        "--repo",
+        str(there),
+        "--head",
+        branch,
+        "--base",
+        base,
+        "--title",
+        title,
+        "--body-file",
+        "-",
+    )
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-gh-") as folder:
+        try:
+            done = subprocess.run(
+                [program, *words],
+                cwd=folder,
+                input=body,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise Conflict(f"{GH}: {error}") from error
+    found = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
+    if not found:
+        told = (done.stderr or done.stdout).strip().splitlines()
+        raise Conflict(
+            f"{GH}: {told[0] if told else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
+        )
+    return str(found[-1])
