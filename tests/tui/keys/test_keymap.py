@@ -6,6 +6,7 @@ import pytest
 import tui_tasks.tui
 from tests.tui.driving import opened, said, settle, shown, until
 from tests.tui.plan import NOW, ZONE
+from tests.tui.work.test_work_screen import begun
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.app.main_screen import Frame
@@ -19,6 +20,7 @@ from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.tasks.link_actions import LinkText
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.work.peek import Peek
+from tui_tasks.tui.work.review_screen import ReviewScreen
 
 
 def actors():
@@ -111,6 +113,9 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         app.push_screen(LinkText(app.context, "branch phone", "log", "git switch phone"))
         await look()
         app.push_screen(Peek(app.context, "claude-1"))
+        await look()
+        begun(plan, 9)
+        app.push_screen(ReviewScreen(app.context, plan[9]))
         await look()
     past = PastApp(PastLink(plan.path, "12", clock=lambda: NOW), zone=ZONE)
     async with opened(past):

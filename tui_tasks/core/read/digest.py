@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.read import ask_queries, check_queries, digest_entries
+from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine, EventEntry
 from tui_tasks.core.read.digest_outcomes import failed, reported
@@ -27,7 +27,7 @@ _NEAR: Final = 10_000
 
 
 def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
-    """Yield a line for each question, held task, held job, task with a failed check, task left, and stuck agent.
+    """Yield a line for each question, held task, held job, failed check, task left, work to review, stuck agent.
 
     `left`: as `fleet.left_tasks` returns it. A task with a question or a failed check has no second line for it.
     """
@@ -49,6 +49,13 @@ def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
         abandoned = task_queries.task(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid], "is gone", abandoned.updated_at, entries, uid)
+    for work in work_queries.ready(db):
+        named = task_queries.task(db, work.task_uid)
+        what = "conflicts with its base branch" if work.state == "conflict" else "waits for your review"
+        text = ": ".join(filter(None, (what, work_queries.counts_text(db, work.uid))))
+        at = work_queries.ready_since(db, work)
+        entries = _entries_of_task(db, named.uid, f"work.{work.state}")[-1:]
+        yield _line("work", work.uid, named.name, work.agent, text, at, entries, named.uid)
     for stuck in activity.stuck_now(db):
         entries = _newest_stuck(db, stuck.uid)
         yield _line("stuck", stuck.uid, stuck.uid, stuck.uid, stuck.text or "is stuck", stuck.since or 0, entries)

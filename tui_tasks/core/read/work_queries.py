@@ -133,6 +133,16 @@ def is_silent(db: Database, work: Work, now: int) -> bool:
     return row is not None and row[0].startswith("work:") and row[1] is None and row[2] != "gone"
 
 
+def ready_since(db: Database, work: Work) -> int:
+    """Return since when a work waits for review, in microseconds; since its start where the journal has it no more."""
+    row = db.sql(
+        "SELECT max(at) FROM journal WHERE task = ? AND uid = ? AND kind IN"
+        " ('work.ready', 'work.conflict', 'work.restored')",
+        (work.task_uid, work.uid),
+    ).fetchone()
+    return row[0] if row is not None and row[0] is not None else work.started_at
+
+
 def ready(db: Database) -> list[Work]:
     """Return the works that wait for the human's review, oldest first: `ready` and `conflict`."""
     return _where(db, "state IN ('ready', 'conflict')")

@@ -18,7 +18,7 @@ from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.undo_changes import take_back
-from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work import terminal, work_actions
 from tui_tasks.tui.work.peek import Peek
 
 if TYPE_CHECKING:
@@ -95,10 +95,15 @@ class FleetActions(Controller):
             await take_back(self._context, changes)
 
     def do_agent_log(self) -> None:
-        """Go to the agent's terminal, else show its log; on the line of those that are gone, show or fold them."""
+        """Review the work that it has ready, else go to its terminal, else show its log.
+
+        On the line of those that are gone, show or fold them.
+        """
         member = self._fleet.member
         if member is None:
             self._fleet.turn_gone()
+        elif self._fleet.to_review is not None:
+            work_actions.review(self._context, self._fleet.to_review.task_uid, member.name)
         elif terminal.why_not(self._context, member.name) is None:
             terminal.attach(self._context, member.name)
         else:

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import agent_queries
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.snapshots import Ask
+from tui_tasks.core.snapshots import Ask, Work
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
@@ -149,6 +149,12 @@ class Fleet(Overlay):
         """The agent that keys act on."""
         row = self.listed.get(self.window.cursor)
         return row if isinstance(row, Member) else None
+
+    @property
+    def to_review(self) -> Work | None:
+        """The work of that agent that waits for review."""
+        work = work_queries.of_agent(self.context.db, self.member.name) if self.member is not None else None
+        return work if work is not None and work.state in ("ready", "conflict") else None
 
     @property
     def ask(self) -> Ask | None:
@@ -314,5 +320,7 @@ class Fleet(Overlay):
             keys = [*answers, "agent_message", "agent_pause", *back, *stop]
             is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
             last = [self.hint_of("agent_peek")] if is_ours else []
-            last.append(self.hint_of("agent_log", "Terminal" if is_ours else ""))
+            last.append(
+                self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
+            )
             self.hint(*map(self.hint_of, keys), *last, self.hint_of("back"))

@@ -203,7 +203,7 @@ class GlobalActions(Controller):
         await context.link.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
-        """Go to the next task that needs attention: questions, what failed a check, then what failed."""
+        """Go to the next task that needs attention: questions, work, failed checks, then what failed."""
         context = self._context
         wanting = self._wanting()
         if not wanting:
@@ -221,10 +221,10 @@ class GlobalActions(Controller):
         context = self._context
         db, found = context.db, {}
         asked = (ask.task_uid for ask in context.state.asks)
-        left = context.state.left
+        needing = (*context.state.left, *context.state.reviewable)
         new = (uid for uid in context.state.new)
-        wanting = context.state.asking.union(context.state.unproven, left)
-        for uid in (*asked, *left, *context.state.unproven, *new):
+        wanting = context.state.asking.union(context.state.unproven, needing)
+        for uid in (*asked, *needing, *context.state.unproven, *new):
             task = list_pages.line(db, uid) if uid is not None else None
             if task is not None and not task.deleted and (uid in wanting or task.status == "failed"):
                 found[task.uid] = task

@@ -72,7 +72,7 @@ class BoardPane(TaskPane):
         self.at = 0
         self.detail = Detail(context)
         self._list_id = -1
-        self._left: set[str] = set()
+        self._needing: set[str] = set()
         self._counts = CardCounts(self, self._redraw_lines)
         self._number_width = 0
         self._columns = [Column(context, self._counts.text) for _ in WIDE]
@@ -114,7 +114,7 @@ class BoardPane(TaskPane):
 
     def source(self, spec: ColumnSpec) -> CardsOfColumn:
         """Return the cards of a column that match the filter."""
-        return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only, lambda: self.context.state.left)
+        return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only, lambda: self.context.state.needing)
 
     def column_with(self, card: Card) -> int | None:
         """Return the index of the column that a card belongs to; None when none holds it."""
@@ -138,7 +138,7 @@ class BoardPane(TaskPane):
         """Fill the columns; the cursor stays on its card."""
         state = self.context.state
         target = self.target() or next((member.task.uid for member in state.members if member.task is not None), None)
-        self._list_id, self._left = state.list_id, set(state.left)
+        self._list_id, self._needing = state.list_id, state.needing
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
         for spec, column in zip(self.specs, self._columns, strict=False):
@@ -176,8 +176,8 @@ class BoardPane(TaskPane):
             self.refreshed()
             return
         # A task moves to another column when its agent leaves or comes back.
-        was_left, self._left = self._left, set(self.context.state.left)
-        target, uids = self.target(), changes.tasks() | (was_left ^ self._left)
+        was_needing, self._needing = self._needing, self.context.state.needing
+        target, uids = self.target(), changes.tasks() | (was_needing ^ self._needing)
         wider, self._number_width = self._number_width, self.context.state.number_width
         for column in self.columns:
             column.cards.change(uids)
@@ -223,8 +223,8 @@ class BoardPane(TaskPane):
 
     def _follow(self, uid: str | None) -> bool:
         """Put the cursor on a card in its current column; return False when it is in none."""
-        left = self.context.state.left
-        found = board_pages.find(self.context.db, self._list_id, [uid], self.only, left=left) if uid else {}
+        needing = self.context.state.needing
+        found = board_pages.find(self.context.db, self._list_id, [uid], self.only, needing=needing) if uid else {}
         card = found.get(uid or "")
         at = self.column_with(card) if card is not None else None
         if at is None or uid is None:
@@ -323,7 +323,9 @@ class BoardPane(TaskPane):
     # The detail, below the columns, or instead of them on a small screen
 
     def do_open(self) -> None:
-        """Show the detail; where it is shown, go into it."""
+        """Review the work that waits for it; else show the detail, and where it is shown, go into it."""
+        if self.work_actions.open_review():
+            return
         was_open = self.is_open
         self.add_class("-open")
         if was_open or breakpoints.is_compact(self.app.size):

@@ -134,7 +134,7 @@ class CardMoves(Controller):
 
     def _find(self, uids: Sequence[str]) -> dict[str, Card]:
         state = self._context.state
-        return board_pages.find(self._context.db, state.list_id, uids, left=state.left)
+        return board_pages.find(self._context.db, state.list_id, uids, needing=state.needing)
 
     def _is_asked(self, card: Card) -> bool:
         return card.part == NEEDS_YOU and card.uid in self._context.state.asking

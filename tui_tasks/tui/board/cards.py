@@ -63,6 +63,11 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
                 quoted(agent_text.request_line(ask, ascii_only=ascii_only)),
                 safe_ends(agent_text.who(ask.agent), 16),
             )
+        elif card.uid in context.state.reviewable:
+            shown = look("reviewable")
+            word = context.state.reviewable[card.uid] or shown.word
+            note = f"{shown.mark(ascii_only=ascii_only)} {word}"
+            mark = mark and (shown.mark(ascii_only=ascii_only), shown.color)
         else:
             note = f"{who} is gone"
     elif card.part in ("in_progress", "failed"):
@@ -73,7 +78,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])
-    note_first = card.part == "failed" or card.uid in context.state.left
+    note_first = card.part == "failed" or card.uid in context.state.needing
     return CardContent(card.name, standing, note, mark, card.part in _QUIET, note_first, lasts)
 
 

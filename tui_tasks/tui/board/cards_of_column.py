@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class CardsOfColumn:
     """A `Source` of the cards in some parts of a list that match a filter, part by part, in the list's order.
 
-    With a filter, a read ends early when nothing matches for long; repeated, it continues from there. `left` returns
-    the uids of the tasks that their agent has left.
+    With a filter, a read ends early when nothing matches for long; repeated, it continues from there. `needing` returns
+    the uids of the tasks that need the human for another reason than a question.
     """
 
     def __init__(
@@ -32,9 +32,9 @@ class CardsOfColumn:
         list_id: int,
         parts: Sequence[str],
         only: Filter = ALL,
-        left: Callable[[], Collection[str]] = tuple,
+        needing: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        self._left = left
+        self._needing = needing
         self._db = db
         self.list_id = list_id
         self.parts = tuple(parts)
@@ -72,7 +72,7 @@ class CardsOfColumn:
                 wanted,
                 self.only,
                 backwards=backwards,
-                left=self._left(),
+                needing=self._needing(),
             )
             found[:] = [*more, *found] if backwards else [*found, *more]
             if more.reached is not None:
@@ -87,7 +87,7 @@ class CardsOfColumn:
 
     def find(self, keys: Collection[str]) -> dict[str, Card]:
         """See `Source`."""
-        found = board_pages.find(self._db, self.list_id, keys, self.only, left=self._left())
+        found = board_pages.find(self._db, self.list_id, keys, self.only, needing=self._needing())
         if found:
             # A card that a read skipped may match now, so those reads start again.
             self._reached.clear()
@@ -146,7 +146,7 @@ class CardCounts:
             self._counting.stop()
             self._counting = None
         if found is not None:
-            asked = board_pages.asked(self._context.db, found.id, self._context.state.left)
+            asked = board_pages.asked(self._context.db, found.id, self._context.state.needing)
             kept = {part: getattr(found, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
             self._counts, self._open_ended = kept | {NEEDS_YOU: sum(asked.values())}, set()
 
@@ -161,7 +161,7 @@ class CardCounts:
             self._count()
             return
         part, state = board_pages.PARTS[at], self._context.state
-        number, end = board_pages.count(self._context.db, state.list_id, part, self._only, state.left, after)
+        number, end = board_pages.count(self._context.db, state.list_id, part, self._only, state.needing, after)
         counted, reads = counted + number, reads + 1
         if end is not None and reads < _MAX_READS:
             self._soon(lambda: self._read_on(at, end, counted, reads))

@@ -35,6 +35,7 @@ from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.row_actions import RowActions
 from tui_tasks.tui.inbox.row_source import InboxItem, RowSource
 from tui_tasks.tui.inbox.rows_and_detail import PageKeys, RowsAndDetail
+from tui_tasks.tui.inbox.work_to_review import WorkToReview
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.frame_line import FrameLine, rule
@@ -78,6 +79,7 @@ class Inbox(Overlay):
             LeftTasks(context, lambda: self.item),
             StuckAgents(context, lambda: self.item),
             FailedChecks(context, lambda: self.item),
+            WorkToReview(context, lambda: self.item),
             HeldTasks(context, lambda: self.item, self._marked, self._read_again),
         )
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}

@@ -50,7 +50,7 @@ _TAKES_WORDS: Final = frozenset(
     (
         *("palette", "help", "search_all", "projects", "new_list", "filter", "new", "new_above", "edit", "note"),
         *("log_filter", "agent_message", "agent_pause", "agent_stop", "ask_deny", "ask_reply"),
-        *("review_decline", "review_filter", "job_filter", "job_new", "job_edit"),
+        *("review_decline", "review_filter", "job_filter", "job_new", "job_edit", "work_comment"),
     )
 )
 
@@ -143,6 +143,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "Inbox: all that needs you",
             "Inbox",
             help="asks questions permissions failed checks held tasks work to merge review agents gone stuck",
+            verb="answer",
         ),
         _a(
             "app",
@@ -421,6 +422,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _w("inbox", "failed_done", "s", "Set it done all the same", "Done anyway", needs="failed", verb="status"),
         _a("inbox", "left_open", "enter", "Show the task in its list", "Open", needs="left", verb="open"),
         _w("inbox", "left_give_back", "s", "Give the task back", "Give back", needs="left", verb="status"),
+        _a("inbox", "work_review", "enter", "Review the work", "Review", help="diff merge", needs="work", verb="open"),
         _a("inbox", "stuck_open", "enter", "Show the agents", "Agents", needs="stuck", verb="open"),
         # Agents, and the agent of what is under the cursor of the inbox.
         _w(
@@ -446,7 +448,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "agents",
             "agent_log",
             "enter",
-            "The agent's terminal, or its log",
+            "The agent's work if it is ready, else its terminal, else its log",
             "Its log",
             help="attach",
             needs="agent",
@@ -464,7 +466,36 @@ ACTIONS: Final[dict[str, Action]] = {
         ),
         _a("work", "peek_terminal", "enter", "Go to the agent's terminal", "Terminal", help="attach", verb="open"),
         _a("work", "peek_back", "space", "Close the last lines", "Close", verb="peek"),
-        _a("agents", "agent_ask", "a", "The agent's question in the inbox, whole", "Question", verb="asks"),
+        # The review of work.
+        _a("work", "work_diff", "enter", "Into the diff, or back to the files", "Diff", verb="open"),
+        _a("work", "work_part", "tab", "Files, or the diff", "Diff", verb="part"),
+        _a("work", "work_left", "h,left", "Back to the files", verb="left"),
+        _a("work", "work_right", "l,right", "Into the diff", verb="column_right"),
+        _w(
+            "work",
+            "work_accept",
+            "a",
+            "Accept the work: merge it as it is shown",
+            "Accept",
+            help="merge squash rebase approve yes",
+            verb="answer",
+        ),
+        _w("work", "work_comment", "c", "Comment on the line, or on the file", "Comment", help="review remark note"),
+        _w(
+            "work",
+            "work_send",
+            "s",
+            "Send all comments: the agent goes on; or hand back a conflict",
+            "Send",
+            help="send back reject change",
+            verb="status",
+        ),
+        _w("work", "work_discard", "x", "Discard the work", "Discard", help="reject drop throw away", verb="refuse"),
+        _w("work", "work_pull_request", "p", "Open a pull request", "Pull request", help="gh github push pr"),
+        _a("work", "work_terminal", "t", "Switch to the agent's terminal", "Terminal", help="attach", verb="switch"),
+        _a("work", "work_next", "right_square_bracket", "The next work on the task, of another agent", verb="turn"),
+        _a("work", "work_previous", "left_square_bracket", "The work before, of another agent", verb="turn"),
+        _a("agents", "agent_ask", "a", "The agent's question in the inbox, whole", "Question", verb="answer"),
         _w(
             "agents",
             "agent_stop",
@@ -500,7 +531,16 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("jobs", "job_filter", "slash", "Filter the jobs as you type", "Filter", help="search", verb="filter"),
         _w("jobs", "job_new", "n", "New job", "New", help="add create schedule cron", verb="new"),
         _w("jobs", "job_run", "r", "Run the job now", "Run now", help="start", needs="job", verb="run"),
-        _w("jobs", "job_toggle", "t", "Switch the job on or off", "On/off", help="enable disable", needs="job"),
+        _w(
+            "jobs",
+            "job_toggle",
+            "t",
+            "Switch the job on or off",
+            "On/off",
+            help="enable disable",
+            needs="job",
+            verb="switch",
+        ),
         _w("jobs", "job_edit", "e", "Edit the job", "Edit", help="cron prompt change", needs="job", verb="edit"),
         _w("jobs", "job_stop", "x", "End the job's run", "End run", help="kill stop", needs="run", verb="refuse"),
         _w("jobs", "job_delete", "d", "Delete the job", "Delete", help="remove", needs="job", verb="delete"),

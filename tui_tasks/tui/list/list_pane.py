@@ -169,8 +169,8 @@ class ListPane(TaskPane):
         self._lines.again()
 
     def _needing(self) -> set[str]:
-        """Return the tasks whose rows differ by more than the task: those with a question, and those that were left."""
-        return self.context.state.asking | self.context.state.left.keys()
+        """Return the tasks whose rows differ by more than the task: those that wait for the human."""
+        return self.context.state.asking | self.context.state.needing
 
     def refreshed(self) -> None:
         """As `Pane.refreshed`: read again, or another list if the App shows another."""
@@ -220,7 +220,9 @@ class ListPane(TaskPane):
         self.do_open()
 
     def do_open(self) -> None:
-        """Go into the detail."""
+        """Review the work that waits for it, else go into the detail."""
+        if self.work_actions.open_review():
+            return
         if not side_width(self.context.state.current_list, self.app.size):
             self.add_class("-open")
             self._lay_out()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -15,7 +15,11 @@ from textual.strip import Strip
 from tui_tasks.text.safe import cell_len
 
 Part = tuple[str, str]
-"""Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$key bold` ..."""
+"""Safe text and the name of its style: an empty string, `$state-done`, `$muted`, `$key bold` ...
+
+`@state-done` is a ground tinted with that colour.
+"""
+_TINT: Final = 0.16
 
 
 class StyleCache:
@@ -66,7 +70,9 @@ class StyleCache:
         style = self._cursor if cursor else self._ground
         style += self._colors("$cursor-text" if cursor else "$foreground", "color")
         for word in name.split():
-            if not word.startswith("$"):
+            if word.startswith("@"):
+                style += Style() if cursor else self._tinted(word[1:])
+            elif not word.startswith("$"):
                 style += self._word(word)
             elif not (cursor and word == "$muted"):
                 style += self._colors(word, "color")
@@ -78,6 +84,13 @@ class StyleCache:
     def _colors(self, name: str, ground: str) -> Style:
         color = Color.parse(self._variables[name[1:]]).rich_color
         return Style(bgcolor=color) if ground == "bgcolor" else Style(color=color)
+
+    def _tinted(self, name: str) -> Style:
+        """Return a ground tinted with a colour; the plain one where there are no shades."""
+        color = Color.parse(self._variables[name])
+        if self.ground.ansi is not None or color.ansi is not None:
+            return Style()
+        return Style(bgcolor=self.ground.blend(color, _TINT).rich_color)
 
     @staticmethod
     def _word(words: str) -> Style:

@@ -187,6 +187,11 @@ class AppState:
         """The tasks whose agent is gone, without those that need the human for a question or a failed check as well."""
         return self.left.keys() - self.asking - set(self.unproven)
 
+    @property
+    def needing(self) -> set[str]:
+        """The tasks that need the human though no question is about them: left by their agent, or to be reviewed."""
+        return self.left.keys() | self.reviewable.keys()
+
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
         if (task.uid in self.asking and task.status in OPEN) or task.uid in self.unproven or task.uid in self.left:

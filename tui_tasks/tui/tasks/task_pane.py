@@ -39,6 +39,7 @@ class TaskPane(Pane):
         self.mark_actions = MarkActions(self)
         self.add_actions = AddActions(self)
         self.filter_actions = FilterActions(self)
+        self.work_actions = WorkActions(self)
         self.controllers = (
             RowMoves(lambda: self.row_list),
             self.task_actions,
@@ -46,7 +47,7 @@ class TaskPane(Pane):
             self.add_actions,
             self.filter_actions,
             LinkActions(self),
-            WorkActions(self),
+            self.work_actions,
         )
         self.filter_bar = FilterBar(self.context, self.filter_actions.completions)
         self.quick_add = QuickAdd(context, self.filter_actions.completions)

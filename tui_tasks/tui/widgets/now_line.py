@@ -170,6 +170,8 @@ class NowLine(FrameLine):
         yield from map(self._of_ask, state.asks)
         if failed := len(state.unproven):
             yield self._counted("needs_you", f"{count(failed, 'check')} failed", "asks", failed)
+        if ready := len(state.reviewable):
+            yield self._counted("reviewable", f"{ready} to review", "asks", ready)
         if state.held:
             yield self._counted("held", f"{state.held} filed", "asks", state.held)
         yield from (entry for entry in found if entry.kind == WORK)
@@ -308,6 +310,9 @@ class NowLine(FrameLine):
                 [(f"{needs.mark(ascii_only=self.context.ascii_only)} {state.need_you}", needs.color)],
                 self._do("asks"),
             )
+        if ready := len(state.reviewable):
+            shown = look("reviewable")
+            yield [(f"{shown.mark(ascii_only=self.context.ascii_only)} {ready}", shown.color)], self._do("asks")
         if state.held:
             held = look("held")
             yield [(f"{held.mark(ascii_only=self.context.ascii_only)} {state.held}", held.color)], self._do("asks")

@@ -17,8 +17,19 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
 if TYPE_CHECKING:
+    from tui_tasks.tui.state.context import Context
     from tui_tasks.tui.tasks.task_pane import TaskPane
     from tui_tasks.work.starting import Request
+
+
+def review(context: Context, task_uid: str, agent: str | None = None) -> bool:
+    """Open the review of the work on a task, that of an agent first; return whether there is some to review."""
+    if task_uid not in context.state.reviewable:
+        return False
+    from tui_tasks.tui.work.review_screen import ReviewScreen
+
+    context.push(ReviewScreen(context, task_uid, agent))
+    return True
 
 
 class WorkActions(Controller):
@@ -46,6 +57,11 @@ class WorkActions(Controller):
         agent = self._work_here()
         if agent is not None:
             self._context.push(Peek(self._context, agent))
+
+    def open_review(self) -> bool:
+        """Review the work on the task under the cursor; return whether there is some to review."""
+        uid = self._pane.target()
+        return uid is not None and review(self._context, uid)
 
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""

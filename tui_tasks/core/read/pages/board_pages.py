@@ -1,7 +1,7 @@
 """Pages of a board: the tasks of a list by status, at a cost that does not grow with the list.
 
-A part of the board is a status, or `needs_you`: the open tasks that an open question is about, and those that their
-agent has left, whatever their status. `left`: the uids of the latter (`fleet.left_tasks`).
+A part of the board is a status, or `needs_you`: the open tasks that an open question is about, and those of `needing`,
+the uids of tasks that their agent has left (`fleet.left_tasks`) or whose work is to be reviewed; these may be done.
 """
 
 from __future__ import annotations
@@ -45,37 +45,44 @@ _ASKED = AskRow.select(AskRow.task_uid).where(_ABOUT)
 _IS_ASKED = fn.EXISTS(AskRow.select(SQL("1")).where(_ABOUT & (AskRow.task_uid == TaskRow.uid)))
 
 
-def _json(left: Collection[str]) -> str:
-    return msgspec.json.encode(sorted(left)).decode()
+def _json(needing: Collection[str]) -> str:
+    return msgspec.json.encode(sorted(needing)).decode()
 
 
-def _needing(left: Any) -> Any:
-    """Return the query of the uids that questions are about, or that are in the JSON array `left`."""
-    return _ASKED | AskRow.select(SQL("value")).from_(fn.json_each(left))
+def _listed(needing: Any) -> Any:
+    """Return the query of the uids in a JSON array."""
+    return AskRow.select(SQL("value")).from_(fn.json_each(needing))
 
 
-def _of_part(part: str, list_id: Any, left: Any, *columns: Any) -> Any:
+def _all_needing(needing: Any) -> Any:
+    """Return the query of the uids that questions are about, or that are in the JSON array `needing`."""
+    return _ASKED | _listed(needing)
+
+
+def _of_part(part: str, list_id: Any, needing: Any, *columns: Any) -> Any:
     of_list: Any = LIVE & (TaskRow.list_id == list_id)
     if part == NEEDS_YOU:
         # They are few, so the query starts from them: `+ 0` keeps SQLite from the list's indexes.
         is_open = TaskRow.status.in_([SQL(f"'{status}'") for status in OPEN])
+        is_done = (TaskRow.status == SQL("'done'")) & TaskRow.uid.in_(_listed(needing))
         of_list = LIVE & (TaskRow.list_id + SQL("0") == list_id)
-        return TaskRow.select(*columns).where(TaskRow.uid.in_(_needing(left)) & of_list & is_open)
+        return TaskRow.select(*columns).where(TaskRow.uid.in_(_all_needing(needing)) & of_list & (is_open | is_done))
     # `unlikely` makes SQLite prefer the index of a list's statuses, also where the ranks are bounded on both sides.
     found = TaskRow.select(*columns).where(of_list & fn.unlikely(TaskRow.status == SQL(f"'{part}'")))
-    return found.where(TaskRow.uid.not_in(_needing(left))) if part in OPEN else found
+    if part == "done":
+        return found.where(TaskRow.uid.not_in(_listed(needing)))
+    return found.where(TaskRow.uid.not_in(_all_needing(needing))) if part in OPEN else found
 
 
-def _is_in(part: str, left: Collection[str]) -> Any:
+def _is_in(part: str, needing: Collection[str]) -> Any:
     """Return the condition that a task is in a part, for queries that do not start from the part."""
-    needs = _IS_ASKED | TaskRow.uid.in_(list(left))
-    if part == NEEDS_YOU:
-        return needs & TaskRow.status.in_(list(OPEN))
-    return (TaskRow.status == part) & ~needs if part in OPEN else TaskRow.status == part
+    is_listed = TaskRow.uid.in_(list(needing))
+    needs = ((_IS_ASKED | is_listed) & TaskRow.status.in_(list(OPEN))) | (is_listed & (TaskRow.status == "done"))
+    return needs if part == NEEDS_YOU else (TaskRow.status == part) & ~needs
 
 
 def _in_order(part: str, *columns: Any, backwards: bool) -> Any:
-    query = _of_part(part, slot("list"), slot("left"), *columns)
+    query = _of_part(part, slot("list"), slot("needing"), *columns)
     if backwards:
         return query.where(TaskRow.rank < slot("rank")).order_by(TaskRow.rank.desc())
     return query.where(TaskRow.rank > slot("rank")).order_by(TaskRow.rank)
@@ -86,7 +93,7 @@ _PAGE = {way: Statement(_in_order(way[0], *LINE, backwards=way[1]).limit(slot("l
 _STEP = {way: Statement(_in_order(way[0], TaskRow.rank, backwards=way[1]).limit(1).offset(slot("n"))) for way in _WAYS}
 _BY_UID = Statement(TaskRow.select(*LINE, _IS_ASKED).where(TaskRow.uid == slot("uid")))
 _ASKED_BY_STATUS = Statement(
-    _of_part(NEEDS_YOU, slot("list"), slot("left"), TaskRow.status, fn.COUNT(TaskRow.id)).group_by(TaskRow.status)
+    _of_part(NEEDS_YOU, slot("list"), slot("needing"), TaskRow.status, fn.COUNT(TaskRow.id)).group_by(TaskRow.status)
 )
 
 
@@ -103,12 +110,12 @@ def page(
     only: Filter = ALL,
     *,
     backwards: bool = False,
-    left: Collection[str] = (),
+    needing: Collection[str] = (),
 ) -> Cards:
     """Return the next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it, in order."""
     if only:
-        return _pass_over(db, list_id, part, rank, limit, only, left, backwards=backwards)
-    rows = db.all(_PAGE[part, backwards], list=list_id, left=_json(left), rank=rank, limit=limit)
+        return _pass_over(db, list_id, part, rank, limit, only, needing, backwards=backwards)
+    rows = db.all(_PAGE[part, backwards], list=list_id, needing=_json(needing), rank=rank, limit=limit)
     return Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
 
 
@@ -119,18 +126,18 @@ def _pass_over(
     rank: str,
     limit: int,
     only: Filter,
-    left: Collection[str],
+    needing: Collection[str],
     *,
     backwards: bool,
 ) -> Cards:
     """Do as `page` does with a filter; reading stops early when too many cards do not match."""
     if (few := list_pages.found_by_words(db, list_id, only)) is not None:
         beyond = TaskRow.rank < rank if backwards else TaskRow.rank > rank
-        in_part = TaskRow.select(*LINE).where(*few, _is_in(part, left), beyond)
+        in_part = TaskRow.select(*LINE).where(*few, _is_in(part, needing), beyond)
         lines = db.query(in_part.order_by(TaskRow.rank.desc() if backwards else TaskRow.rank).limit(limit))
         return Cards(_card(row, part) for row in (reversed(lines) if backwards else lines))
-    end = _step(db, list_id, part, rank, left, backwards=backwards)
-    query = _of_part(part, list_id, _json(left), *LINE).where(*conditions(only)).limit(limit)
+    end = _step(db, list_id, part, rank, needing, backwards=backwards)
+    query = _of_part(part, list_id, _json(needing), *LINE).where(*conditions(only)).limit(limit)
     if backwards:
         query = query.where(TaskRow.rank < rank, TaskRow.rank >= (end or FIRST)).order_by(TaskRow.rank.desc())
     else:
@@ -142,15 +149,15 @@ def _pass_over(
 
 
 def _step(
-    db: Database, list_id: int, part: str, rank: str, left: Collection[str], *, backwards: bool = False
+    db: Database, list_id: int, part: str, rank: str, needing: Collection[str], *, backwards: bool = False
 ) -> str | None:
     """Return the rank of the last card to look at in one read after a rank; None past the end."""
-    row = db.one(_STEP[part, backwards], list=list_id, left=_json(left), rank=rank, n=MAX_PASSED - 1)
+    row = db.one(_STEP[part, backwards], list=list_id, needing=_json(needing), rank=rank, n=MAX_PASSED - 1)
     return row[0] if row else None
 
 
 def find(
-    db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL, *, left: Collection[str] = ()
+    db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL, *, needing: Collection[str] = ()
 ) -> dict[str, Card]:
     """Return those of the tasks that are in the list and match the filter, by uid, each with its part."""
     if only:
@@ -163,24 +170,26 @@ def find(
         *values, asked = row
         task = read_line(values)
         if not task.deleted and task.list_id == list_id:
-            part = NEEDS_YOU if (asked or uid in left) and task.status in OPEN else task.status
+            is_listed = uid in needing
+            needs = (is_listed or asked) if task.status in OPEN else is_listed and task.status == "done"
+            part = NEEDS_YOU if needs else task.status
             found[uid] = Card(**msgspec.structs.asdict(task), part=part)
     return found
 
 
-def asked(db: Database, list_id: int, left: Collection[str]) -> dict[str, int]:
+def asked(db: Database, list_id: int, needing: Collection[str]) -> dict[str, int]:
     """Return how many tasks of the list need the human, by status."""
-    return dict(db.all(_ASKED_BY_STATUS, list=list_id, left=_json(left)))
+    return dict(db.all(_ASKED_BY_STATUS, list=list_id, needing=_json(needing)))
 
 
 def count(
-    db: Database, list_id: int, part: str, only: Filter, left: Collection[str] = (), after: str = FIRST
+    db: Database, list_id: int, part: str, only: Filter, needing: Collection[str] = (), after: str = FIRST
 ) -> tuple[int, str | None]:
     """Return how many of the next cards of a part after a rank match, and the rank of the last that was looked at; None
     past the end.
     """
     if (few := list_pages.found_by_words(db, list_id, only)) is not None:
-        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part, left)))[0][0], None
-    end = _step(db, list_id, part, after, left)
-    query = _of_part(part, list_id, _json(left), fn.COUNT(TaskRow.id)).where(*conditions(only))
+        return db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(*few, _is_in(part, needing)))[0][0], None
+    end = _step(db, list_id, part, after, needing)
+    query = _of_part(part, list_id, _json(needing), fn.COUNT(TaskRow.id)).where(*conditions(only))
     return db.query(query.where(TaskRow.rank > after, TaskRow.rank <= (end or LAST)))[0][0], end

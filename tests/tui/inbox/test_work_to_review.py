@@ -1,0 +1,103 @@
+"""Work that waits for review: in the inbox, on the Now line, on the board, in the digest, and by the next key."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import SIZES, lines, settle, shown
+from tests.tui.plan import NOW
+from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.work import ConflictWork, CountWork, WorkReady
+from tui_tasks.core.read.digest import needs_you
+from tui_tasks.core.store import Store
+from tui_tasks.tui.inbox.inbox_screen import Inbox
+from tui_tasks.tui.work.review_screen import ReviewScreen
+
+COUNTS = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+
+
+@pytest.fixture
+def ready(plan):
+    """Work on #8 that its agent has set done."""
+    work = begun(plan, 8)
+    with Store(plan.path) as store:
+        store.commit(CountWork(work.uid, COUNTS), actor="system", now=NOW)
+        store.commit(EditTask(plan[8], {"status": "done"}), actor=work.agent, now=NOW)
+        store.commit(WorkReady(work.uid, "Drilled."), actor="system", now=NOW)
+    return work
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_work_that_is_ready_stands_in_the_inbox_and_enter_reviews_it(plan, ready, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        assert isinstance(app.screen, Inbox)
+        while app.screen.item is None:
+            await settle(pilot, "tab")
+        assert app.screen.item.kind == "work"
+        assert "3 files +41 -7" in shown(app) and '"Drilled."' in shown(app)
+        assert "Enter Review" in lines(app)[-1]
+        await settle(pilot, "enter")
+        assert isinstance(app.screen, ReviewScreen)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_now_line_counts_work_to_review(plan, ready, make_app, size):
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert "⇡ 1" in shown(app)
+
+
+async def test_work_whose_task_is_done_waits_on_the_board_and_is_not_done_there(plan, ready, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        head = next(line for line in lines(app) if "Needs you" in line)
+        assert "Needs you 3" in head and "Done 2" in head
+        column = [line.split("│")[2] for line in lines(app) if line.count("│") == 4]
+        assert any("8 Backup restore" in line for line in column)
+        assert any("⇡" in line for line in column)
+
+
+async def test_the_board_counts_it_by_a_filter_too(plan, ready, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "slash", *"drill")
+        await pilot.pause(0.3)
+        head = next(line for line in lines(app) if "Needs you" in line)
+        assert "Needs you 1" in head and "Done 0" in head
+
+
+async def test_a_list_shows_it_as_to_be_reviewed_though_its_agent_has_set_it_done(plan, ready, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        (row,) = [line for line in lines(app) if "Backup restore drill" in line and "⇡" in line]
+        assert "3 files +41 -7" in row
+
+
+def test_the_digest_lists_it(plan, ready):
+    with Store(plan.path) as store:
+        (line,) = [line for line in needs_you(store.db, {}) if line.kind == "work"]
+        assert (line.name, line.who, line.text) == (
+            "Backup restore drill",
+            ready.agent,
+            "waits for your review: 3 files +41 -7",
+        )
+        assert line.entries
+        store.commit(ConflictWork(ready.uid, ("a.txt",)), actor="system", now=NOW)
+        (line,) = [line for line in needs_you(store.db, {}) if line.kind == "work"]
+        assert line.text.startswith("conflicts with its base branch")
+
+
+async def test_the_next_key_goes_to_it_too(plan, ready, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        for _ in range(5):
+            await settle(pilot, "exclamation_mark")
+            if app.pane.target() == plan[8]:
+                break
+        assert app.pane.target() == plan[8]

@@ -1,0 +1,67 @@
+"""A plan with works in git repositories, to be reviewed on the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.tui.plan import NOW, Plan
+from tests.work.repositories import Place, commit, git
+from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.snapshots import Work
+from tui_tasks.core.store import Store
+
+
+def begin(plan: Plan, number: int, place: Place, *, branch: str = "task/1", ready: bool = True, **more: Any) -> Work:
+    """Let an agent be at work on a task of the plan, in a worktree that is there; `ready`: it has reported."""
+    with Store(plan.path) as store:
+        operation = StartWork(
+            plan[number],
+            "robot",
+            str(place.root),
+            str(place.tree),
+            branch=branch,
+            base="main",
+            base_commit=git(place.root, "rev-parse", "main"),
+            **more,
+        )
+        (work,) = store.commit(operation, actor="human", now=NOW)
+        store.commit(RunWork(work.uid, prompt="Do it"), actor="system", now=NOW)
+        if ready:
+            store.commit(WorkReady(work.uid, "Keys are rotated, tests pass."), actor="system", now=NOW)
+        return work_queries.find(store.db, work.uid)
+
+
+def state_of(plan: Plan, work: Work) -> str:
+    with Store(plan.path) as store:
+        return work_queries.find(store.db, work.uid).state
+
+
+KEYS = """\
+import store
+
+
+def rotate(key):
+    \"\"\"Return the key that takes over.\"\"\"
+    return key.new()
+
+
+def revoke(key):
+    store.drop(key)
+"""
+
+
+def keys_repository(folder: Path) -> Place:
+    """Make a repository whose worktree has two commits, and a file that is not committed."""
+    root, tree = folder / "api", folder / "tree"
+    root.mkdir(parents=True)
+    git(root, "init", "-q", "-b", "main")
+    commit(root, "First", src__keys_py=KEYS, tests__test__keys_py="from src import keys\n")
+    git(root, "worktree", "add", "-q", "-b", "task/31-rotate-keys", str(tree))
+    fresh = "    fresh = key.new()\n    store.put(fresh)  # before the old one goes\n    return fresh\n"
+    commit(tree, "Keep the fresh key", src__keys_py=KEYS.replace("    return key.new()\n", fresh))
+    commit(
+        tree, "Test it", tests__test__keys_py="from src import keys\n\n\ndef test_rotate():\n    assert keys.rotate\n"
+    )
+    return Place(root, tree)

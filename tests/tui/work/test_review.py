@@ -1,0 +1,277 @@
+"""Reviewing the work of an agent on the screen."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import SIZES, said, settle, shown, until
+from tests.tui.work.reviewing import begin, keys_repository, state_of
+from tests.work.repositories import commit, git, write
+from tui_tasks.core.read import ask_queries
+from tui_tasks.tui.agents import answering
+from tui_tasks.tui.work import review_screen, syntax
+from tui_tasks.tui.work.review_screen import ReviewScreen
+
+BRANCH = "task/31-rotate-keys"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch, tmp_path):
+    """Read what is on screen at once, and colour it in this process; git knows who the human is."""
+    monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
+    monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(syntax, "_ask", lambda source: [syntax.tokens(source.name, text) for text in source.texts])
+    (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def place(tmp_path):
+    return keys_repository(tmp_path / "git")
+
+
+async def review(app, pilot, plan, number=9):
+    app.context.navigation.go_to(plan[number])
+    await settle(pilot, "enter")
+    assert isinstance(app.screen, ReviewScreen)
+    await until(pilot, lambda: app.screen.review is not None or app.screen.facts.problem)
+    await settle(pilot)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_first(plan, place, make_app, size):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await review(app, pilot, plan)
+        assert "src/keys.py" in shown(app) and "+3 -1" in shown(app)
+        if size == (40, 12):
+            assert "store.put" not in shown(app)
+            await settle(pilot, "enter")
+            await until(pilot, lambda: "store.put" in shown(app))
+            await settle(pilot, "escape")
+            assert isinstance(app.screen, ReviewScreen) and "src/keys.py" in shown(app)
+        else:
+            await until(pilot, lambda: "store.put(fresh)" in shown(app))
+
+
+async def test_every_text_of_the_repository_is_safe_and_nothing_of_it_is_hidden(plan, place, make_app):
+    bad = "x\x1b[31mred\u202e\u200b\r\n"
+    (place.tree / "a\nb\x1b]52;c;aGk=\x07.txt").write_text(bad)
+    (place.tree / "[bold]-f.py").write_text("x = '[/nope]'\n")
+    commit(place.tree, "\x1b[2J[@click=app.quit]hi")
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "g")
+        assert "␛[2J[@click=app.quit]hi" in shown(app)
+        for _ in range(4):
+            await settle(pilot, "j")
+            await pilot.pause()
+            text = shown(app)
+            assert not any(char in text for char in "\x1b\x07\u202e\u200b\r")
+            if "52;c" in text.split("│")[-1]:
+                assert "x␛[31mred<U+202E><U+200B>␍" in text
+        assert "a␤b␛]52;c;aGk=␇.txt" in shown(app) and "[bold]-f.py" in shown(app)
+
+
+async def test_files_that_are_not_committed_are_marked_and_named_first(plan, place, make_app):
+    write(place.tree, notes_txt="one\n", src__keys_py="changed\n")
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "2 not committed" in shown(app) and "Not committed:" in shown(app)
+        assert "? notes.txt" in shown(app)
+
+
+async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_one_message(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "c", *"all", "enter")
+        await settle(pilot, "enter", *"jjjjj", "c", *"why", "enter")
+        assert 'c: "all"' in shown(app) and 'c: "why"' in shown(app) and "s Send 2 comments" in shown(app)
+        await settle(pilot, "escape", "a")
+        assert "2 comments would be lost" in said(app)
+        await settle(pilot, "escape")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert 'c: "why"' in shown(app)
+        await settle(pilot, "s")
+        await until(pilot, lambda: "Sent 2 comments" in said(app))
+        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        assert sent.message.text == (
+            "Review of your work:\n\nsrc/keys.py\nall\n\nsrc/keys.py:6\n>     fresh = key.new()\nwhy"
+            "\n\nReport it ready again when you are done."
+        )
+        assert state_of(plan, work) == "working" and 'c: "why"' not in shown(app)
+
+
+async def test_a_comment_is_changed_and_deleted_under_the_cursor(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "tab", "j", "j", "c", *"ab", "enter", "j", "c", "c", "enter")
+        assert 'c: "abc"' in shown(app)
+        await settle(pilot, "c", "ctrl+u", "enter")
+        assert 'c: "' not in shown(app) and app.screen.comments == []
+
+
+async def test_a_accepts_what_was_on_screen_and_the_task_is_done(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "a")
+        assert "Accept #9 into main" in shown(app) and "squash" in shown(app)
+        await settle(pilot, "tab")
+        assert "a merge commit on main" in shown(app)
+        await settle(pilot, "shift+tab")
+        assert "it goes on in its worktree" in shown(app)
+        await settle(pilot, "shift+tab", "tab", "tab", "tab", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+        await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))
+    assert state_of(plan, work) == "merged"
+    assert git(place.root, "log", "--format=%s", "-1") == "Old cookie banner (#9)"
+    assert "store.put" in (place.root / "src" / "keys.py").read_text()
+
+
+async def test_a_refuses_what_came_up_just_now_and_what_has_moved_since(plan, place, make_app, monkeypatch):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        monkeypatch.setattr(answering, "READ_SECONDS", 1e9)
+        await review(app, pilot, plan)
+        await settle(pilot, "a")
+        assert "came up just now" in said(app)
+        monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
+        await settle(pilot, "a")
+        write(place.tree, src__keys_py="moved\n")
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "look again" in said(app))
+        await until(pilot, lambda: "1 not committed" in shown(app))
+    assert state_of(plan, work) == "ready"
+    assert git(place.root, "log", "--format=%s", "-1") == "First"
+
+
+async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_humans(plan, place, make_app):
+    write(place.tree, notes_txt="one\n")
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "a")
+        assert "1 file not committed: committed with this message first" in shown(app)
+        await settle(pilot, "ctrl+u", "enter")
+        assert "Accept #9" in shown(app)
+        await settle(pilot, *"mine", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+    assert git(place.root, "log", "--format=%s", "-1") == "mine"
+    assert (place.root / "notes.txt").read_text() == "one\n"
+
+
+async def test_a_conflict_is_named_with_its_files_and_one_key_hands_it_back(plan, place, make_app):
+    commit(place.root, "Other", src__keys_py="other\n")
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "It does not merge into main" in shown(app) and "s Hand back" in shown(app)
+        await settle(pilot, "a")
+        assert "it does not merge into main" in said(app)
+        await settle(pilot, "s")
+        await until(pilot, lambda: "Sent the conflict" in said(app))
+        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+    assert "conflicts in src/keys.py" in sent.message.text
+    assert state_of(plan, work) == "working"
+
+
+async def test_s_without_comments_asks_for_words_and_sends_it_back(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "s", "enter")
+        assert state_of(plan, work) == "ready"
+        await settle(pilot, "s", *"more", "enter")
+        await until(pilot, lambda: "who goes on" in said(app))
+    assert state_of(plan, work) == "working"
+
+
+async def test_x_discards_once_confirmed_and_the_task_is_pending(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "x", "n")
+        assert state_of(plan, work) == "ready"
+        await settle(pilot, "x", "y")
+        await until(pilot, lambda: "Discarded" in said(app))
+        assert not isinstance(app.screen, ReviewScreen)
+    assert state_of(plan, work) == "discarded"
+
+
+async def test_the_works_of_a_race_are_reviewed_side_by_side_and_accepting_one_discards_the_other(
+    plan, place, make_app, tmp_path
+):
+    first = begin(plan, 9, place, branch=BRANCH)
+    tree = tmp_path / "git" / "tree-2"
+    git(place.root, "worktree", "add", "-q", "-b", "task/second", str(tree))
+    commit(tree, "Another way", other_py="x = 1\n")
+    second = begin(plan, 9, place._replace(tree=tree), branch="task/second", is_race=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "(1 of 2, robot-1)" in shown(app)
+        await settle(pilot, "right_square_bracket")
+        await until(pilot, lambda: "other.py" in shown(app))
+        assert "(2 of 2, robot-2)" in shown(app)
+        await settle(pilot, "a")
+        assert "discards 1 other work" in shown(app)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "1 other work discarded" in said(app))
+    assert (state_of(plan, first), state_of(plan, second)) == ("discarded", "merged")
+
+
+async def test_work_that_cannot_be_read_says_why(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    git(place.root, "branch", "-m", "main", "trunk")
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "there is no branch main any more" in shown(app)
+        await settle(pilot, "a")
+        assert "there is no branch main any more" in said(app)
+
+
+async def test_a_read_only_screen_reviews_and_changes_nothing(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path, read_only=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        for key in "acsx":
+            await settle(pilot, key)
+            assert "read only" in said(app)
+
+
+async def test_5000_files_and_a_diff_of_a_megabyte_are_listed_and_read_a_part_at_a_time(plan, place, make_app):
+    for number in range(5_000):
+        (place.tree / f"file-{number}.txt").write_text("x\n")
+    (place.tree / "aaa.py").write_text("value = 'one line of many'\n" * 60_000)
+    commit(place.tree, "Many")
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        assert "5,003 files" in shown(app)
+        await until(pilot, lambda: "one line of many" in shown(app))
+        await settle(pilot, "enter", "G")
+        await until(pilot, lambda: "too long to be shown" in shown(app))
+        await settle(pilot, "escape", "G")
+        assert app.screen.change.path == "tests/test/keys.py"

@@ -1,0 +1,147 @@
+"""The diff of a file as lines for the screen: safe, coloured by syntax, and broken where they are too long.
+
+Nothing of a diff is hidden: control characters are drawn as pictures, and characters without a shape by their code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from tui_tasks.text.safe import beginning, cell_len, whole_text
+
+if TYPE_CHECKING:
+    # The process that colours the lines imports no more than it needs.
+    from tui_tasks.tui.painting.styles import Part
+
+Runs = Sequence[tuple[int, str]]
+"""The colours of a line: how many characters each has, and the kind of the token (`KINDS`), empty for none."""
+Colours = Mapping[int, Runs]
+"""The colours of the lines of a diff, by their indexes."""
+
+KINDS: Final = {
+    "keyword": "$primary",
+    "name": "$secondary",
+    "string": "$warning",
+    "comment": "$muted italic",
+}
+"""The style of each kind of token."""
+MAX_LINE: Final = 4_000
+"""The most characters of a line that are shown."""
+_HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HEADERS: Final = ("diff --git ", "index ", "--- ", "+++ ")
+_SIGNS: Final = {"+": "$state-done", "-": "$state-failed"}
+_GROUNDS: Final = {"+": "@state-done", "-": "@state-failed"}
+
+
+class DiffLine(msgspec.Struct, frozen=True):
+    """A line of a diff.
+
+    Attributes:
+        kind: `+`, `-`, a space, `@` for the head of a hunk, `\\` for a remark of git, `h` for a header.
+        text: it without its sign, safe.
+        old: its number in the old file; `new`: that in the new one; 0: it has none.
+        hunk: the number of its hunk, from 1.
+    """
+
+    kind: str
+    text: str
+    old: int = 0
+    new: int = 0
+    hunk: int = 0
+
+    @property
+    def number(self) -> int:
+        """Its number in the new file, of a removed line that in the old one."""
+        return self.new or self.old
+
+
+def parse(diff: str) -> list[DiffLine]:
+    """Return the lines of a diff of one file, as git prints it, without the headers that only repeat the name."""
+    found: list[DiffLine] = []
+    hunk, old, new = 0, 0, 0
+    for line in diff.removesuffix("\n").split("\n") if diff else ():
+        if match := _HUNK.match(line):
+            hunk, old, new = hunk + 1, int(match[1]), int(match[2])
+            found.append(DiffLine("@", _safe(line), hunk=hunk))
+        elif not hunk:
+            if not line.startswith(_HEADERS):
+                found.append(DiffLine("h", _safe(line)))
+        elif line.startswith("+"):
+            found.append(DiffLine("+", _safe(line[1:]), 0, new, hunk))
+            new += 1
+        elif line.startswith("-"):
+            found.append(DiffLine("-", _safe(line[1:]), old, 0, hunk))
+            old += 1
+        elif line.startswith("\\"):
+            found.append(DiffLine("\\", _safe(line[2:]), hunk=hunk))
+        else:
+            found.append(DiffLine(" ", _safe(line[1:]), old, new, hunk))
+            old, new = old + 1, new + 1
+    return found
+
+
+def _safe(line: str) -> str:
+    cut = len(line) - MAX_LINE
+    return whole_text(line[:MAX_LINE]) + (f"… {cut:,} characters more" if cut > 0 else "")
+
+
+def sides(lines: Sequence[DiffLine]) -> Iterator[list[int]]:
+    """Yield, for each side of each hunk, the indexes of its lines: first those of the new file, then of the old one."""
+    for kinds in ("+ ", "- "):
+        hunks: dict[int, list[int]] = {}
+        for at, line in enumerate(lines):
+            if line.kind in kinds:
+                hunks.setdefault(line.hunk, []).append(at)
+        # A side without a line of its own is the other one.
+        yield from (found for found in hunks.values() if kinds[0] == "+" or any(lines[at].kind == "-" for at in found))
+
+
+def drawn(line: DiffLine, runs: Runs, width: int, digits: int) -> list[list[Part]]:
+    """Return a line in parts of at most `width` cells; `digits`: the width of the numbers at the left, 0: none."""
+    if line.kind in "@h\\":
+        style = "$secondary" if line.kind == "@" else "$muted"
+        return [[(f" {text}", style)] for text in _broken(line.text, max(8, width - 2))]
+    sign, ground = _SIGNS.get(line.kind, "$muted"), _GROUNDS.get(line.kind, "")
+    room = max(8, width - digits - 4)
+    rows: list[list[Part]] = []
+    at = 0
+    for text in _broken(line.text, room):
+        number = f" {line.number if not rows else '':>{digits}} " if digits else " "
+        mark = line.kind if not rows else " "
+        parts = _coloured(text, at, runs, ground)
+        filling = " " * (room - cell_len(text)) if ground else ""
+        rows.append([(number, "$muted"), (f"{mark} ", f"{sign} {ground}".strip()), *parts, (filling, ground)])
+        at += len(text)
+    return rows
+
+
+def _broken(text: str, width: int) -> Iterator[str]:
+    """Yield a safe line in pieces of at most `width` cells, wherever they end: code keeps each of its spaces."""
+    while cell_len(text) > width:
+        piece = beginning(text, width) or text[:1]
+        yield piece
+        text = text[len(piece) :]
+    yield text
+
+
+def _coloured(text: str, start: int, runs: Runs, ground: str) -> list[Part]:
+    """Return a piece of a line that begins at a character in the colours of its tokens."""
+    if not runs:
+        return [(text, ground)]
+    parts: list[Part] = []
+    at = 0
+    for length, kind in runs:
+        first, end = max(at, start), min(at + length, start + len(text))
+        if first < end:
+            parts.append((text[first - start : end - start], f"{KINDS.get(kind, '')} {ground}".strip()))
+        at += length
+    return parts
+
+
+def digits_of(lines: Sequence[DiffLine], width: int) -> int:
+    """Return the width of the column of numbers; 0 where there is no room for one."""
+    return len(str(max((line.number for line in lines), default=0))) if width >= 50 else 0

@@ -1,0 +1,236 @@
+"""The human's actions on reviewed work: accept, comment, send back, discard, pull request, terminal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.snapshots import Work
+from tui_tasks.core.store import Store
+from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
+from tui_tasks.tui.keys.action_table import Action
+from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.work import comments, terminal
+from tui_tasks.tui.work.comments import Comment
+from tui_tasks.work.accepting import Acceptance, Outcome
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.work.accept_form import AcceptAnswer
+    from tui_tasks.tui.work.review_screen import ReviewScreen
+
+T = TypeVar("T")
+_NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request")
+
+
+class ReviewActions(Controller):
+    """Acts on the work of a review screen."""
+
+    def __init__(self, screen: ReviewScreen) -> None:
+        self._screen = screen
+        self._context = screen.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; nothing can be done about what could not be read."""
+        screen, work = self._screen, self._screen.work
+        if action.id in _NEED_REVIEW and screen.review is None:
+            return safe_line(screen.facts.problem, 80) or "the work is still being read"
+        if action.id == "work_accept":
+            return self._why_not_accepted(work)
+        if action.id == "work_send" and work.state == "merging":
+            return "it is being merged"
+        if action.id == "work_terminal":
+            return terminal.why_not(self._context, work.agent)
+        if action.id in ("work_next", "work_previous") and screen.facts.places < 2:
+            return "there is no other work on this task"
+        return None
+
+    def _why_not_accepted(self, work: Work) -> str | None:
+        review = self._screen.review
+        if work.state not in ("ready", "conflict"):
+            return f"{agent_text.who(work.agent, 30)} is at it: its work is {work.state}"
+        if review is not None and review.conflicts:
+            return f"it does not merge into {review.base}, {self._context.keymap.key_of('work_send')} hands it back"
+        if self._screen.comments:
+            return f"{count(len(self._screen.comments), 'comment')} would be lost: send or delete it first"
+        return None
+
+    # Accept
+
+    async def do_work_accept(self) -> None:
+        """Show what will happen, then merge what was on screen."""
+        from tui_tasks.tui.work.accept_form import AcceptForm
+
+        screen, context = self._screen, self._context
+        if not screen.reading.has_stood(screen.version):
+            context.say("Not accepted, it came up just now: read it first.")
+            return
+        answer = await context.ask(AcceptForm(context, screen.facts))
+        if answer is None:
+            return
+        outcome = await self._accept(answer, unproven=False)
+        if outcome.state == "unproven":
+            failed = ", ".join(safe_line(one.name, 20) for one in outcome.checks if one.gate and one.state != "passed")
+            title = f"Not merged: {failed} has not passed on the tree that was to be merged."
+            if not await confirm(context, title, "merge it all the same", "leave it"):
+                context.say("Not merged.")
+                return
+            outcome = await self._accept(answer, unproven=True)
+        self._screen.leave_what_is_over()
+        context.say(self._told(outcome))
+
+    async def _accept(self, answer: AcceptAnswer, *, unproven: bool) -> Outcome:
+        work, review = self._screen.work, self._screen.review
+        assert review is not None
+        self._context.say(f"Merging into {safe_line(review.base, 40)}.")
+        return await self._in_thread(
+            lambda acceptance: acceptance.accept(
+                work,
+                review,
+                method=answer.method,
+                message=answer.message,
+                commit_message=answer.message if review.is_dirty else "",
+                go_on=answer.goes_on,
+                unproven=unproven,
+            )
+        )
+
+    def _told(self, outcome: Outcome) -> str:
+        base = safe_line(outcome.work.base or "", 40)
+        if outcome.state == "conflict":
+            key = self._context.keymap.key_of("work_send")
+            return f"Not merged: it conflicts with {base}. {key} hands it back to the agent."
+        if outcome.state == "unproven":
+            return "Not merged: a check that gates has not passed."
+        others = f", {count(len(outcome.discarded), 'other work')} discarded" if outcome.discarded else ""
+        notes = " ".join(outcome.notes)
+        return f"Merged into {base}{others}. {self._context.keymap.key_of('undo')} takes it back. {notes}".strip()
+
+    # Comments
+
+    async def do_work_comment(self) -> None:
+        """Write a comment on the line under the cursor, or on the file; change or delete the one under the cursor."""
+        screen, context = self._screen, self._context
+        at = screen.comment_here
+        change, line = screen.change, screen.line
+        old = screen.comments[at] if at is not None else None
+        if old is None and change is None:
+            context.say("Go to a file, or into its diff, to comment on it.")
+            return
+        if old is not None:
+            path, number, is_old, quote = old.path, old.line, old.is_old, old.quote
+        elif line is None or line.kind not in "+- ":
+            assert change is not None
+            path, number, is_old, quote = change.path, 0, False, ""
+        else:
+            assert change is not None
+            path, number, is_old, quote = change.path, line.number, line.kind == "-", line.text
+        where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40)
+        hint = "empty deletes it" if old is not None else ""
+        dialog = LineDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint)
+        text = await context.ask(dialog)
+        if text is None or (old is None and not text.strip()):
+            return
+        found = [comment for number, comment in enumerate(screen.comments) if number != at]
+        if text.strip():
+            comment = Comment(path, number, is_old, quote, text.strip())
+            found.insert(len(found) if at is None else at, comment)
+        screen.keep_comments(found)
+
+    async def do_work_send(self) -> None:
+        """Send all comments as one message; with a conflict, hand it back; without either, ask for words."""
+        screen, context, work = self._screen, self._context, self._screen.work
+        conflicts = screen.review.conflicts if screen.review is not None else ()
+        text = comments.message(screen.comments, screen.review, conflicts) if screen.review is not None else ""
+        if not screen.comments and not conflicts:
+            title = f"Send it back to {agent_text.who(work.agent, 30)}:"
+            typed = await context.ask(LineDialog(context, title, text.replace("\n", " "), done="Send"))
+            text = (typed or "").strip()
+        if not text:
+            return
+        sent = len(screen.comments)
+        await self._in_thread(lambda acceptance: acceptance.comment(work, text))
+        screen.keep_comments([])
+        what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
+        context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, who goes on.")
+
+    # Ends
+
+    async def do_work_discard(self) -> None:
+        """End the agent and set the task pending, once confirmed; undo brings it back."""
+        screen, context, work = self._screen, self._context, self._screen.work
+        named = f"the work of {agent_text.who(work.agent, 30)} on #{screen.facts.task.number}"
+        if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
+            return
+        await self._in_thread(lambda acceptance: acceptance.discard(work))
+        screen.keep_comments([])
+        self._screen.leave_what_is_over()
+        context.say(f"Discarded {named}. {context.keymap.key_of('undo')} brings it back.")
+
+    async def do_work_pull_request(self) -> None:
+        """Push the branch and open a pull request, once confirmed; where there is one already, copy its address."""
+        screen, context, work = self._screen, self._context, self._screen.work
+        review = screen.review
+        assert review is not None
+        if work.pull_request is not None:
+            context.copy(work.pull_request)
+            context.say(f"Copied {safe_line(work.pull_request, 80)}")
+            return
+        branch = safe_line(work.branch or "", 40)
+        if not await confirm(context, f"Push {branch} and open a pull request by gh?", "open it"):
+            return
+        context.say("Opening a pull request.")
+        opened = await self._in_thread(lambda acceptance: acceptance.open_pull_request(work, review))
+        context.say(f"Opened {safe_line(opened.pull_request or '', 80)}")
+
+    # The rest
+
+    def do_work_terminal(self) -> None:
+        """Go to the agent's terminal; what changed there is read afterwards."""
+        terminal.attach(self._context, self._screen.work.agent)
+        self._screen.read_again()
+
+    def do_work_next(self) -> None:
+        """Review the next work on the task, of another agent."""
+        self._turn(1)
+
+    def do_work_previous(self) -> None:
+        """Review the one before."""
+        self._turn(-1)
+
+    def _turn(self, by: int) -> None:
+        from tui_tasks.tui.work.review_screen import REVIEWED
+
+        work = self._screen.work
+        works = [one for one in work_queries.of_task(self._context.db, work.task_uid) if one.state in REVIEWED]
+        at = next((at for at, one in enumerate(works) if one.uid == work.uid), 0)
+        self._screen.show_work(works[(at + by) % len(works)])
+
+    async def _in_thread(self, act: Callable[[Acceptance], T]) -> T:
+        """Act in a thread with a connection of its own, then take in what has changed.
+
+        Raises:
+            Refusal: why it was not done.
+        """
+        context = self._context
+
+        def run() -> T:
+            with Store(context.link.path, makes=False) as store:
+                return act(Acceptance(store, context.link.clock))
+
+        try:
+            return await asyncio.to_thread(run)
+        except (GitFailed, OSError) as error:
+            raise Conflict(f"git: {error}") from error
+        except Refusal:
+            # What is there now is shown, so that it can be looked at again.
+            self._screen.read_again()
+            raise
+        finally:
+            context.link.catch_up()

@@ -1,0 +1,465 @@
+"""The review of an agent's work: its files, the diff of the one under the cursor, its commits, checks and conflicts.
+
+What is accepted is what was on screen. git runs in threads, so that neither 5,000 files nor a slow disk stops a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+
+from tui_tasks.core.errors import DatabaseRefused, Refusal
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import Check, Work
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import LIVE_WORK
+from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.text.times import count
+from tui_tasks.tui.agents.answering import Reading
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Divider
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.source import InMemorySource
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.database_link import StateChanges
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.work import comments, diff_lines, review_rows, review_text, syntax
+from tui_tasks.tui.work.comments import Comment
+from tui_tasks.tui.work.diff_lines import Colours, DiffLine
+from tui_tasks.tui.work.review_actions import ReviewActions
+from tui_tasks.tui.work.review_rows import FileRow, FileRows, SideRow, SideRows, shown_path
+from tui_tasks.tui.work.review_text import WorkFacts
+from tui_tasks.work import git_review
+from tui_tasks.work.accepting import Acceptance
+
+if TYPE_CHECKING:
+    from tui_tasks.work.git_review import FileChange, Review
+
+REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
+"""The states of work that can be looked at."""
+SETTLE_SECONDS: Final = 0.03
+"""A file that the cursor leaves sooner is not read."""
+LOOK_SECONDS: Final = 1.0
+_MAX_CACHED: Final = 50
+
+
+class FileText(msgspec.Struct):
+    """The diff of a file: its lines and their colours, or a note instead."""
+
+    lines: list[DiffLine]
+    colours: Colours
+    note: str = ""
+
+
+class ReviewScreen(Overlay):
+    """The screen. Files and diff side by side, one above the other, or on a small one only one of both."""
+
+    NAME = "review"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "work")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    ReviewScreen #review-body { height: 1fr; layout: vertical; }
+    ReviewScreen #files { height: 30%; min-height: 4; width: 1fr; }
+    ReviewScreen #diff-side { height: 1fr; width: 1fr; }
+    ReviewScreen #diff { height: 1fr; }
+    ReviewScreen Divider { display: none; }
+    ReviewScreen.-wide.-tall #review-body { layout: horizontal; }
+    ReviewScreen.-wide.-tall #files { height: 1fr; width: 4fr; }
+    ReviewScreen.-wide.-tall #diff-side { width: 8fr; }
+    ReviewScreen.-wide.-tall #under-files { display: none; }
+    ReviewScreen.-wide.-tall Divider { display: block; }
+    ReviewScreen.-narrow #files, ReviewScreen.-short #files { height: 1fr; }
+    ReviewScreen.-narrow #diff-side, ReviewScreen.-short #diff-side { display: none; }
+    ReviewScreen.-narrow #under-files, ReviewScreen.-short #under-files { display: none; }
+    ReviewScreen.-narrow.-diff #files, ReviewScreen.-short.-diff #files { display: none; }
+    ReviewScreen.-narrow.-diff #diff-side, ReviewScreen.-short.-diff #diff-side { display: block; }
+    """
+
+    def __init__(self, context: Context, task_uid: str, agent: str | None = None) -> None:
+        """`agent`: whose work is shown first; None: that which waits for review."""
+        super().__init__(context)
+        works = [work for work in work_queries.of_task(context.db, task_uid) if work.state in REVIEWED]
+        first = next((work for work in works if work.agent == agent), None)
+        first = first or next((work for work in works if work.state in ("ready", "conflict")), works[-1])
+        self.facts = self._facts_of(first)
+        self.comments = comments.kept(context.db, first.uid)
+        self.files = VirtualList(context, FileRows(context, lambda: review_text.summary_word(self.facts)), id="files")
+        self.diff = VirtualList(context, SideRows(context), id="diff")
+        self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
+        self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
+        self._head = FrameLine(context, lambda width: review_text.head(self.facts, width), self._checks, id="head")
+        self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
+        self.reading = Reading(context)
+        self.controllers = (ReviewActions(self), SideMoves(self))
+        self._texts: dict[str, FileText] = {}
+        self._shown: tuple[object, ...] = ()
+        self._counted: object = None
+        self._has_read = False
+
+    def compose(self) -> ComposeResult:
+        """Compose head, files and diff."""
+        yield self._head
+        yield rule(self.context)
+        with Container(id="review-body"):
+            yield self.files
+            yield rule(self.context, id="under-files")
+            yield Divider(self.context)
+            with Vertical(id="diff-side"):
+                yield self._diff_head
+                yield self.diff
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read the work."""
+        self.files.focus()
+        self.set_interval(LOOK_SECONDS, self._look)
+        self.read_again()
+
+    # State
+
+    def _facts_of(self, work: Work) -> WorkFacts:
+        works = [one for one in work_queries.of_task(self.context.db, work.task_uid) if one.state in REVIEWED]
+        task = task_queries.task(self.context.db, work.task_uid)
+        uids = [one.uid for one in works]
+        place = uids.index(work.uid) + 1 if work.uid in uids else 1
+        return WorkFacts(task, work, place, max(1, len(works)))
+
+    @property
+    def work(self) -> Work:
+        """The work that keys act on."""
+        return self.facts.work
+
+    @property
+    def review(self) -> Review | None:
+        """What git has of it, as shown; None while it is read."""
+        return self.facts.review
+
+    @property
+    def version(self) -> object:
+        """What tells what is shown from another state of the work."""
+        review = self.review
+        return None if review is None else (self.work.uid, review.head, review.tree, review.base_commit)
+
+    @property
+    def change(self) -> FileChange | None:
+        """The file under the cursor."""
+        row = self.files.row
+        return row.change if row is not None else None
+
+    @property
+    def line(self) -> DiffLine | None:
+        """The line of the diff under the cursor, if the keys go there."""
+        row = self.diff.row if self.is_on_diff else None
+        text = self._texts.get(self.files.cursor or "")
+        return text.lines[row.line] if row is not None and text is not None and row.line >= 0 else None
+
+    @property
+    def comment_here(self) -> int | None:
+        """The index of the comment under the cursor."""
+        row = self.diff.row if self.is_on_diff else None
+        return row.comment if row is not None and row.comment >= 0 else None
+
+    @property
+    def is_on_diff(self) -> bool:
+        """Whether the diff has the focus instead of the files."""
+        return self.diff.has_focus
+
+    # Reading
+
+    def read_again(self) -> None:
+        """Read the work again; what is shown stays until it is read."""
+        self.run_worker(self._read(self.work), group="review", exclusive=True)
+
+    def show_work(self, work: Work) -> None:
+        """Review another work of the task."""
+        self.facts = self._facts_of(work)
+        self.comments = comments.kept(self.context.db, work.uid)
+        self._has_read = False
+        self.leave_diff()
+        self._draw()
+        self.read_again()
+
+    async def _read(self, work: Work) -> None:
+        self._counted = work_queries.counts(self.context.db, work.uid)
+        self._draw()
+        review: Review | None = None
+        checks: tuple[Check, ...] = ()
+        problem = ""
+        try:
+            review, checks = await asyncio.to_thread(_read, self.context.link.path, self.context.link.clock, work)
+        except (GitFailed, OSError, Refusal, DatabaseRefused) as error:
+            problem = str(error)
+        if self.work.uid != work.uid or not self.is_mounted:
+            return
+        before = self.version
+        work = work_queries.find(self.context.db, work.uid)
+        self.facts = msgspec.structs.replace(self._facts_of(work), review=review, checks=checks, problem=problem)
+        if self.version != before:
+            self._texts.clear()
+        self._draw()
+
+    def _draw(self) -> None:
+        """Draw all of it from what was read."""
+        review = self.review
+        rows = (
+            review_rows.file_rows(review, self.comments) if review is not None else [FileRow(review_rows.SUMMARY, -1)]
+        )
+        changed = self._file_rows.replace(rows)
+        if self.files.source is None or (review is not None and not self._has_read):
+            self._has_read = review is not None
+            wants_summary = review is None or review.conflicts or review.notes or review.is_dirty or len(rows) < 2
+            self.files.show(self._file_rows, rows[0 if wants_summary else 1].key)
+        else:
+            self.files.change(changed)
+        self.files.again()
+        self._head.again()
+        self.show_side()
+
+    def changed(self, changes: StateChanges) -> None:
+        """Update after something about works or checks has changed."""
+        if not (changes.all or changes.touches("work", "task", "check_run", "task_check")):
+            return
+        if self.leave_what_is_over():
+            return
+        if changes.all or any(entry.uid == self.work.uid or entry.entity != "work" for entry in changes.entries):
+            self.read_again()
+
+    def leave_what_is_over(self) -> bool:
+        """Go on to another work of the task where this one is merged or discarded, else back; return whether it is."""
+        work = work_queries.find(self.context.db, self.work.uid)
+        if work.state in LIVE_WORK:
+            return False
+        others = [one for one in work_queries.of_task(self.context.db, work.task_uid) if one.state in REVIEWED]
+        if others:
+            self.show_work(others[0])
+        else:
+            self.dismiss()
+        return True
+
+    def _look(self) -> None:
+        """Read again after git has counted something else."""
+        if work_queries.counts(self.context.db, self.work.uid) != self._counted:
+            self.read_again()
+
+    # The side
+
+    def show_side(self) -> None:
+        """Show the file under the cursor, or the summary."""
+        key, width = self.files.cursor, self._side_width
+        change = self.change
+        self._diff_head.again()
+        if change is None:
+            self._put(review_rows.text_rows(review_text.summary(self.context, self.facts, width - 2)), key)
+        elif (text := self._texts.get(key or "")) is not None:
+            self._put_text(text, change, key)
+        else:
+            self._put(review_rows.text_rows([[(" …", "$muted")]]), key)
+            self.run_worker(self._read_file(key or "", change), group="diff", exclusive=True)
+        self.hints_again()
+        self.call_after_refresh(self._note_painted)
+
+    @property
+    def _side_width(self) -> int:
+        return (self.diff.size.width or self.size.width) - 1
+
+    async def _read_file(self, key: str, change: FileChange) -> None:
+        review = self.review
+        if review is None:
+            return
+        await asyncio.sleep(SETTLE_SECONDS)
+        try:
+            text = await asyncio.to_thread(_file_text, review, change)
+        except (GitFailed, OSError) as error:
+            text = FileText([], {}, f"{error}")
+        if self.review is not review or not self.is_mounted:
+            return
+        while len(self._texts) >= _MAX_CACHED:
+            del self._texts[next(iter(self._texts))]
+        self._texts[key] = text
+        self._show_read(key)
+        if text.lines:
+            text.colours = await asyncio.to_thread(syntax.colours, change.path, text.lines)
+            if text.colours and self.is_mounted:
+                self._show_read(key)
+
+    def _show_read(self, key: str) -> None:
+        if self.files.cursor == key:
+            self.show_side()
+
+    def _put_text(self, text: FileText, change: FileChange, key: str | None) -> None:
+        about = {number: comment for number, comment in enumerate(self.comments) if comment.path == change.path}
+        rows = review_rows.diff_rows(text.lines, text.colours, about, change.path, self._side_width)
+        if text.note:
+            notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]])
+            start = len(rows)
+            rows += [msgspec.structs.replace(row, at=row.at + start) for row in notes]
+        self._put(rows, key)
+
+    def _put(self, rows: Sequence[SideRow], key: str | None) -> None:
+        """Show rows at the right; the cursor stays where it is the same file."""
+        shown = (self.work.uid, key)
+        stays, self._shown = shown == self._shown, shown
+        cursor = self.diff.cursor if stays else None
+        changed = self._side_rows.replace(rows)
+        if stays and self.diff.source is not None and cursor is not None:
+            self.diff.change(changed)
+        else:
+            self.diff.show(self._side_rows)
+
+    def _path_parts(self, width: int) -> Sequence[Part]:
+        """Return the path of the file that is shown."""
+        change = self.change
+        if change is None:
+            return [(" The work as a whole", "$muted")]
+        more = "  not committed" if not change.is_committed else ""
+        return [(f" {shown_path(change.path)}"[: max(4, width - len(more))], "bold"), (more, "$state-overdue")]
+
+    def _checks(self, width: int) -> Sequence[Part]:
+        return review_text.checks(self.facts, ascii_only=self.context.ascii_only)
+
+    def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
+        """Show another file."""
+        if event.row_list is self.files:
+            self.show_side()
+        else:
+            self.hints_again()
+
+    def on_virtual_list_opened(self, event: VirtualList.Opened) -> None:
+        """Do as Enter does, on a double click."""
+        self.do_work_diff()
+
+    def on_resize(self) -> None:
+        """Draw for the new size."""
+        self.call_after_refresh(self.show_side)
+        self._head.again()
+
+    def _note_painted(self) -> None:
+        if self.is_active and self.is_mounted:
+            self.reading.painted(self.version, to_end=False)
+
+    def on_screen_resume(self) -> None:
+        """Note what can be read again, and read what was changed at a terminal meanwhile."""
+        self.call_after_refresh(self._note_painted)
+
+    # Keys
+
+    def hints_again(self) -> None:
+        """Show the keys that work here, in the order of use."""
+        sent = len(self.comments)
+        send = f"Send {count(sent, 'comment')}" if sent else "Hand back" if self._has_conflicts else "Send back"
+        base = self.review.base if self.review is not None else ""
+        accept = f"Accept into {base}" if base and not self.small else "Accept"
+        hints = [
+            self.hint_of("work_accept", accept),
+            self.hint_of("work_comment"),
+            self.hint_of("work_send", send),
+            self.hint_of("work_discard"),
+            self.hint_of("work_pull_request"),
+            self.hint_of("work_terminal"),
+            *([self.hint_of("work_next", "Other work")] if self.facts.places > 1 else []),
+            self.hint_of("back"),
+        ]
+        if self._has_conflicts:
+            hints = [hints[2], *hints[3:]]
+        if self.small:
+            hints = [self.hint_of("work_diff", "Files" if self.is_on_diff else "Diff"), *hints]
+        self.hint(*hints)
+
+    @property
+    def _has_conflicts(self) -> bool:
+        return self.review is not None and bool(self.review.conflicts)
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; the controllers know."""
+        return super().why_not(action)
+
+    def do_work_diff(self) -> None:
+        """Go into the diff, or back to the files."""
+        if self.is_on_diff:
+            self.leave_diff()
+        else:
+            self.add_class("-diff")
+            self.diff.focus()
+        self.hints_again()
+
+    do_work_part = do_work_diff
+
+    def do_work_right(self) -> None:
+        """Go into the diff."""
+        if not self.is_on_diff:
+            self.do_work_diff()
+
+    def do_work_left(self) -> None:
+        """Go back to the files."""
+        if self.is_on_diff:
+            self.do_work_diff()
+
+    def leave_diff(self) -> None:
+        """Give the keys back to the files."""
+        self.remove_class("-diff")
+        self.files.focus()
+
+    def do_back(self) -> None:
+        """From the diff to the files, from there to the pane; comments that are not sent are kept."""
+        if self.is_on_diff:
+            self.do_work_diff()
+        else:
+            super().do_back()
+
+    def keep_comments(self, found: Sequence[Comment]) -> None:
+        """Hold other comments on the work, now and at the next start."""
+        self.comments = list(found)
+        live = [work.uid for work in work_queries.live(self.context.db)]
+        kept = comments.to_keep(self.context.db, self.work.uid, self.comments, live)
+        self.context.run(self.context.link.remember(comments.KEPT, kept))
+        self._draw()
+
+
+class SideMoves(RowMoves):
+    """Moves in the files or the diff, whichever has the focus; pages are always those of the diff."""
+
+    def __init__(self, screen: ReviewScreen) -> None:
+        super().__init__(lambda: screen.diff if screen.is_on_diff else screen.files)
+        self._screen = screen
+
+    def do_page_down(self) -> None:
+        """A page of the diff, wherever the cursor is."""
+        self._screen.diff.move_page(1)
+
+    def do_page_up(self) -> None:
+        """A page back."""
+        self._screen.diff.move_page(-1)
+
+
+def _read(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...]]:
+    """Return what git has of a work, and its checks with their states on that tree; called in a thread.
+
+    Raises:
+        Refusal: it cannot be read, as the message says.
+    """
+    with Store(path, makes=False) as store:
+        acceptance = Acceptance(store, clock)
+        review = acceptance.review(work)
+        return review, acceptance.checks(work, review)
+
+
+def _file_text(review: Review, change: FileChange) -> FileText:
+    found = git_review.file_diff(review.folder, review.merge_base, review.tree, change)
+    if found.is_binary:
+        return FileText([], {}, "A binary file: its bytes are not shown.")
+    lines = diff_lines.parse(found.text)
+    note = "The rest of this diff is too long to be shown: look at it in the worktree." if found.is_cut else ""
+    if not lines and not note:
+        note = "No line differs."
+    return FileText(lines, {}, note)
