@@ -14,7 +14,6 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
-from tui_tasks.work import worktrees
 from tui_tasks.work.terminals import Terminals
 
 
@@ -53,6 +52,7 @@ def bring_back(work: Work) -> None:
     except (GitFailed, OSError):
         words = ("-b", work.branch, "--", str(path), work.head or work.base_commit or "HEAD")
     try:
-        git.write(root, "worktree", "add", "--quiet", *words, timeout=worktrees.GIT_SECONDS)
+        git.run(root, "worktree", "add", "--quiet", *words)
+        git.run(path, "reset", "--quiet", "--hard")
     except (GitFailed, OSError) as error:
         raise Conflict(f"the worktree cannot be made again: {error}", path=str(path)) from error

@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git
+from tui_tasks.runner.process import git, git_settings
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import git_review, git_worktrees
 from tui_tasks.work.git_review import Review, merge_trees, tree_at
@@ -297,10 +297,7 @@ def identity(root: Path, home: Path | None = None) -> Identity:
     Raises:
         Conflict: there are none.
     """
-    home = home if home is not None else Path.home()
-    xdg = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    files = [home / ".gitconfig", xdg / "git" / "config"]
-    sources = [("--includes", "--file", str(file)) for file in files if file.is_file()]
+    sources = [("--includes", "--file", str(file)) for file in reversed(git_settings.own_files(home))]
     found = {}
     for key in ("user.name", "user.email"):
         for source in (*sources, ("--local",)):

@@ -139,7 +139,7 @@ def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filte
         GitFailed: git failed; a worktree may be there without its files.
     """
     new = ("-b", branch, "--no-track") if branch is not None else ("--detach",)
-    git.run(root, "worktree", "add", "--quiet", "--no-checkout", *new, "--", str(path), commit)
+    git.run(root, "worktree", "add", "--quiet", *new, "--", str(path), commit)
     git.run(path, "reset", "--quiet", "--hard", allowed_filters=filters)
 
 
@@ -174,10 +174,10 @@ def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
         git.run(folder, "read-tree", "HEAD", variables=variables)
         others = _names(folder, variables, "--others", "--exclude-standard")
         _check_size(folder, others)
-        links = _links(folder, variables)
+        submodules = links(folder, variables)
         tracked = _names(folder, variables, "--cached")
         # A submodule is taken at the commit of its HEAD, without a look into it.
-        names = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in links]
+        names = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in submodules]
         given = b"".join(name + b"\0" for name in names)
         git.run(
             folder,
@@ -276,7 +276,7 @@ def _attach(root: Path, folder: Path, kept: Kept) -> None:
         raise Conflict(f"branch {kept.branch} is checked out at {where}: switch there, then bring the work back")
     on_branch = kept.branch is not None and commit_of(root, f"refs/heads/{kept.branch}") == kept.head
     at = [kept.branch] if on_branch and kept.branch is not None else ["--detach", kept.head]
-    words = ("worktree", "add", "--quiet", "--no-checkout", *at[:-1], "--", str(folder), at[-1])
+    words = ("worktree", "add", "--quiet", *at[:-1], "--", str(folder), at[-1])
     git.run(root, *words)
 
 
@@ -285,9 +285,13 @@ def _names(folder: Path, variables: dict[str, str], *words: str) -> list[bytes]:
     return [name for name in printed.split(b"\0") if name]
 
 
-def _links(folder: Path, variables: dict[str, str]) -> set[bytes]:
-    """Return the paths of submodules in an index."""
-    staged = _names(folder, variables, "--stage")
+def links(folder: Path, variables: dict[str, str] | None = None) -> set[bytes]:
+    """Return the paths of submodules in an index, by default that of the worktree.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    staged = _names(folder, variables or {}, "--stage")
     return {line.partition(b"\t")[2] for line in staged if line.startswith(_GITLINK)}
 
 
@@ -331,7 +335,7 @@ def _move_uncommitted(folder: Path, trash: Path) -> None:
         git.run(folder, "read-tree", "HEAD", variables=variables)
         names = _names(folder, variables, "--others", "--ignored", "--exclude-standard", "--directory")
         nested = [one for one in _names(folder, variables, "--others", "--exclude-standard") if one.endswith(b"/")]
-        names += [*nested, *_links(folder, variables)]
+        names += [*nested, *links(folder, variables)]
     for name in map(os.fsdecode, names):
         source, target = folder / name, trash / name
         if not os.path.lexists(source) or (_is_folder(source) and not any(source.iterdir())):

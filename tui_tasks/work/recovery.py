@@ -20,7 +20,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.process import git
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import worktrees
+from tui_tasks.work import git_worktrees, worktrees
 from tui_tasks.work.terminals import Terminals
 from tui_tasks.work.worktrees import Place
 
@@ -104,14 +104,16 @@ def _remove(work: Work) -> str:
         left = git.read_work_tree(folder, "status", "--porcelain", "-z", "--ignored", timeout=30, max_bytes=1024 * 1024)
         if left:
             return f"kept {folder}: it has files that are in no commit"
-        git.write(Path(work.repository), "worktree", "remove", "--", str(folder), timeout=worktrees.GIT_SECONDS)
+        if git_worktrees.links(folder):
+            return f"kept {folder}: it has submodules, which may have files that are in no commit"
+        git.run(Path(work.repository), "worktree", "remove", "--", str(folder))
     except (GitFailed, OSError) as error:
         return f"kept {folder}: {error}"
     with contextlib.suppress(GitFailed):
         # With the old value: a branch with commits of its own stays.
         words = ("update-ref", "-d", f"refs/heads/{work.branch}", work.head or work.base_commit or "")
         if work.branch is not None and (work.state == "merged" or work.head is None):
-            git.write(Path(work.repository), *words, timeout=worktrees.GIT_SECONDS)
+            git.run(Path(work.repository), *words)
     return f"removed {folder}"
 
 

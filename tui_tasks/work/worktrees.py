@@ -20,10 +20,9 @@ from tui_tasks.runner.process import git
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.settings import work_settings
 from tui_tasks.settings.work_settings import WorkSettings
-from tui_tasks.work import repositories
+from tui_tasks.work import git_worktrees, repositories
 from tui_tasks.work.repositories import Repository
 
-GIT_SECONDS: Final = 120.0
 SETUP_SECONDS: Final = 600.0
 _LAST_WORDS: Final = 300
 
@@ -113,12 +112,7 @@ def make(repository: Repository, place: Place, settings: WorkSettings, show: Cal
     """
     make_folder(str(place.path.parent))
     try:
-        git.write(
-            repository.root,
-            *("worktree", "add", "--quiet", "-b", str(place.branch), "--", str(place.path), place.base_commit),
-            timeout=GIT_SECONDS,
-            allowed_filters=settings.filters,
-        )
+        git_worktrees.add(repository.root, place.path, place.base_commit, branch=place.branch, filters=settings.filters)
         _copy(repository, place, settings)
         if settings.setup:
             _set_up(place, settings, show)
@@ -131,14 +125,14 @@ def make(repository: Repository, place: Place, settings: WorkSettings, show: Cal
 def remove(root: Path, place: Place) -> None:
     """Remove a worktree that a start has made, and its branch if nothing was committed on it."""
     with contextlib.suppress(GitFailed):
-        git.write(root, "worktree", "remove", "--force", "--", str(place.path), timeout=GIT_SECONDS)
+        git.run(root, "worktree", "remove", "--", str(place.path))
     with contextlib.suppress(OSError):
         shutil.rmtree(place.path)
     with contextlib.suppress(GitFailed):
-        git.write(root, "worktree", "prune", timeout=GIT_SECONDS)
+        git.run(root, "worktree", "prune")
     with contextlib.suppress(GitFailed):
         # With the old value: a branch with commits of its own stays.
-        git.write(root, "update-ref", "-d", f"refs/heads/{place.branch}", place.base_commit, timeout=GIT_SECONDS)
+        git.run(root, "update-ref", "-d", f"refs/heads/{place.branch}", place.base_commit)
 
 
 def _copy(repository: Repository, place: Place, settings: WorkSettings) -> None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import re
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 import tui_tasks
 from tui_tasks.core.schema.work_links import Link
+from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git
 from tui_tasks.tui.tasks import link_facts
+from tui_tasks.work import git_worktrees, progress, repositories
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -52,6 +59,44 @@ SETTINGS: dict[str, dict[str, str]] = {
     "upload pack": {"remote.origin.uploadpack": PROGRAM, "protocol.file.allow": "always"},
     "a transport of its own": {"remote.origin.url": f"ext::{PROGRAM}", "protocol.ext.allow": "always"},
     "a transport helper": {"remote.origin.vcs": "ext", "remote.origin.url": PROGRAM, "protocol.ext.allow": "always"},
+    "another promisor": {
+        "extensions.partialClone": "evil",
+        "remote.evil.promisor": "true",
+        "remote.evil.url": ".",
+        "remote.evil.uploadpack": PROGRAM,
+        "protocol.file.allow": "always",
+    },
+    "receive pack": {"remote.origin.receivepack": PROGRAM},
+    "pack objects": {"uploadpack.packObjectsHook": PROGRAM, "protocol.file.allow": "always"},
+    "bundles": {"fetch.bundleURI": f"ext::{PROGRAM}", "protocol.ext.allow": "always"},
+    "credentials of an address": {"credential.https://example.org.helper": PROGRAM},
+    "ssh variant": {"ssh.variant": "simple", "core.sshCommand": PROGRAM, "remote.origin.url": "ssh://localhost/x"},
+    "filter in capitals": {"filter.X.clean": PROGRAM, "filter.x.clean": PROGRAM, "filter.x.smudge": PROGRAM},
+    "all filters at once": {f"filter.x.{way}": PROGRAM for way in ("clean", "smudge", "process")},
+    "cached text conversion": {"diff.x.textconv": PROGRAM, "diff.x.cachetextconv": "true", "diff.x.binary": "true"},
+    "function names": {"diff.x.command": PROGRAM, "diff.x.xfuncname": "^(.*)$", "diff.x.wordRegex": "."},
+    "diff tool": {"diff.tool": "x", "difftool.x.cmd": PROGRAM, "diff.guitool": "x", "difftool.prompt": "false"},
+    "merge tool": {"merge.tool": "x", "mergetool.x.cmd": PROGRAM, "merge.guitool": "x", "guitool.x.cmd": PROGRAM},
+    "monitor of the second version": {
+        "core.fsmonitor": PROGRAM,
+        "core.fsmonitorHookVersion": "2",
+        "core.untrackedCache": "true",
+    },
+    "interactive filter": {"interactive.diffFilter": PROGRAM, "color.ui": "always"},
+    "browser": {"help.browser": "x", "browser.x.cmd": PROGRAM, "web.browser": "x", "man.x.cmd": PROGRAM},
+    "mail": {"sendemail.smtpServer": PROGRAM, "imap.tunnel": PROGRAM, "sendemail.toCmd": PROGRAM},
+    "settings of a worktree": {"extensions.worktreeConfig": "true", "core.repositoryFormatVersion": "1"},
+    "settings by branch": {"includeIf.onbranch:**.path": "{included}"},
+    "submodule commands": {
+        "submodule.x.update": f"!{PROGRAM}",
+        "submodule.x.url": f"ext::{PROGRAM}",
+        "submodule.x.active": "true",
+        "fetch.recurseSubmodules": "true",
+    },
+    "commits to sign": {"commit.gpgSign": "true", "tag.gpgSign": "true", "gpg.program": PROGRAM},
+    "verified merges": {"merge.verifySignatures": "true", "gpg.program": PROGRAM},
+    "housekeeping": {"gc.auto": "1", "gc.recentObjectsHook": PROGRAM, "maintenance.auto": "true"},
+    "rebase": {"sequence.editor": PROGRAM, "rebase.instructionFormat": "%GG", "gpg.program": PROGRAM},
 }
 
 
@@ -123,6 +168,7 @@ def prepare(repository: Path, ran: Path, settings: dict[str, str]) -> None:
     places = {"program": program, "hooks": hooks, "attributes": attributes, "included": included}
     for name, value in settings.items():
         run(repository, "config", name, value.format(**places))
+    (repository / ".git" / "config.worktree").write_text(included.read_text())
     ran.unlink(missing_ok=True)
 
 
@@ -130,8 +176,17 @@ def commit(repository: Path) -> Link:
     return {"kind": "commit", "target": run(repository, "rev-parse", "work").strip()}
 
 
+def counted(folder: Path) -> object:
+    work = SimpleNamespace(worktree=str(folder), base="main", base_commit=None)
+    return progress.count(cast("Work", work))
+
+
 CALLERS: dict[str, Callable[[Path], object]] = {
     "the state of a check's folder": lambda folder: git.look(folder),
+    "the repository of a folder": repositories.find,
+    "the counts of a work": counted,
+    "the tree of a worktree": git_worktrees.tree_of,
+    "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
     "the facts of a branch": lambda folder: link_facts.facts(folder, {"kind": "branch", "target": "work"}),
     "the log of a branch": lambda folder: link_facts.text(folder, {"kind": "branch", "target": "work"}),
     "the facts of a commit": lambda folder: link_facts.facts(folder, commit(folder)),
@@ -148,6 +203,80 @@ def test_nothing_that_a_repository_names_is_run_by_any_caller(
         with contextlib.suppress(git.GitFailed):  # an object that only a remote has is not fetched
             caller(repository)
         assert not ran.exists(), name
+
+
+def test_the_settings_are_enough_to_be_a_table() -> None:
+    assert len(SETTINGS) >= 48
+
+
+def serve(fifo: Path, hostile: str, first: int, end: threading.Event) -> None:
+    """Give whoever reads a file nothing at first, and hostile settings from the `first` reader on."""
+    for at in itertools.count():
+        handle = os.open(fifo, os.O_WRONLY)
+        if not end.is_set() and at >= first:
+            os.write(handle, hostile.encode())
+        os.close(handle)
+        if end.is_set():
+            break
+        with contextlib.suppress(OSError):  # until the reader has seen the end of the file
+            while not end.is_set():
+                os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+
+
+@pytest.mark.parametrize("first", range(5))
+@pytest.mark.parametrize("name", ["the state of a check's folder", "the counts of a work", "the tree of a worktree"])
+def test_settings_that_change_between_two_looks_run_nothing(repository: Path, ran: Path, name: str, first: int) -> None:
+    prepare(repository, ran, {})
+    program = ran.with_name("program")
+    os.mkfifo(fifo := ran.with_name("fifo"))
+    run(repository, "config", "include.path", str(fifo))
+    hostile = f'[filter "x"]\n\tclean = {program}\n\tsmudge = {program}\n[merge "x"]\n\tdriver = {program}\n'
+    end = threading.Event()
+    server = threading.Thread(target=serve, args=(fifo, hostile, first, end))
+    server.start()
+    try:
+        with contextlib.suppress(git.GitFailed):
+            CALLERS[name](repository)
+    finally:
+        end.set()
+        both = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+        server.join()
+        os.close(both)
+    assert not ran.exists()
+
+
+def test_a_submodules_filters_are_not_run(repository: Path, ran: Path) -> None:
+    prepare(repository, ran, {})
+    inner = repository / "inner"
+    inner.mkdir()
+    run(inner, "init", "-q")
+    (inner / "f").write_text("one\n")
+    run(inner, "add", "f")
+    run(inner, "commit", "-qm", "Inner")
+    run(repository, "-c", "advice.addEmbeddedRepo=false", "-c", "core.attributesFile=/dev/null", "add", "inner")
+    (inner / ".git" / "info").mkdir(exist_ok=True)
+    (inner / ".git" / "info" / "attributes").write_text("* filter=y\n")
+    run(inner, "config", "filter.y.clean", str(ran.with_name("program")))
+    (inner / "f").write_text("two\n")
+    ran.unlink(missing_ok=True)
+    for name, caller in CALLERS.items():
+        with contextlib.suppress(git.GitFailed):
+            caller(repository)
+        assert not ran.exists(), name
+
+
+def test_an_allowed_filter_is_the_humans_own(
+    tmp_path: Path, repository: Path, ran: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text('[filter "x"]\n\tclean = "sed s/three/human/"\n')
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    prepare(repository, ran, {"filter.x.clean": PROGRAM, "filter.x.process": PROGRAM})
+    tree = git_worktrees.tree_of(repository, filters=("x",))
+    assert git.run(repository, "cat-file", "blob", f"{tree}:a").text == "human"
+    assert not ran.exists()
 
 
 def test_the_settings_would_run_programs_by_themselves(repository: Path, ran: Path) -> None:

@@ -6,15 +6,18 @@ signature checkers, transports. git is started with all of them off, and without
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import subprocess
 import tempfile
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from tui_tasks.runner.process import git_settings
 
 _OFF: Final = (
     *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.pager=cat"),
@@ -52,7 +55,21 @@ _ENVIRONMENT: Final = {
 }
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 512 * 1024
-_MAX_SETTINGS: Final = 1024 * 1024
+# Commands that read no file of the work tree, write no index, and merge nothing: they run no filter and no driver.
+_NO_FILES: Final = frozenset(
+    {
+        *("cat-file", "commit-tree", "config", "diff-tree", "log", "ls-files", "ls-tree", "merge-base", "rev-list"),
+        *("rev-parse", "symbolic-ref", "update-ref", "worktree"),
+    }
+)
+# Submodules have settings of their own: git does not look into them. A worktree gets its files by another command, and
+# is removed without a look at them.
+_FLAGS: Final = {
+    ("diff",): ("--ignore-submodules=dirty",),
+    ("status",): ("--ignore-submodules=dirty",),
+    ("worktree", "add"): ("--no-checkout",),
+    ("worktree", "remove"): ("--force",),
+}
 
 
 class GitFailed(Exception):
@@ -76,53 +93,11 @@ def read_work_tree(folder: Path, *words: str, timeout: float, max_bytes: int) ->
     Raises:
         GitFailed: git failed, timed out, or printed `max_bytes`.
     """
-    settings = _output(folder, ("config", "--list", "--name-only", "-z"), {}, timeout, _MAX_SETTINGS)
-    printed = _output(folder, words, _without_filters(settings), timeout, max_bytes)
-    if len(printed) >= max_bytes or len(settings) >= _MAX_SETTINGS:
+    with _prepared(folder, words, ()) as variables:
+        printed = _output(folder, _with_flags(words), variables, timeout, max_bytes)
+    if len(printed) >= max_bytes:
         raise GitFailed(f"git {words[0]} printed over {max_bytes:,} bytes")
     return printed
-
-
-def write(
-    folder: Path, *words: str, timeout: float, allowed_filters: Collection[str] = (), name: str = "", email: str = ""
-) -> str:
-    """Run a git command that writes, and return what it prints. No hook runs, and no filter but the allowed ones.
-
-    Args:
-        folder: where to run it.
-        words: the command and its arguments.
-        timeout: seconds.
-        allowed_filters: names of filters that may run.
-        name: who commits; empty: nothing is committed.
-        email: the address of who commits.
-
-    Raises:
-        GitFailed: git failed, with its own last words, or timed out.
-    """
-    settings = _output(folder, ("config", "--list", "--name-only", "-z"), {}, timeout, _MAX_SETTINGS)
-    variables = _without_filters(settings, allowed_filters)
-    if name:
-        for who in ("AUTHOR", "COMMITTER"):
-            variables |= {f"GIT_{who}_NAME": name, f"GIT_{who}_EMAIL": email}
-    try:
-        done = subprocess.run(
-            ["git", *_OPTIONS, *words],
-            cwd=folder,
-            env=_variables(variables),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise GitFailed(f"git {words[0]} took over {timeout:g} seconds") from error
-    except OSError as error:
-        raise GitFailed(str(error)) from error
-    if done.returncode:
-        told = done.stderr.decode(errors="replace").strip().splitlines()
-        errors = [line for line in told if line.startswith(("fatal:", "error:"))] or told
-        raise GitFailed(errors[0] if errors else f"git {words[0]} ended with status {done.returncode}")
-    return done.stdout.decode(errors="replace")
 
 
 def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, protocols: str = "https") -> None:
@@ -219,19 +194,31 @@ def _variables(more: dict[str, str]) -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **more}
 
 
-def _without_filters(settings: bytes, allowed: Collection[str] = ()) -> dict[str, str]:
-    """Return variables by which git runs no filter of those that the names of the settings tell of."""
-    names = {name.rpartition(".")[0] for name in settings.decode(errors="surrogateescape").split("\0")}
-    pairs = [
-        (f"{name}.{key}", value)
-        for name in sorted(names)
-        if name.startswith("filter.") and name.removeprefix("filter.") not in allowed
-        for key, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
-    ]
-    variables = {"GIT_CONFIG_COUNT": str(len(pairs))}
-    for at, (key, value) in enumerate(pairs):
-        variables |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
-    return variables
+def _with_flags(words: tuple[str, ...]) -> tuple[str, ...]:
+    return next(
+        (start + more + words[len(start) :] for start, more in _FLAGS.items() if words[: len(start)] == start), words
+    )
+
+
+@contextlib.contextmanager
+def _prepared(folder: Path, words: Sequence[str], filters: Collection[str]) -> Iterator[dict[str, str]]:
+    """Yield variables by which a command runs no filter and no merge driver but the allowed filters.
+
+    Raises:
+        GitFailed: git failed, or timed out.
+    """
+    if words[0] in _NO_FILES:
+        yield {}
+        return
+
+    def printed(asked: tuple[str, ...]) -> bytes:
+        return _output(folder, asked, {}, TIMEOUT_SECONDS, git_settings.MAX_BYTES)
+
+    try:
+        with git_settings.without_programs(printed, filters) as variables:
+            yield variables
+    except (OSError, ValueError) as error:
+        raise GitFailed(f"git {words[0]} in {folder}: {error}") from error
 
 
 def _output(folder: Path, words: tuple[str, ...], variables: dict[str, str], timeout: float, max_bytes: int) -> bytes:
@@ -313,19 +300,17 @@ def run(
     Raises:
         GitFailed: git failed, with its own words, or timed out.
     """
-    settings = _output(folder, ("config", "--list", "--name-only", "-z"), {}, TIMEOUT_SECONDS, _MAX_SETTINGS)
-    if len(settings) >= _MAX_SETTINGS:
-        raise GitFailed(f"{folder} has over {_MAX_SETTINGS:,} bytes of git settings")
     try:
-        done = subprocess.run(
-            ["git", *_OPTIONS, *words],
-            cwd=folder,
-            env=_variables(_without_programs(settings, allowed_filters) | dict(variables or {})),
-            input=given,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
+        with _prepared(folder, words, allowed_filters) as settings:
+            done = subprocess.run(
+                ["git", *_OPTIONS, *_with_flags(words)],
+                cwd=folder,
+                env=_variables(settings | dict(variables or {})),
+                input=given,
+                capture_output=True,
+                timeout=timeout,
+                check=False,
+            )
     except subprocess.TimeoutExpired as error:
         raise GitFailed(f"git {words[0]} took over {timeout:g} seconds") from error
     except (OSError, ValueError) as error:
@@ -337,27 +322,6 @@ def run(
     return Finished(done.returncode, done.stdout, wrong)
 
 
-# git's own merge of lines, which a driver with an empty command would make fail.
-_MERGE_LINES: Final = "git merge-file --marker-size=%L %A %O %B"
-
-
-def _without_programs(settings: bytes, allowed_filters: Collection[str]) -> dict[str, str]:
-    """Return variables by which git runs no filter and no merge driver, and takes no options for `merge`."""
-    variables = _without_filters(settings, allowed_filters)
-    at = int(variables["GIT_CONFIG_COUNT"])
-    for name in dict.fromkeys(settings.decode(errors="surrogateescape").split("\0")):
-        first, _, last = name.partition(".")[0], *name.rpartition(".")[1:]
-        if first == "merge" and last == "driver":
-            value = _MERGE_LINES
-        elif first == "branch" and last == "mergeoptions":
-            value = ""
-        else:
-            continue
-        variables |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
-        at += 1
-    return variables | {"GIT_CONFIG_COUNT": str(at)}
-
-
 def programs_named(folder: Path) -> tuple[str, ...]:
     """Return the settings of a repository that name programs, which are not run here.
 
@@ -365,7 +329,7 @@ def programs_named(folder: Path) -> tuple[str, ...]:
         GitFailed: git failed, or timed out.
     """
     words = ("config", "--show-scope", "--list", "--name-only", "-z")
-    fields = _output(folder, words, {}, TIMEOUT_SECONDS, _MAX_SETTINGS).decode(errors="replace").split("\0")
+    fields = _output(folder, words, {}, TIMEOUT_SECONDS, git_settings.MAX_BYTES).decode(errors="replace").split("\0")
     named = zip(fields[::2], fields[1::2], strict=False)
     names = dict.fromkeys(name for scope, name in named if scope != "command")
     return tuple(name for name in names if _NAMES_PROGRAM.fullmatch(name))
@@ -379,7 +343,7 @@ _NAMES_PROGRAM: Final = re.compile(
 
 _TIMEOUT_SECONDS: Final = 30.0
 _MAX_DIFF: Final = 256 * 1024 * 1024
-_DIFF_OPTIONS: Final = ("--no-ext-diff", "--no-textconv", "--binary", "--ignore-submodules=dirty", "--submodule=short")
+_DIFF_OPTIONS: Final = ("--no-ext-diff", "--no-textconv", "--binary", "--submodule=short")
 
 
 class GitState(NamedTuple):
