@@ -47,6 +47,7 @@ LINES = {
     ("lists", "rm"): "lists rm work",
     ("lists", "one-in-progress"): "lists one-in-progress work on",
     ("lists", "review"): "lists review work off",
+    ("lists", "auto"): "lists auto work on",
     ("check", "give"): "check give 1 tests",
     ("check", "take"): "check take 1 tests",
     ("check", "default"): "check default 1",

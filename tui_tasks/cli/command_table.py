@@ -79,7 +79,7 @@ RIGHTS: Final[dict[str, Rights]] = {
     # Held where `add` would be: the rules of the state say so.
     "import": ANYONE,
     "check": Rights("give take default", "take default"),
-    "lists": Rights("new rename archive unarchive rm one-in-progress review", "review"),
+    "lists": Rights("new rename archive unarchive rm one-in-progress review auto", "review auto"),
     "asks": Rights("answer", "answer"),
     "rules": Rights("remove"),
     "accept": NOBODY_ELSE,

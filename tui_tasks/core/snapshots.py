@@ -334,6 +334,21 @@ class Work(msgspec.Struct, frozen=True, gc=False):
         }
 
 
+class Auto(msgspec.Struct, frozen=True, gc=False):
+    """Whether a list works itself off. Its fields are described in `schema.tables.work.AutoRow`."""
+
+    uid: str
+    program: str
+    folder: str
+    at_once: int
+    failures: int
+    stays: bool
+    is_on: bool
+    host: str = ""
+    after: int = 0
+    message: str | None = None
+
+
 WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")
 """What git counts of a work, beside whether its worktree has uncommitted changes."""
 

@@ -143,10 +143,10 @@ class Starter:
         return Started(work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found)))
 
     def _refuse_too_many(self, found: WorkSettings) -> None:
-        busy = [work for work in work_queries.live(self._store.db) if work.state in ("starting", "working")]
-        if len(busy) >= found.max_agents:
+        busy = work_queries.count_busy(self._store.db)
+        if busy >= found.max_agents:
             raise Conflict(
-                f"{len(busy)} agents are at work, and [work] max_agents is {found.max_agents}: wait, or raise it",
+                f"{busy} agents are at work, and [work] max_agents is {found.max_agents}: wait, or raise it",
                 limit=found.max_agents,
             )
 

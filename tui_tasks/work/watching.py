@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import auto_queries, work_queries
 from tui_tasks.core.store import Store
 
+Clock = Callable[[], int]
+Look = Callable[[Store, Clock], None]
 _log = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 2.0
@@ -28,27 +30,56 @@ class WorkWatch:
 
     def run(self) -> None:
         """Look until `stop`."""
+        starter = threading.Thread(target=self._repeat, args=(_switch_off_old, _start_tasks), name="auto", daemon=True)
+        starter.start()
+        self._repeat(_nothing, _look)
+        starter.join(_STOP_SECONDS)
+
+    def _repeat(self, begin: Look, look: Look) -> None:
+        """Open the database, begin, and look until `stop`; begin again after a failure."""
         while not self._stopped.wait(LOOK_SECONDS):
             try:
                 with Store(self._path, makes=False) as store:
+                    begin(store, self._clock)
+                    begin = _nothing
                     while not self._stopped.wait(LOOK_SECONDS):
-                        self._look(store)
+                        look(store, self._clock)
             except (Refusal, DatabaseRefused) as refusal:
                 _log.warning("work is looked at later: %s", refusal)
             except Exception:  # the front end continues
                 _log.exception("work could not be looked at")
 
-    def _look(self, store: Store) -> None:
-        if not work_queries.live(store.db):
-            return
-        from tui_tasks.work import progress, recovery  # for databases with work alone
-
-        recovery.recover(store, self._clock())
-        progress.look(store, self._clock())
-
     def stop(self) -> None:
         """End `run` soon; may be called in any thread."""
         self._stopped.set()
+
+
+def _nothing(store: Store, clock: Clock) -> None:
+    """Do nothing."""
+
+
+def _look(store: Store, clock: Clock) -> None:
+    if not work_queries.live(store.db):
+        return
+    from tui_tasks.work import progress, recovery  # for databases with work alone
+
+    recovery.recover(store, clock())
+    progress.look(store, clock())
+
+
+def _switch_off_old(store: Store, clock: Clock) -> None:
+    if auto_queries.switched_on(store.db):
+        from tui_tasks.work import auto
+
+        auto.switch_off_old(store, clock())
+
+
+def _start_tasks(store: Store, clock: Clock) -> None:
+    """Start tasks of lists that work themselves off. A start takes as long as the human's setup command."""
+    if auto_queries.switched_on(store.db):
+        from tui_tasks.work import auto
+
+        auto.look(store, clock)
 
 
 @contextlib.contextmanager

@@ -96,6 +96,41 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
     return run
 
 
+def _auto(options: argparse.Namespace) -> None:
+    from pathlib import Path
+
+    from tui_tasks.core.operations.work import SetAuto, StopAuto
+    from tui_tasks.core.read import auto_queries
+    from tui_tasks.work import programs, starting
+
+    require_database(options)
+    with open_store(options) as store:
+        home = task_queries.find_list(store.db, options.target)
+        if home is None:
+            raise NotFound("list", options.target)
+        operation: Operation = StopAuto(home.uid)
+        if options.switch == "on":
+            if options.program:
+                programs.check(starting.settings(), options.program)
+            fields = {name: getattr(options, name) for name in ("program", "at_once", "failures", "stays")}
+            operation = SetAuto(home.uid, str(Path.cwd()), **fields)
+        (changed,) = person.commit(options, store, operation, what=f"{home.name}: auto {options.switch}")
+    if options.json:
+        print_json(auto_queries.to_json(changed))
+        return
+    print(f"{safe_line(home.name, 60)}: {safe_line(auto_queries.text(changed) or 'auto is off')}")
+    if changed.is_on:
+        print("An open screen or scheduler starts its ready tasks.", file=sys.stderr)
+
+
+def _declare_auto(command: argparse.ArgumentParser) -> None:
+    _declare_switch(command)
+    command.add_argument("--program", default="", help="claude, codex, gemini, opencode, or one of the settings")
+    command.add_argument("--at-once", type=int, default=1, metavar="N", help="agents at work at once (default: 1)")
+    command.add_argument("--failures", type=int, default=3, metavar="N", help="stop after N failures in a row (3)")
+    command.add_argument("--stay", dest="stays", action="store_true", help="also when the database is opened anew")
+
+
 def _print_result(options: argparse.Namespace, word: str, home: TaskList) -> None:
     if options.json:
         print_json(to_json(home))
@@ -143,6 +178,7 @@ _ACTIONS: Final = {
         _declare_switch,
         _commit_change("changed", lambda home, options: SetListRule(home.uid, options.switch == "on")),
     ),
+    "auto": CommandAction("start the ready tasks of a list by themselves, or no longer", _declare_auto, _auto),
     "review": CommandAction(
         "hold what agents file in a list until you accept it, or no longer",
         _declare_switch,

@@ -182,3 +182,39 @@ class LimitWork(Operation, frozen=True):
     uid: str
     limit: str
     message: str
+
+
+class SetAuto(Operation, frozen=True):
+    """Let the ready tasks of a list be started as places get free. Result: the list's `Auto`.
+
+    Attributes:
+        list_uid: the list.
+        folder: a folder in the repository in which agents work.
+        program: the program to start; empty: as for a start by hand.
+        at_once: how many agents of the list may be at work at once.
+        failures: after so many failures in a row it stops.
+        stays: whether it is still on when the database is opened anew.
+        host: the process that starts the agents; empty: the next screen or scheduler that looks.
+    """
+
+    list_uid: str
+    folder: str
+    program: str = ""
+    at_once: int = 1
+    failures: int = 3
+    stays: bool = False
+    host: str = ""
+
+
+class HostAuto(Operation, frozen=True):
+    """Record which process starts the agents of a list. Result: the list's `Auto`."""
+
+    list_uid: str
+    host: str
+
+
+class StopAuto(Operation, frozen=True):
+    """Start no more tasks of a list by themselves; `message` says why. Result: the list's `Auto`."""
+
+    list_uid: str
+    message: str | None = None

@@ -66,7 +66,7 @@ def read_entries(source: Database, after: int, upto: int) -> Iterator[tuple[Any,
 
 # Entries about these change columns of one row, and what is derived from tasks can be derived at the end.
 _COLLECTED: Final = frozenset(
-    {"task", "log", "state", "memory", "claim", "ask", "agent", "human_message", "session", "stuck", "work"}
+    {"task", "log", "state", "memory", "claim", "ask", "agent", "human_message", "session", "stuck", "work", "auto"}
 )
 # Characters of collected values at which they are written, so that a few long texts do not fill the memory.
 _MAX_CHARACTERS: Final = 64 << 20

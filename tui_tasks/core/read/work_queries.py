@@ -61,6 +61,11 @@ def everything(db: Database) -> list[Work]:
     return _where(db, "1")
 
 
+def count_busy(db: Database) -> int:
+    """Return how many agents are at work, or being started."""
+    return int(db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working')").fetchone()[0])
+
+
 def of_agent(db: Database, agent: str) -> Work | None:
     """Return the work on which an agent was started, or None."""
     found = _where(db, "agent = ?", (agent,))

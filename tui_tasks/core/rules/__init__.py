@@ -30,6 +30,7 @@ _MODULES: Final = (
     "tasks.import_rules",
     "work_rules",
     "work_limits",
+    "auto_rules",
 )
 
 

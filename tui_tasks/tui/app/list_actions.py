@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, RenameList, SetListReview, SetListRule
+from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.safe import safe_line
@@ -130,6 +133,34 @@ class ListActions(Controller):
         await self._context.link.commit(SetListReview(found.uid, not found.review))
         now = "is taken up at once" if found.review else "waits for you"
         self._context.say(f"What agents file in {safe_line(found.name, 40)} {now}.")
+
+    async def do_auto_list(self) -> None:
+        """Ask how many agents of which program work the list off, or stop that (docs: work)."""
+        from tui_tasks.tui.inputs.dialogs import LineDialog
+        from tui_tasks.work import auto, starting
+
+        context, found = self._context, self._context.state.current_list
+        if found is None:
+            return
+        known = context.state.autos.get(found.uid)
+        program, at_once = (known.program, known.at_once) if known is not None else ("", 1)
+        value = "off" if known is not None and known.is_on else f"{at_once} {program}".strip()
+        hint = "agents at once, a program, stay: `2 claude stay`; or off"
+        title = f"Start the ready tasks of {safe_line(found.name, 40)} by themselves"
+        answer = await context.ask(LineDialog(context, title, value, done="Set", hint=hint))
+        if answer is None or not answer.strip():
+            return
+        if answer.strip() == "off":
+            if known is not None and known.is_on:
+                await context.link.commit(StopAuto(found.uid))
+            context.say(f"Tasks of {safe_line(found.name, 40)} are started by hand alone.")
+            return
+        wanted = auto.parse(answer, starting.settings().names())
+        if isinstance(wanted, str):
+            context.say(wanted)
+            return
+        await context.link.commit(SetAuto(found.uid, str(Path.cwd()), host=auto.host(), **wanted))
+        context.say(f"Ready tasks of {safe_line(found.name, 40)} are started, {wanted['at_once']} at once.")
 
 
 def is_dialects_own(found: TaskList) -> bool:

@@ -201,6 +201,15 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="list",
             word="hold",
         ),
+        _w(
+            "app",
+            "auto_list",
+            "",
+            "Start the ready tasks of this list by themselves, or stop that",
+            help="auto automatic agents work off queue",
+            needs="list",
+            word="start",
+        ),
         # The past, with `watch --at`.
         _a("app", "past_change_back", "less_than_sign", "Time travel: back by a change", "Back", verb="time"),
         _a("app", "past_change_on", "greater_than_sign", "Time travel: on by a change", "On", verb="time"),

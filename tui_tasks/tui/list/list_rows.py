@@ -7,6 +7,7 @@ from pathlib import Path
 
 from textual.geometry import Size
 
+from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
@@ -162,6 +163,10 @@ class ListLines:
         name = safe_line(found.name, max(8, width - 44))
         archived = "   archived" if found.archived else ""
         parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}", "$muted")]
+        auto = context.state.autos.get(found.uid)
+        if auto is not None and (text := auto_queries.text(auto)):
+            shown = safe_line(text, max(12, width - cell_len(name) - 44))
+            parts.append((f"   {shown}", "$muted" if auto.is_on else "$state-overdue"))
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")

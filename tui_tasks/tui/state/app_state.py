@@ -8,14 +8,14 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import ask_queries, check_queries, job_rows, overview, views, work_queries
+from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_rows, overview, views, work_queries
 from tui_tasks.core.read.agents import agent_queries, fleet
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_tasks, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.views import Looked
-from tui_tasks.core.snapshots import Ask, Task, TaskList
+from tui_tasks.core.snapshots import Ask, Auto, Task, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges
@@ -78,6 +78,7 @@ class AppState:
         self.left: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
+        self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
         self.next_job: tuple[str, int] | None = None
         self.failed_last: tuple[TaskLine, str] | None = None
@@ -114,6 +115,8 @@ class AppState:
             self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
         if changes.touches("work"):
             self._read_reviewable()
+        if changes.touches("auto"):
+            self._read_autos()
         if changes.touches("job"):
             self.held = held_tasks.count(self._db)
         if changes.touches("job", "run"):
@@ -215,6 +218,7 @@ class AppState:
         self.held = held_tasks.count(self._db)
         self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
         self._read_reviewable()
+        self._read_autos()
         self._read_jobs()
         self.spoke = {name: at for name, _, at in agent_queries.speakers(self._db)}
 
@@ -237,6 +241,9 @@ class AppState:
             work.task_uid: work.message or work_queries.counts_text(self._db, work.uid)
             for work in work_queries.ready(self._db)
         }
+
+    def _read_autos(self) -> None:
+        self.autos = {auto.uid: auto for auto in auto_queries.everything(self._db)}
 
     def _read_jobs(self) -> None:
         self.next_job = job_rows.next_job(self._db)

@@ -40,7 +40,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "review": ("task.accepted", "task.declined"),
     "stuck": ("agent.stuck", "agent.unstuck"),
     "check": ("check.finished", "check.requested", "check.waived", "check.stale", "check.defined"),
-    "settings": ("settings.recorded",),
+    "settings": ("settings.recorded", "list.auto"),
     "session": (
         *("session.started", "session.prompted", "session.waiting", "session.idle"),
         *("session.failed", "session.interrupted", "session.ended"),

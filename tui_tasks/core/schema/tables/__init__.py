@@ -52,6 +52,7 @@ STATE: Final = {
     "task_check": "jobs",
     "settings": "jobs",
     "work": "work",
+    "auto": "work",
 }
 
 

@@ -52,3 +52,21 @@ class WorkCountRow(Model):
 
     class Meta:
         table_name = "work_count"
+
+
+class AutoRow(Model):
+    """A list whose ready tasks are started by themselves, or were."""
+
+    uid = TextField(primary_key=True)  # the list's
+    program = TextField(default="")  # empty: as for a start by hand
+    folder = TextField()  # a folder in the repository
+    at_once = IntegerField()  # how many of its agents may be at work at once
+    failures = IntegerField()  # after so many failures in a row it stops
+    stays = Flag(default=0)  # whether it is still on when the database is opened anew
+    is_on = Flag()
+    host = TextField(default="")  # the process that starts the agents; empty: the next that looks
+    after = BigIntegerField(default=0)  # the id of the last work before it was turned on
+    message = TextField(null=True)  # why it stopped
+
+    class Meta:
+        table_name = "auto"

@@ -1,0 +1,90 @@
+"""Starts the ready tasks of lists that the human lets work themselves off, one after the other as places get free."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, Final
+
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.operations.work import HostAuto, StopAuto
+from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.snapshots import Auto
+from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner.process import processes
+from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.text.safe import safe_line
+from tui_tasks.work import starting
+from tui_tasks.work.starting import Request, Starter
+
+MAX_AT_ONCE: Final = 1_000
+OPENED_ANEW: Final = "the database was opened anew"
+
+
+def host() -> str:
+    """Return this process, as `Auto.host` names it."""
+    return json.dumps(list(processes.identity()))
+
+
+def _is_alive(name: str) -> bool:
+    return bool(name) and processes.is_alive(ProcessIdentity(*json.loads(name))) is True
+
+
+def parse(text: str, programs: Collection[str]) -> dict[str, Any] | str:
+    """Return the fields of `SetAuto` in a line such as `2 claude stay`, or what is wrong with it."""
+    fields: dict[str, Any] = {"at_once": 1}
+    for word in text.split():
+        if word.isdecimal() and 0 < int(word) <= MAX_AT_ONCE:
+            fields["at_once"] = int(word)
+        elif word in programs:
+            fields["program"] = word
+        elif word == "stay":
+            fields["stays"] = True
+        else:
+            return f"{safe_line(word, 30)} is no number of agents, no program ({', '.join(programs)}), and not stay."
+    return fields
+
+
+def switch_off_old(store: Store, now: int) -> None:
+    """Turn off what another opening of the database had turned on, unless it is set to stay.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    for auto in auto_queries.switched_on(store.db):
+        if not auto.stays and not _is_alive(auto.host):
+            store.commit(StopAuto(auto.uid, OPENED_ANEW), actor=SYSTEM, now=now)
+
+
+def look(store: Store, clock: Callable[[], int]) -> None:
+    """Start the next task of each list that has a place. One process does it for a list; when that is gone, another.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    for auto in auto_queries.switched_on(store.db):
+        if not _is_alive(auto.host):
+            auto = store.commit(HostAuto(auto.uid, host()), actor=SYSTEM, now=clock())[0]
+        if auto.host == host():
+            _start_next(store, auto, clock)
+
+
+def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
+    if auto_queries.failed_in_a_row(store.db, auto) >= auto.failures:
+        message = f"{auto.failures} agents in a row have failed" if auto.failures > 1 else "an agent has failed"
+        store.commit(StopAuto(auto.uid, message), actor=SYSTEM, now=clock())
+        return
+    has_place = auto_queries.busy(store.db, auto) < auto.at_once
+    if not has_place or work_queries.count_busy(store.db) >= starting.settings().max_agents:
+        return
+    uid = auto_queries.next_task(store.db, auto)
+    if uid is None:
+        return
+    try:
+        Starter(store, Path(auto.folder), clock).start(uid, Request(program=auto.program))
+    except Refusal as refused:
+        if auto_queries.next_task(store.db, auto) == uid:
+            # It was refused before anything began, and would be again.
+            store.commit(StopAuto(auto.uid, refused.message), actor=SYSTEM, now=clock())
