@@ -20,7 +20,7 @@ from tui_tasks.work import starting
 from tui_tasks.work.starting import Request, Starter
 
 MAX_AT_ONCE: Final = 1_000
-OPENED_ANEW: Final = "the database was opened anew"
+OPENED_ANEW: Final = "the screen has restarted"
 
 
 def host() -> str:

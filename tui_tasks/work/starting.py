@@ -115,7 +115,7 @@ class Starter:
         if request.here:
             place = worktrees.checkout(repository, request.base)
         else:
-            others = len(work_queries.of_task(self._store.db, task.uid)) if request.race else 0
+            others = len(work_queries.of_task(self._store.db, task.uid))
             place = worktrees.plan(
                 repository,
                 found,

@@ -6,6 +6,7 @@ from tests.tui.driving import lines, named, opened, order, press, said, shown, t
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.lists import DeleteList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import FilterWords
@@ -236,6 +237,19 @@ async def test_a_list_is_held_to_one_task_in_progress(app, plan):
         # Another task of the agent that is at work on #5.
         await press(app, pilot, "j", "j", "j", "s", "i")
         assert task(app, plan[4]).status == "pending"
+
+
+async def test_a_list_works_itself_off_until_that_is_turned_off_and_its_head_says_so(app, plan):
+    async with opened(app) as pilot:
+        for typed, shows in (("2 claude", "auto 2 claude"), ("hal", "hal is no number of agents"), ("off", "")):
+            app.context.do("auto_list")
+            await until(pilot, lambda: "by themselves" in shown(app))
+            await pilot.press("ctrl+u")
+            await write(pilot, typed)
+            await press(app, pilot, "enter")
+            await until(pilot, lambda shows=shows: shows in shown(app))
+        await until(pilot, lambda: "auto 2" not in shown(app))
+        assert auto_queries.of_list(app.link.db, app.state.current_list.uid).is_on is False
 
 
 async def test_a_filter_may_name_another_list(app, plan, agent):

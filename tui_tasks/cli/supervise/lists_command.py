@@ -128,7 +128,7 @@ def _declare_auto(command: argparse.ArgumentParser) -> None:
     command.add_argument("--program", default="", help="claude, codex, gemini, opencode, or one of the settings")
     command.add_argument("--at-once", type=int, default=1, metavar="N", help="agents at work at once (default: 1)")
     command.add_argument("--failures", type=int, default=3, metavar="N", help="stop after N failures in a row (3)")
-    command.add_argument("--stay", dest="stays", action="store_true", help="also when the database is opened anew")
+    command.add_argument("--stay", dest="stays", action="store_true", help="also after the screen restarts")
 
 
 def _print_result(options: argparse.Namespace, word: str, home: TaskList) -> None:
