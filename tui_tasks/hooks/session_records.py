@@ -151,7 +151,7 @@ def read_on(program: str, record: Record) -> list[SessionEvent]:
     tokens, cost, ending = record.tokens, record.cost_usd, record.ending
     for path in module.files(record.path):
         part = record.parts.setdefault(os.path.basename(path), Part())
-        for line in _lines(path, part):
+        for line in lines_of(path, part):
             with contextlib.suppress(msgspec.DecodeError, RecursionError):
                 module.apply_line(record, part, line, is_own=path == record.path)
     new_events: list[SessionEvent] = []
@@ -178,7 +178,7 @@ def size(program: str, path: str) -> int:
     return found
 
 
-def _lines(path: str, part: Part) -> Iterator[bytes]:
+def lines_of(path: str, part: Part) -> Iterator[bytes]:
     """Return the new complete lines of a file; `part` holds how far it has been read."""
     try:
         handle = regular_files.open_regular(path, MAX_RECORD, follow_links=False)

@@ -21,6 +21,7 @@ from tui_tasks.tui.tasks.link_actions import LinkText
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.work.peek import Peek
 from tui_tasks.tui.work.review_screen import ReviewScreen
+from tui_tasks.tui.work.transcript_screen import TranscriptScreen
 
 
 def actors():
@@ -113,6 +114,8 @@ async def test_every_action_is_done_by_somebody_and_whoever_binds_a_key_to_one_d
         app.push_screen(LinkText(app.context, "branch phone", "log", "git switch phone"))
         await look()
         app.push_screen(Peek(app.context, "claude-1"))
+        await look()
+        app.push_screen(TranscriptScreen(app.context, "claude-1"))
         await look()
         begun(plan, 9)
         app.push_screen(ReviewScreen(app.context, plan[9]))

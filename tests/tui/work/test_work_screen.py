@@ -88,7 +88,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
     texts = ["line 1", "\x1b[31mline 2"]
     attached: list[str] = []
     monkeypatch.setattr(starting, "last_lines", lambda *_: list(texts))
-    monkeypatch.setattr(peek, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(peek, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(terminal, "attach", lambda context, agent: attached.append(agent))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -118,7 +118,7 @@ async def test_enter_on_an_agent_without_a_terminal_of_ours_shows_its_log_and_pe
         while app.screen.agent_here() != "claude-1":
             await settle(pilot, "j")
         await settle(pilot, "space")
-        assert "was started in another terminal" in said(app)
+        assert "has neither a terminal nor a record here" in said(app)
         await settle(pilot, "g")
         while app.screen.agent_here() != "robot-1":
             await settle(pilot, "j")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -39,6 +40,7 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.hooks.programs.fields import (
     EventReader,
     hook_name,
+    is_own_prompt,
     item_status,
     number,
     prompted,
@@ -49,6 +51,7 @@ from tui_tasks.hooks.programs.fields import (
     text,
     whole_list,
 )
+from tui_tasks.hooks.record_items import Item, as_given, diff
 from tui_tasks.hooks.session_records import Ending, Part, Record
 
 _QUESTION: Final = "AskUserQuestion"
@@ -252,3 +255,61 @@ def idle_since(transcript: str, session: str, pid: int) -> int | None:
     if text(entry, "sessionId") != session or text(entry, "status") != "idle" or since is None:
         return None
     return int(since * 1000)
+
+
+_OF_TRANSCRIPT: Final = (b'"type":"user"', b'"type":"assistant"')
+
+
+def items_of_line(line: bytes, seen: dict[str, int]) -> Iterator[Item]:
+    """Yield what a line of a record holds for people."""
+    if not any(word in line for word in _OF_TRANSCRIPT):
+        return
+    entry = _decode(line)
+    if entry.get("isMeta") is True or entry.get("isSidechain") is True:
+        return
+    message, is_user = table(entry, "message"), text(entry, "type") == "user"
+    content = message.get("content")
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else tables(message, "content")
+    for block in blocks:
+        kind, words = text(block, "type"), text(block, "text")
+        if kind == "text" and words is not None:
+            if not (is_user and is_own_prompt(words)):
+                failed = entry.get("isApiErrorMessage") is True
+                yield Item("prompt" if is_user else "error" if failed else "words", words)
+        elif kind == "tool_use":
+            yield Item("tool", as_given(_without_texts(block.get("input"))), text(block, "name") or "?")
+        elif kind == "tool_result":
+            yield _result(block, entry.get("toolUseResult"))
+
+
+def _without_texts(given: Any) -> Any:
+    """Return what an edit is given without the texts, which its result shows as a diff."""
+    if not isinstance(given, dict) or "file_path" not in given:
+        return given
+    return {name: one for name, one in given.items() if name not in ("old_string", "new_string", "content", "edits")}
+
+
+def _result(block: dict[str, Any], result: Any) -> Item:
+    if (path := text(result, "filePath")) is not None:
+        if isinstance(result.get("content"), str) and text(result, "type") == "create":
+            return Item("edit", diff("", result["content"]), path)
+        lines = [line for hunk in tables(result, "structuredPatch") for line in _hunk(hunk)]
+        if lines:
+            return Item("edit", "\n".join(lines), path)
+    content = block.get("content")
+    words = (
+        content if isinstance(content, str) else "\n".join(text(one, "text") or "" for one in tables(block, "content"))
+    )
+    return Item("error" if block.get("is_error") is True else "result", words)
+
+
+def _hunk(hunk: dict[str, Any]) -> list[str]:
+    old, new = (
+        f"{int(number(hunk, f'{side}Start') or 0)},{int(number(hunk, f'{side}Lines') or 0)}" for side in ("old", "new")
+    )
+    lines = hunk.get("lines")
+    return (
+        [f"@@ -{old} +{new} @@", *(str(line) for line in lines if isinstance(lines, list))]
+        if isinstance(lines, list)
+        else []
+    )

@@ -5,6 +5,8 @@ No hook reports that the model's service has failed; the record does. It has no 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +24,19 @@ from tui_tasks.core.operations.sessions import (
     TurnEnded,
     TurnInterrupted,
 )
-from tui_tasks.hooks.programs.fields import EventReader, number, prompted, report, started, table, text, whole_list
+from tui_tasks.hooks.programs.fields import (
+    EventReader,
+    is_own_prompt,
+    number,
+    prompted,
+    report,
+    started,
+    table,
+    tables,
+    text,
+    whole_list,
+)
+from tui_tasks.hooks.record_items import Item, as_given
 from tui_tasks.hooks.session_records import Ending, Part, Record
 
 
@@ -102,3 +116,58 @@ def _plain(message: str | None) -> str:
     except msgspec.DecodeError:
         return message
     return text(table(entry, "error"), "message") or text(entry, "message") or message
+
+
+_OF_TRANSCRIPT: Final = b'"response_item"'
+_OUTPUT: Final = "Output:\n"
+_FILE: Final = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+)")
+
+
+def items_of_line(line: bytes, seen: dict[str, int]) -> Iterator[Item]:
+    """Yield what a line of a record holds for people."""
+    if _OF_TRANSCRIPT not in line:
+        return
+    entry = _decode(line)
+    payload = table(entry, "payload")
+    kind, name = text(payload, "type"), text(payload, "name") or "?"
+    if text(entry, "type") != "response_item":
+        return
+    if kind == "message":
+        words = "\n".join(one for part in tables(payload, "content") if (one := text(part, "text")) is not None)
+        if text(payload, "role") == "assistant":
+            yield Item("words", words)
+        elif text(payload, "role") == "user" and not is_own_prompt(words) and not words.startswith("<"):
+            yield Item("prompt", words)
+    elif kind == "function_call":
+        yield Item("tool", as_given(_arguments(text(payload, "arguments"))), name)
+    elif kind == "custom_tool_call":
+        given = text(payload, "input") or ""
+        if name == "apply_patch":
+            yield from _edits(given)
+        else:
+            yield Item("tool", given, name)
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        output = text(payload, "output") or ""
+        yield Item("result", output.partition(_OUTPUT)[2] or output)
+
+
+def _arguments(given: str | None) -> Any:
+    try:
+        return _decode(given or "{}")
+    except msgspec.DecodeError:
+        return given
+
+
+def _edits(patch: str) -> Iterator[Item]:
+    """Yield the edits of a patch in the program's own form, a file each."""
+    path = ""
+    lines: list[str] = []
+    for line in patch.split("\n"):
+        if (found := _FILE.fullmatch(line)) is not None:
+            if path:
+                yield Item("edit", "\n".join(lines), path)
+            path, lines = found[1], []
+        elif not line.startswith("***"):
+            lines.append(line)
+    if path:
+        yield Item("edit", "\n".join(lines), path)

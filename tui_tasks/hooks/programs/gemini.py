@@ -5,6 +5,7 @@ No hook reports that the person has ended a turn; the record does. It has no pri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +25,7 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.hooks.programs.fields import (
     EventReader,
     hook_name,
+    is_own_prompt,
     number,
     prompted,
     report,
@@ -33,6 +35,7 @@ from tui_tasks.hooks.programs.fields import (
     text,
     whole_list,
 )
+from tui_tasks.hooks.record_items import Item, as_given
 from tui_tasks.hooks.session_records import Ending, Part, Record
 
 
@@ -120,3 +123,32 @@ def apply_line(record: Record, part: Part, line: bytes, *, is_own: bool) -> None
         record.ending = Ending("interrupted")
     elif kind == "error":
         record.ending = Ending("failed", text(entry, "content") or "its model's service has failed")
+
+
+def items_of_line(line: bytes, seen: dict[str, int]) -> Iterator[Item]:
+    """Yield what a line of a record holds for people; a message is recorded again once its tools have run.
+
+    `seen` has the number of tools of each message that were yielded.
+    """
+    if not line.startswith(b'{"id"'):
+        return
+    entry = _decode(line)
+    kind, key = text(entry, "type"), text(entry, "id") or ""
+    content = entry.get("content")
+    words = (
+        content if isinstance(content, str) else "\n".join(text(one, "text") or "" for one in tables(entry, "content"))
+    )
+    is_new, done = key not in seen, seen.setdefault(key, 0)
+    if is_new and words.strip() and not is_own_prompt(words) and not words.startswith("<"):
+        yield Item("prompt" if kind == "user" else "words" if kind == "gemini" else "error", words)
+    calls = list(tables(entry, "toolCalls"))
+    for call in calls[done:]:
+        given, shown = table(call, "args"), call.get("resultDisplay")
+        name = text(call, "name") or "?"
+        if isinstance(shown, dict) and (diff := text(shown, "fileDiff")) is not None:
+            yield Item("edit", diff[max(0, diff.find("@@")) :], text(shown, "filePath") or name)
+            continue
+        yield Item("tool", as_given(given), name)
+        failed = text(call, "status") == "error"
+        yield Item("error" if failed else "result", shown if isinstance(shown, str) else as_given(shown))
+    seen[key] = max(done, len(calls))

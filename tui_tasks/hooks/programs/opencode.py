@@ -6,7 +6,7 @@ in an object whose `event` is the event itself or the hook's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from tui_tasks.core.operations.sessions import (
@@ -29,6 +29,7 @@ from tui_tasks.core.operations.sessions import (
     Working,
 )
 from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
+from tui_tasks.hooks.record_items import Item, as_given, diff
 
 # Events that occur while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")
@@ -164,3 +165,31 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], list[SessionEvent]]]] = {
     "todo.updated": lambda properties: [TaskListReported(whole_list(properties, "todos", "content"))],
 }
 """Readers by event. Other events report only that the session exists."""
+
+
+def items_of_export(exported: Any) -> Iterator[Item]:
+    """Yield what the program's `export` of a session holds for people."""
+    for message in tables(exported, "messages"):
+        is_user = text(table(message, "info"), "role") == "user"
+        for part in tables(message, "parts"):
+            kind, words = text(part, "type"), text(part, "text")
+            if kind == "text" and words is not None and part.get("synthetic") is not True:
+                if not (is_user and is_own_prompt(words)):
+                    yield Item("prompt" if is_user else "words", words)
+            elif kind == "tool":
+                yield from _tool_items(text(part, "tool") or "?", table(part, "state"))
+
+
+def _tool_items(tool: str, state: dict[str, Any]) -> Iterator[Item]:
+    given = table(state, "input")
+    path = text(given, "filePath")
+    if path is not None and isinstance(given.get("newString"), str):
+        yield Item("edit", diff(text(given, "oldString") or "", given["newString"]), path)
+    elif path is not None and isinstance(given.get("content"), str):
+        yield Item("edit", diff("", given["content"]), path)
+    else:
+        yield Item("tool", as_given(given), tool)
+    if (error := text(state, "error")) is not None:
+        yield Item("error", error)
+    elif (output := text(state, "output")) is not None and path is None:
+        yield Item("result", output)

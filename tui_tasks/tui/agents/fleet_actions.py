@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.log import standing_changes
+from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.hooks.transcripts import Source
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import DAY, HOUR
 from tui_tasks.tui.agents import agent_text
@@ -40,8 +42,8 @@ class FleetActions(Controller):
         if member is None:
             return None if action.id == "agent_log" and self._fleet.is_on_gone else "no agent here"
         name = agent_text.who(member.name, 30)
-        if action.id == "agent_peek" and work_queries.of_agent(self._context.db, member.name) is None:
-            return f"{name} was started in another terminal"
+        if action.id in ("agent_peek", "agent_record") and not self._can_peek(member.name, action.id):
+            return f"{name} has neither a terminal nor a record here"
         if action.id == "agent_stop":
             if member.state == "gone":
                 return f"{name} is gone"
@@ -110,10 +112,25 @@ class FleetActions(Controller):
             self._context.navigation.show_log(member.name)
 
     def do_agent_peek(self) -> None:
-        """Show the agent's last lines."""
+        """Show the agent's last lines; of one that was started elsewhere, its record."""
         member = self._fleet.member
         assert member is not None
-        self._context.push(Peek(self._context, member.name))
+        if work_queries.of_agent(self._context.db, member.name) is not None:
+            self._context.push(Peek(self._context, member.name))
+        else:
+            self.do_agent_record()
+
+    def do_agent_record(self) -> None:
+        """Show the agent's own record."""
+        from tui_tasks.tui.work.transcript_screen import TranscriptScreen
+
+        member = self._fleet.member
+        assert member is not None
+        self._context.push(TranscriptScreen(self._context, member.name))
+
+    def _can_peek(self, agent: str, action: str) -> bool:
+        has_lines = action == "agent_peek" and work_queries.of_agent(self._context.db, agent) is not None
+        return has_lines or isinstance(transcripts.source(self._context.db, agent), Source)
 
 
 class FleetAnswers(Controller):

@@ -288,6 +288,16 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="task",
             verb="peek",
         ),
+        _a(
+            "tasks",
+            "work_record",
+            "",
+            "The own record of the task's agent: prompts, words, tools, edits",
+            "Record",
+            help="transcript conversation history session",
+            needs="task",
+            word="record",
+        ),
         _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", help="select", verb="mark"),
         _a("tasks", "mark_all", "V", "Mark all that match, or none", help="select all", verb="mark all"),
         _w(
@@ -475,6 +485,11 @@ ACTIONS: Final[dict[str, Action]] = {
         ),
         _a("work", "peek_terminal", "enter", "Go to the agent's terminal", "Terminal", help="attach", verb="open"),
         _a("work", "peek_back", "space", "Close the last lines", "Close", verb="peek"),
+        _a("work", "peek_record", "tab", "The agent's own record instead of its terminal", "Record", verb="part"),
+        # The record of an agent's session.
+        _a("work", "record_open", "enter", "Show all of the item, or its beginning", "Whole", verb="open"),
+        _a("work", "record_follow", "f", "Follow the newest item", "Follow", help="tail", verb="follow"),
+        _a("work", "record_search", "slash", "Show only what has some words", "Search", help="find", verb="filter"),
         # The review of work.
         _a("work", "work_diff", "enter", "Into the diff, or back to the files", "Diff", verb="open"),
         _a("work", "work_part", "tab", "Files, or the diff", "Diff", verb="part"),
@@ -504,6 +519,16 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("work", "work_terminal", "t", "Switch to the agent's terminal", "Terminal", help="attach", verb="switch"),
         _a("work", "work_next", "right_square_bracket", "The next work on the task, of another agent", verb="turn"),
         _a("work", "work_previous", "left_square_bracket", "The work before, of another agent", verb="turn"),
+        _a(
+            "agents",
+            "agent_record",
+            "",
+            "The agent's own record: prompts, words, tools, edits",
+            "Record",
+            help="transcript conversation history session",
+            needs="agent",
+            word="record of the agent",
+        ),
         _a("agents", "agent_ask", "a", "The agent's question in the inbox, whole", "Question", verb="answer"),
         _w(
             "agents",

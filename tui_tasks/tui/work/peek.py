@@ -64,7 +64,7 @@ class Peek(Overlay):
 
     def on_mount(self) -> None:
         """Read the lines, again and again."""
-        self.hint(self.hint_of("peek_terminal"), self.hint_of("peek_back", "Back"))
+        self.hint(self.hint_of("peek_terminal"), self.hint_of("peek_record"), self.hint_of("peek_back", "Back"))
         self.set_interval(LOOK_SECONDS, self._look)
         self.call_later(self._look)
 
@@ -93,6 +93,13 @@ class Peek(Overlay):
     def do_peek_back(self) -> None:
         """Close."""
         self.dismiss()
+
+    def do_peek_record(self) -> None:
+        """Show the agent's own record instead."""
+        from tui_tasks.tui.work.transcript_screen import TranscriptScreen
+
+        self.dismiss()
+        self.context.push(TranscriptScreen(self.context, self._agent))
 
     def do_peek_terminal(self) -> None:
         """Go to the terminal."""

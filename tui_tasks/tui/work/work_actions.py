@@ -41,7 +41,7 @@ class WorkActions(Controller):
 
     def why_not(self, action: Action) -> str | None:
         """As `Controller.why_not`; peeking needs an agent that was started here."""
-        if action.id == "work_peek" and self._work_here() is None:
+        if action.id in ("work_peek", "work_record") and self._work_here() is None:
             return "no agent was started on it"
         return None
 
@@ -57,6 +57,14 @@ class WorkActions(Controller):
         agent = self._work_here()
         if agent is not None:
             self._context.push(Peek(self._context, agent))
+
+    def do_work_record(self) -> None:
+        """Show the own record of the agent of the task."""
+        from tui_tasks.tui.work.transcript_screen import TranscriptScreen
+
+        agent = self._work_here()
+        if agent is not None:
+            self._context.push(TranscriptScreen(self._context, agent))
 
     def open_review(self) -> bool:
         """Review the work on the task under the cursor; return whether there is some to review."""

@@ -1,0 +1,237 @@
+"""An agent's own record of its session as a page, followed live: prompts, words, tools with results, edits as diffs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.hooks import transcripts
+from tui_tasks.hooks.record_items import Item
+from tui_tasks.hooks.transcripts import Source, Transcript
+from tui_tasks.text.glyphs import look
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import Drawn, wrapped
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.source import InMemorySource
+from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.bases import Overlay
+from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work.review_rows import SideRow, SideRows
+
+LOOK_SECONDS: Final = 1.0
+SHORT_LINES: Final = 12
+"""The lines of a result that are shown until it is opened."""
+_MAX_LINES: Final = 2_000
+_SIGNS: Final = {"+": ("$state-done", "@state-done"), "-": ("$state-failed", "@state-failed")}
+
+
+class TranscriptScreen(Overlay):
+    """The screen. It stays at the newest item until the human goes up."""
+
+    NAME = "record"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows", "work")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = """
+    TranscriptScreen #items { height: 1fr; }
+    """
+
+    def __init__(self, context: Context, agent: str) -> None:
+        super().__init__(context)
+        self.agent = agent
+        found = transcripts.source(context.db, agent)
+        self._problem = found if isinstance(found, str) else ""
+        self._transcript = Transcript(found) if isinstance(found, Source) else None
+        self._follows, self._is_reading = True, False
+        self._words = ""
+        self._opened: set[int] = set()
+        self._items: list[Item] = []
+        self._seen_at: int | None = None
+        self._listed: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
+        self.window = VirtualList(context, SideRows(context), id="items")
+        self._head = FrameLine(context, self._title, self._state, id="record-head")
+        self.controllers = (RowMoves(lambda: self.window),)
+
+    def compose(self) -> ComposeResult:
+        """Compose head and items."""
+        yield self._head
+        yield rule(self.context)
+        yield self.window
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Read the record, again and again."""
+        self.window.show(self._listed)
+        self.window.focus()
+        self.set_interval(LOOK_SECONDS, self._look)
+        self._draw()
+        self._look()
+
+    def _title(self, width: int) -> Sequence[Part]:
+        """` claude-1   its record   with "keys"`."""
+        words = f'   with "{safe_line(self._words, 24)}"' if self._words else ""
+        return [(f" {agent_text.who(self.agent, 30)}", "bold"), ("   its record", "$muted"), (words, "$changed")]
+
+    def _state(self, width: int) -> Sequence[Part]:
+        """`41 items  following`."""
+        follows = "following" if self._follows else "not following"
+        return [(f"{count(len(self._items), 'item')}  {follows} ", "$muted")]
+
+    # Reading
+
+    def _look(self) -> None:
+        session = session_queries.activity(self.context.db, self.agent)
+        seen = session.last_seen if session is not None else None
+        # A program that must be started to print its record is asked only when something has happened.
+        is_file = self._transcript is not None and self._transcript.is_file
+        if self._transcript is None or self._is_reading or (not is_file and seen == self._seen_at and self._items):
+            return
+        self._seen_at, self._is_reading = seen, True
+        self.run_worker(self._read(self._transcript), group="record")
+
+    async def _read(self, transcript: Transcript) -> None:
+        try:
+            is_new = await asyncio.to_thread(transcript.read_on)
+            self._problem = ""
+        except (OSError, Refusal) as error:
+            is_new, self._problem = True, str(error)
+        finally:
+            self._is_reading = False
+        if self.is_mounted and (is_new or not self._items):
+            self._items = list(transcript.items)
+            self._draw()
+
+    def _draw(self) -> None:
+        width = max(20, (self.window.size.width or self.size.width) - 2)
+        rows: list[SideRow] = []
+        for number, item in enumerate(self._items):
+            if self._words and self._words.casefold() not in f"{item.name}\n{item.text}".casefold():
+                continue
+            lines = item_lines(self.context, item, width, is_open=number in self._opened)
+            for part, parts in enumerate(lines):
+                rows.append(SideRow(f"{number}.{part}", len(rows), tuple(parts), number))
+        if not rows:
+            told = self._problem or ("Nothing has these words." if self._words else "Nothing is recorded yet.")
+            rows = [SideRow("none", 0, ((f" {safe_line(told, width)}", "$muted"),))]
+        self.window.change(self._listed.replace(rows))
+        if self._follows:
+            self.window.move_last()
+        self._head.again()
+        self._hint()
+
+    def _hint(self) -> None:
+        follow = "Stay" if self._follows else "Follow"
+        self.hint(
+            self.hint_of("record_follow", follow),
+            self.hint_of("record_search"),
+            self.hint_of("record_open"),
+            self.hint_of("work_terminal"),
+            self.hint_of("back"),
+        )
+
+    def on_virtual_list_moved(self) -> None:
+        """Stop following where the human has gone up."""
+        follows = self.window.is_on_last
+        if follows != self._follows:
+            self._follows = follows
+            self._head.again()
+            self._hint()
+
+    def on_resize(self) -> None:
+        """Draw for the new width."""
+        self.call_after_refresh(self._draw)
+
+    # Actions
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Actor.why_not`; not every agent has a terminal to go to."""
+        if action.id == "work_terminal":
+            return terminal.why_not(self.context, self.agent)
+        return super().why_not(action)
+
+    def do_record_follow(self) -> None:
+        """Follow the newest item, or stay here."""
+        if self._follows:
+            self._follows = False
+            self.window.move(-1)
+        else:
+            self.window.move_last()
+        self._head.again()
+        self._hint()
+
+    async def do_record_search(self) -> None:
+        """Show only the items that contain some words."""
+        text = await self.context.ask(LineDialog(self.context, "Show only", self._words, done="Search"))
+        if text is not None:
+            self._words = text.strip()
+            self._draw()
+
+    def do_record_open(self) -> None:
+        """Show all of the item under the cursor, or only its beginning."""
+        row = self.window.row
+        if row is not None and row.line >= 0:
+            self._opened ^= {row.line}
+            self._draw()
+
+    def do_work_terminal(self) -> None:
+        """Go to the agent's terminal."""
+        terminal.attach(self.context, self.agent)
+
+    def do_back(self) -> None:
+        """Show all items again, else go back."""
+        if self._words:
+            self._words = ""
+            self._draw()
+        else:
+            super().do_back()
+
+
+def item_lines(context: Context, item: Item, width: int, *, is_open: bool = False) -> list[Drawn]:
+    """Return an item as lines of at most `width` cells; a long result is cut unless it is opened."""
+    ascii_only = context.ascii_only
+    if item.kind == "edit":
+        name = safe_line(item.name, width - 8, ascii_only=ascii_only)
+        lines: list[Drawn] = [[(" ± ", "$secondary"), (name, "bold")]]
+        body = [_diff_line(line, width) for line in item.text.rstrip("\n").split("\n")]
+    elif item.kind == "tool":
+        first, *rest = wrapped(item.text, width - 6, ascii_only=ascii_only) or [""]
+        lines = [[(" $ ", "$secondary"), (f"{safe_line(item.name, 30)}  ", "bold"), (first[: width - 8], "")]]
+        body = [[(f"     {line}", "")] for line in rest]
+    elif item.kind in ("result", "error"):
+        style = "$state-failed" if item.kind == "error" else "$muted"
+        mark = f"{look('failed').mark(ascii_only=ascii_only)} " if item.kind == "error" else "  "
+        texts = wrapped(item.text.rstrip("\n"), width - 6, ascii_only=ascii_only)
+        lines = []
+        body = [[(f"   {mark if not at else '  '}{text}", style)] for at, text in enumerate(texts)]
+    else:
+        is_prompt = item.kind == "prompt"
+        style = "bold" if is_prompt else ""
+        texts = wrapped(item.text.rstrip("\n"), width - 3, ascii_only=ascii_only)
+        begin: Part = ("> ", "$primary bold") if is_prompt else ("  ", "")
+        lines = [[], *([(" ", ""), begin if not at else ("  ", ""), (text, style)] for at, text in enumerate(texts))]
+        body = []
+    most = _MAX_LINES if is_open else SHORT_LINES
+    if len(body) > most:
+        body = [*body[:most], [(f"     … {len(body) - most} lines more", "$muted italic")]]
+    return [*lines, *body]
+
+
+def _diff_line(line: str, width: int) -> Drawn:
+    style, ground = _SIGNS.get(line[:1], ("", ""))
+    if line.startswith("@@"):
+        return [(f"     {safe_line(line, width - 6)}", "$secondary")]
+    text = safe_line(line.expandtabs(4)[1:], width - 8)
+    return [("     ", ""), (f"{line[:1] or ' '} ", f"{style} {ground}".strip()), (text, ground)]
