@@ -8,6 +8,7 @@ import pytest
 
 from tests.work.repositories import Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
+from tui_tasks.runner.process import git_trees
 from tui_tasks.work import git_worktrees
 
 
@@ -32,11 +33,11 @@ def test_a_new_worktree_has_the_base_and_none_of_the_checkouts_changes(place: Pl
 
 def test_the_tree_has_changed_and_untracked_files_and_leaves_the_index(place: Place) -> None:
     index = Path(git(place.tree, "rev-parse", "--absolute-git-dir")) / "index"
-    clean, bytes_before = git_worktrees.tree_of(place.tree), index.read_bytes()
+    clean, bytes_before = git_trees.tree_of(place.tree), index.read_bytes()
     assert clean == git(place.tree, "rev-parse", "HEAD^{tree}")
     write(place.tree, b_txt="changed\n", x_txt="new\n", y_log="ignored\n")
     (place.tree / "c.txt").unlink()
-    tree = git_worktrees.tree_of(place.tree)
+    tree = git_trees.tree_of(place.tree)
     names = git(place.tree, "diff-tree", "-r", "--name-status", clean, tree).split()
     assert names == ["M", "b.txt", "D", "c.txt", "A", "x.txt"]
     assert index.read_bytes() == bytes_before
@@ -47,7 +48,7 @@ def test_a_change_that_is_hidden_from_git_status_is_in_the_tree(place: Place, fl
     git(place.tree, "update-index", flag, "a.txt")
     write(place.tree, a_txt="hidden\n")
     assert git(place.tree, "status", "--porcelain") == ""
-    assert git_worktrees.tree_of(place.tree) != git(place.tree, "rev-parse", "HEAD^{tree}")
+    assert git_trees.tree_of(place.tree) != git(place.tree, "rev-parse", "HEAD^{tree}")
 
 
 def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> None:
@@ -106,4 +107,4 @@ def test_a_folder_that_git_takes_for_another_one_is_refused(place: Place, tmp_pa
     (tmp_path / "elsewhere").mkdir()
     git(place.root, "config", "core.worktree", str(tmp_path / "elsewhere"))
     with pytest.raises(Conflict, match=r"core\.worktree"):
-        git_worktrees.tree_of(place.root)
+        git_trees.tree_of(place.root)

@@ -262,6 +262,9 @@ class CheckRun(msgspec.Struct, frozen=True, gc=False):
     inputs: str | None
     git_commit: str | None
     git_diff: str | None
+    cwd: str | None = None
+    worktree: str | None = None
+    tree: str | None = None
 
 
 class Check(msgspec.Struct, frozen=True, gc=False):

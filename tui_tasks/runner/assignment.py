@@ -38,6 +38,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         agent: how to speak to the agent program that the command is; None: it is a plain command.
         inputs: the globs of a check's input files; None: it is a run of a job.
         snapshot: whether the command runs in a private copy of these files.
+        worktree: the git worktree whose files a check's run is about; None: none.
+        filters: git filters that may run when these files are hashed.
         die_at: the step at which the supervisor kills itself; used by tests.
     """
 
@@ -53,6 +55,8 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     agent: AgentSettings | None = None
     inputs: tuple[str, ...] | None = None
     snapshot: bool = False
+    worktree: str | None = None
+    filters: tuple[str, ...] = ()
     die_at: str = ""
 
     def step(self, name: str) -> None:

@@ -99,7 +99,7 @@ class Launcher:
             run_uid=run.uid,
             token=secrets.token_urlsafe(32),
             command=profile.command,
-            cwd=profile.cwd,
+            cwd=run.cwd or profile.cwd,
             environment=profile.passed_on(os.environ),
             timeout=min(profile.timeout, runners.max_timeout),
             grace=CHECK_GRACE_SECONDS,
@@ -107,6 +107,8 @@ class Launcher:
             die_at=self._die_at,
             inputs=profile.inputs,
             snapshot=profile.snapshot,
+            worktree=run.worktree,
+            filters=profile.filters,
         )
         try:
             return _start_supervisor(assignment)

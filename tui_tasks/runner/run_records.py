@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import msgspec
 
 from tui_tasks import clock
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.checks import BeginCheck, EndCheck
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
@@ -20,7 +21,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.assignment import Assignment, folder
 from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
-from tui_tasks.runner.process import git, processes, run_context
+from tui_tasks.runner.process import git, git_trees, processes, run_context
 from tui_tasks.runner.process.command import RunProcess
 
 # How many characters of the end of a check's output are kept.
@@ -209,6 +210,7 @@ class CheckRecord:
         # The hash of the inputs that were copied, and why they could not be.
         self._copied: str | None = None
         self._cannot: str | None = None
+        self._tree: str | None = None
 
     look_seconds: float | None = LOOK_SECONDS
 
@@ -223,12 +225,17 @@ class CheckRecord:
         """
         assignment = self._assignment
         state = git.look(self._cwd)
+        self._tree = self._read_tree()
         if assignment.snapshot:
             self._copy()
+            if self._read_tree() != self._tree:
+                self._cannot = self._cannot or "the files of the worktree changed while they were copied"
         begun, now = self._inputs.begin(), clock.now()
         inputs = begun if self._copied is None else self._copied
         self._cannot = self._cannot or self._inputs.first_refused
-        begin = BeginCheck(assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff)
+        begin = BeginCheck(
+            assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff, self._tree
+        )
         may_begin = store.commit(begin, actor=SYSTEM, now=now) != [None]
         if not may_begin and self._copied is not None:
             shutil.rmtree(self._cwd.parent, ignore_errors=True)
@@ -247,6 +254,16 @@ class CheckRecord:
             raise CannotStart(self._cannot)
         variables = {run_context.RUN_ID: assignment.run_uid, run_context.RUN_TOKEN: assignment.token}
         return CommandSpec(assignment.command, self._cwd, {**assignment.environment, **variables})
+
+    def _read_tree(self) -> str | None:
+        """Return the hash of the files of the run's worktree; None without one, or if it cannot be read."""
+        if self._assignment.worktree is None:
+            return None
+        try:
+            return git_trees.tree_of(Path(self._assignment.worktree), filters=self._assignment.filters)
+        except (git.GitFailed, Conflict, OSError) as error:
+            self._cannot = self._cannot or f"the worktree cannot be read: {error}"
+            return None
 
     def _copy(self) -> None:
         """Copy the inputs into the run's own folder; the copy takes the place of the check's folder."""
@@ -278,4 +295,11 @@ class CheckRecord:
             inputs = self._copied
         if outcome == "passed" and inputs is None:
             output = f"{output.rstrip()}\n[changed while it ran: {self._inputs.changed}]".lstrip()
-        return EndCheck(self._assignment.run_uid, outcome, inputs, ending.exit_code, output[-OUTPUT_CHARACTERS:])
+        # The copy of a snapshot was made of the tree with which the run began.
+        tree = self._read_tree() if self._copied is None else self._tree
+        if outcome == "passed" and inputs is not None and tree != self._tree:
+            output = (
+                f"{output.rstrip()}\n[files of the worktree that git does not ignore changed while it ran]".lstrip()
+            )
+        output = output[-OUTPUT_CHARACTERS:]
+        return EndCheck(self._assignment.run_uid, outcome, inputs, ending.exit_code, output, tree)

@@ -1,4 +1,4 @@
-"""What of the configuration file applies at once, without a restart: the checks, the review lane, the
+"""What of the configuration file applies at once, without a restart: the checks, the runners, the review lane, the
 standing answers, how many questions may wait.
 
 The file is read again when it has changed (docs: configuration, "Checks"; protocol, section 11, `[review]`).
@@ -20,6 +20,7 @@ from tui_tasks.settings import paths
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tui_tasks.runner.profiles import Runners
     from tui_tasks.settings.config import Config
 
 
@@ -60,13 +61,19 @@ class CheckSettings:
         # Imported here, as few have such a file.
         from pathlib import Path
 
+        import msgspec
+
         from tui_tasks.runner.checks.check_table import read
-        from tui_tasks.settings import config
+        from tui_tasks.settings import config, work_settings
 
         settings, problems = config.load(Path(file))
         if problems and not settings.check:
             return CheckProfiles(file, self._known.profiles, is_known=False)
-        return read(settings.check, file)[0]
+        try:
+            filters = work_settings.read(settings.work).filters
+        except msgspec.ValidationError:
+            filters = ()
+        return read(settings.check, file, filters)[0]
 
 
 Table = TypeVar("Table")
@@ -126,3 +133,13 @@ def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> C
 def ask_limit(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[int]:
     """Return what returns how many questions of one agent may wait for the human."""
     return CurrentTable(lambda settings: settings.asks.limit, MAX_OPEN_ASKS, find)
+
+
+def runners() -> Runners:
+    """Read the configured runners; an edit of the file applies from the next start of a run."""
+    from tui_tasks.runner import profiles
+    from tui_tasks.settings import config
+
+    file = paths.configuration()
+    settings, _ = config.load(file)
+    return profiles.read(settings.runner, str(file))[0]

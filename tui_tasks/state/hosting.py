@@ -10,24 +10,15 @@ from collections.abc import Iterator
 
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
-from tui_tasks.runner import profiles
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.process.run_context import inside_run
-from tui_tasks.runner.profiles import Runners
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
-from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings
+from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings, runners
 
 _log = logging.getLogger(__name__)
 # Seconds that the scheduler has to finish its turn when it is stopped.
 STOP_SECONDS = 2.0
-
-
-def runners() -> Runners:
-    """Read the configured runners; an edit of the file applies from the next start of a run."""
-    file = paths.configuration()
-    settings, _ = config.load(file)
-    return profiles.read(settings.runner, str(file))[0]
 
 
 def thresholds() -> Thresholds:

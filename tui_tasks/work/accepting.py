@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
@@ -20,6 +21,7 @@ from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import (
     ending,
@@ -30,6 +32,7 @@ from tui_tasks.work import (
     pull_requests,
     starting,
     tree_checks,
+    worktrees,
 )
 from tui_tasks.work.git_merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git_review import Review
@@ -89,6 +92,7 @@ class Acceptance:
         self._show = show
         self._is_stopped = is_stopped
         self._settings = starting.settings()
+        self._data = Path(store.path).resolve().parent
 
     @property
     def method(self) -> Method:
@@ -119,6 +123,23 @@ class Acceptance:
     def checks(self, work: Work, review: Review) -> tuple[Check, ...]:
         """Return the checks of the task, with the state of each on exactly the tree that was reviewed."""
         return tree_checks.states(self._store, work, review.tree)
+
+    def run_checks(self, work: Work, review: Review) -> tuple[Check, ...]:
+        """Run the checks of the task that have not passed on the reviewed tree, and wait for their ends.
+
+        Raises:
+            Conflict: the work is over, or `is_stopped` has said so.
+        """
+        work = work_queries.find(self._store.db, work.uid)
+        return tree_checks.prove(
+            self._store,
+            work,
+            str(review.folder),
+            review.tree,
+            clock=self._clock,
+            show=self._show,
+            is_stopped=self._is_stopped,
+        )
 
     def accept(
         self,
@@ -152,7 +173,7 @@ class Acceptance:
             who = git_merging.identity(Path(work.repository))
             if review.is_dirty and commit_message:
                 git_merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
-                git_merging.commit_rest(review, commit_message, who)
+                git_merging.commit_rest(review, commit_message, who, filters=self._settings.filters)
                 review = self._committed(work, review)
             if work.is_on_base and review.base == work.base:
                 return self._accept_on_base(work, review)
@@ -269,12 +290,19 @@ class Acceptance:
     def _merge(self, work: Work, review: Review, merge: Merge, *, go_on: bool, unproven: bool) -> Outcome:
         """Write the merge down, prove it, carry it out, and clean up."""
         root = Path(work.repository)
-        intent = Intent("merge", merge, merge_steps.this_process(), goes_on=go_on)
+        merged = git_review.tree_at(root, merge.new)
+        # Where the base has not moved, the merged tree is that of the worktree.
+        tree = merged if self.proves_merged else review.tree
+        checks = tree_checks.states(self._store, work, tree)
+        is_proven = unproven or tree_checks.are_proven(checks)
+        proof = None if is_proven or tree == review.tree else self._data / "proofs" / work.uid
+        intent = Intent("merge", merge, merge_steps.this_process(), str(proof) if proof else None, goes_on=go_on)
         work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
         try:
-            checks = tree_checks.states(self._store, work, git_review.tree_at(root, merge.new))
-            if not unproven and any(one.gate and one.state != "passed" for one in checks):
-                return Outcome("unproven", self._commit(GiveUpMerge(work.uid)), checks=checks)
+            if not unproven:
+                checks = self._prove(work, merge, tree, review.folder, proof)
+                if not tree_checks.are_proven(checks):
+                    return Outcome("unproven", self._commit(GiveUpMerge(work.uid, _not_passed(checks))), checks=checks)
             git_merging.carry_out(root, merge)
         except BaseException as error:
             if not _has_moved(root, merge):
@@ -283,6 +311,45 @@ class Acceptance:
         discarded, notes = merge_steps.finish(self._store, work, intent, actor=HUMAN, clock=self._clock)
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, merge, (), checks, tuple(discarded), tuple(notes))
+
+    def _prove(self, work: Work, merge: Merge, tree: str, folder: Path, proof: Path | None) -> tuple[Check, ...]:
+        """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it.
+
+        Raises:
+            Conflict: the second worktree cannot be made, or the human has stopped it.
+            GitFailed: git failed.
+        """
+        root, filters = Path(work.repository), self._settings.filters
+        where = folder
+        try:
+            if proof is not None:
+                where = proof
+                self._show(f"{merge.base} has moved: checks run on the merged files")
+                make_folder(str(proof.parent))
+                git_merging.materialise(root, merge.new, proof, filters=filters)
+                worktrees.furnish(root, proof, self._settings, self._show)
+                if git_trees.tree_of(proof, filters=filters) != tree:
+                    raise Conflict(
+                        "what `copy` and `setup` in [work] make must be in .gitignore: they change what is checked"
+                    )
+            return tree_checks.prove(
+                self._store,
+                work,
+                str(where),
+                tree,
+                clock=self._clock,
+                show=self._show,
+                is_stopped=self._is_stopped,
+                gates_alone=True,
+            )
+        finally:
+            if proof is not None:
+                git_worktrees.drop(root, proof)
+
+
+def _not_passed(checks: Sequence[Check]) -> str:
+    names = [f"{one.name} {one.state}" for one in checks if one.gate and one.state != "passed"]
+    return f"not merged: {', '.join(names)}"
 
 
 def comments_text(comments: Sequence[LineComment]) -> str:

@@ -16,11 +16,11 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_settings
+from tui_tasks.runner.process import git, git_settings, git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import git_review, git_worktrees
 from tui_tasks.work.git_review import Review, merge_trees, tree_at
-from tui_tasks.work.git_worktrees import REFS, check_folder, checked_out_at, commit_of, entries
+from tui_tasks.work.git_worktrees import REFS, checked_out_at, commit_of, entries
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 MIN_GIT: Final = (2, 38)
@@ -97,7 +97,7 @@ def check_reviewed(review: Review, *, filters: Collection[str] = ()) -> None:
     now = commit_of(review.folder, "HEAD")
     if now != review.head:
         raise Moved(f"its commit was {review.head[:10]} and is {(now or 'none')[:10]}: look again", head=now)
-    if git_worktrees.tree_of(review.folder, filters=filters) != review.tree:
+    if git_trees.tree_of(review.folder, filters=filters) != review.tree:
         raise Moved("its files have changed since you looked: look again", head=now)
     base = commit_of(review.folder, f"refs/heads/{review.base}")
     if base != review.base_commit:
@@ -110,14 +110,17 @@ def check_reviewed(review: Review, *, filters: Collection[str] = ()) -> None:
         )
 
 
-def commit_rest(review: Review, message: str, who: Identity) -> str:
+def commit_rest(review: Review, message: str, who: Identity, *, filters: Collection[str] = ()) -> str:
     """Commit what is not committed of reviewed work, exactly as it was reviewed; return the commit.
 
     Raises:
         GitFailed: git failed.
         Moved: it has changed since.
     """
-    if commit_of(review.folder, "HEAD") != review.head or git_worktrees.tree_of(review.folder) != review.tree:
+    if (
+        commit_of(review.folder, "HEAD") != review.head
+        or git_trees.tree_of(review.folder, filters=filters) != review.tree
+    ):
         raise Moved("its files have changed since you looked: look again", head=review.head)
     commit = _commit(review.folder, review.tree, [review.head], message, who)
     git.run(review.folder, "update-ref", "HEAD", commit, review.head)
@@ -253,7 +256,7 @@ def check_clean(folder: Path, base: str) -> None:
         Conflict: it has changes, or is amid an operation; the message says what to do.
         GitFailed: git failed.
     """
-    check_folder(folder)
+    git_trees.check_folder(folder)
     directory = Path(git.run(folder, "rev-parse", "--absolute-git-dir").text)
     for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"):
         if (directory / name).exists():
@@ -384,10 +387,10 @@ def _repair(folder: Path, source: str, target: str, now: str) -> None:
 
     A file that is neither of the two versions, nor the beginning of one, is somebody's own and stays.
     """
-    check_folder(folder)
+    git_trees.check_folder(folder)
     moved = git_review.changes(folder, source, target)
     between = {path for one in moved for path in (one.path, one.old_path) if path is not None}
-    tree = git_worktrees.tree_of(folder)
+    tree = git_trees.tree_of(folder)
     wrong = {one.path for one in git_review.changes(folder, now, tree)} | {
         one.old_path for one in git_review.changes(folder, now, tree) if one.old_path is not None
     }

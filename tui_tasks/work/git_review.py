@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git
+from tui_tasks.runner.process import git, git_trees
 from tui_tasks.work import git_worktrees
 
 MAX_COMMITS: Final = 500
@@ -146,7 +146,7 @@ def review(
     merge_base = git.run(folder, "merge-base", head, base_commit, statuses=(0, 1)).text
     if not merge_base:
         raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
-    tree = git_worktrees.tree_of(folder, filters=filters)
+    tree = git_trees.tree_of(folder, filters=filters)
     head_tree = tree_at(folder, head)
     ahead, behind = git.run(folder, "rev-list", "--left-right", "--count", f"{head}...{base_commit}").text.split()
     uncommitted = _paths(folder, head_tree, tree)

@@ -10,26 +10,23 @@ import contextlib
 import os
 import shutil
 import stat
-import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git
+from tui_tasks.runner.process import git, git_trees
 from tui_tasks.runner.process.git import GitFailed
 
 REFS: Final = "refs/tui-tasks"
 """Below this are the commits of what was put away."""
-MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
 NOBODY: Final = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "tui-tasks"), ("EMAIL", "tui-tasks@localhost"))
 }
-_GITLINK: Final = b"160000"
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -117,18 +114,6 @@ def branch_of(folder: Path) -> str | None:
     return found.text.removeprefix("refs/heads/") or None
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse a folder that is not the top of its own worktree, as where a setting leads git elsewhere.
-
-    Raises:
-        Conflict: it is not.
-        GitFailed: it is in no worktree.
-    """
-    top = git.run(folder, "rev-parse", "--show-toplevel").text
-    if os.path.realpath(top) != os.path.realpath(folder):
-        raise Conflict(f"{folder} is no worktree of its own: git takes {top} for it; look at its core.worktree")
-
-
 def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filters: Collection[str] = ()) -> None:
     """Add a worktree at a commit, on a new branch or on none. Uncommitted changes of the checkout stay there.
 
@@ -160,35 +145,6 @@ def drop(root: Path, path: Path) -> None:
         shutil.rmtree(path)
 
 
-def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
-    """Return the hash of the tree of a worktree's files, with untracked ones and without ignored ones.
-
-    Each file is read: marks in the index by which git would skip one count for nothing. The index is left as it is.
-
-    Raises:
-        Conflict: the folder is no worktree of its own, or its untracked files are too large.
-        GitFailed: git failed.
-    """
-    check_folder(folder)
-    with _index(folder) as variables:
-        git.run(folder, "read-tree", "HEAD", variables=variables)
-        others = _names(folder, variables, "--others", "--exclude-standard")
-        _check_size(folder, others)
-        submodules = links(folder, variables)
-        tracked = _names(folder, variables, "--cached")
-        # A submodule is taken at the commit of its HEAD, without a look into it.
-        names = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in submodules]
-        given = b"".join(name + b"\0" for name in names)
-        git.run(
-            folder,
-            *("update-index", "-z", "--add", "--remove", "--stdin"),
-            given=given,
-            variables=variables,
-            allowed_filters=filters,
-        )
-        return git.run(folder, "write-tree", variables=variables).text
-
-
 def put_away(folder: Path, uid: str, trash: Path, *, remove_branch: str | None = None) -> Kept:
     """Put all files of a worktree away that its removal would delete: into a commit, and ignored ones into a folder.
 
@@ -203,14 +159,14 @@ def put_away(folder: Path, uid: str, trash: Path, *, remove_branch: str | None =
         GitFailed: git failed.
         OSError: a file cannot be moved.
     """
-    check_folder(folder)
+    git_trees.check_folder(folder)
     modules = Path(git.run(folder, "rev-parse", "--absolute-git-dir").text) / "modules"
     if modules.is_dir() and any(modules.iterdir()):
         raise Conflict(f"{folder} has submodules with commits of their own: push these, then remove it by git")
     head = commit_of(folder, "HEAD")
     if head is None:
         raise Conflict(f"{folder} has no commit")
-    tree = tree_of(folder)
+    tree = git_trees.tree_of(folder)
     parents = ["-p", head]
     if (staged := _staged(folder)) is not None and staged not in (
         tree,
@@ -235,7 +191,9 @@ def remove(root: Path, kept: Kept) -> None:
         GitFailed: git failed.
     """
     folder = Path(kept.path)
-    if (folder / ".git").exists() and (commit_of(folder, "HEAD") != kept.head or tree_of(folder) != kept.tree):
+    if (folder / ".git").exists() and (
+        commit_of(folder, "HEAD") != kept.head or git_trees.tree_of(folder) != kept.tree
+    ):
         raise Conflict(f"{folder} has changed since it was put away: end what works in it, then clean up again")
     drop(root, folder)
     if kept.removed_branch is not None and kept.branch_commit is not None:
@@ -280,44 +238,10 @@ def _attach(root: Path, folder: Path, kept: Kept) -> None:
     git.run(root, *words)
 
 
-def _names(folder: Path, variables: dict[str, str], *words: str) -> list[bytes]:
-    printed = git.run(folder, "ls-files", "-z", *words, variables=variables).printed
-    return [name for name in printed.split(b"\0") if name]
-
-
-def links(folder: Path, variables: dict[str, str] | None = None) -> set[bytes]:
-    """Return the paths of submodules in an index, by default that of the worktree.
-
-    Raises:
-        GitFailed: git failed.
-    """
-    staged = _names(folder, variables or {}, "--stage")
-    return {line.partition(b"\t")[2] for line in staged if line.startswith(_GITLINK)}
-
-
-def _check_size(folder: Path, names: list[bytes]) -> None:
-    size = 0
-    for name in names:
-        with contextlib.suppress(OSError):
-            size += (folder / os.fsdecode(name)).lstat().st_size
-    if size > MAX_UNTRACKED_BYTES:
-        raise Conflict(
-            f"{folder} has {size >> 20:,} MB of untracked files, and at most {MAX_UNTRACKED_BYTES >> 20} are read:"
-            " commit them, or name them in .gitignore"
-        )
-
-
-@contextlib.contextmanager
-def _index(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield variables by which git uses an index of its own, which is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-index-") as made:
-        yield {"GIT_INDEX_FILE": str(Path(made) / "index")}
-
-
 def _staged(folder: Path) -> str | None:
     """Return the tree of the worktree's index; None if it has none, as amid a merge."""
     index = Path(git.run(folder, "rev-parse", "--path-format=absolute", "--git-path", "index").text)
-    with _index(folder) as variables:
+    with git_trees.index(folder) as variables:
         try:
             shutil.copyfile(index, variables["GIT_INDEX_FILE"])
             return git.run(folder, "write-tree", variables=variables).text
@@ -331,11 +255,13 @@ def _commit(folder: Path, tree: str, parents: list[str], message: str) -> str:
 
 def _move_uncommitted(folder: Path, trash: Path) -> None:
     """Move to a folder what no commit can have: ignored files, submodules' files, and repositories within."""
-    with _index(folder) as variables:
+    with git_trees.index(folder) as variables:
         git.run(folder, "read-tree", "HEAD", variables=variables)
-        names = _names(folder, variables, "--others", "--ignored", "--exclude-standard", "--directory")
-        nested = [one for one in _names(folder, variables, "--others", "--exclude-standard") if one.endswith(b"/")]
-        names += [*nested, *links(folder, variables)]
+        names = git_trees.names(folder, variables, "--others", "--ignored", "--exclude-standard", "--directory")
+        nested = [
+            one for one in git_trees.names(folder, variables, "--others", "--exclude-standard") if one.endswith(b"/")
+        ]
+        names += [*nested, *git_trees.links(folder, variables)]
     for name in map(os.fsdecode, names):
         source, target = folder / name, trash / name
         if not os.path.lexists(source) or (_is_folder(source) and not any(source.iterdir())):

@@ -18,9 +18,9 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.process import git
+from tui_tasks.runner.process import git, git_trees
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import git_worktrees, worktrees
+from tui_tasks.work import worktrees
 from tui_tasks.work.terminals import Terminals
 from tui_tasks.work.worktrees import Place
 
@@ -104,7 +104,7 @@ def _remove(work: Work) -> str:
         left = git.read_work_tree(folder, "status", "--porcelain", "-z", "--ignored", timeout=30, max_bytes=1024 * 1024)
         if left:
             return f"kept {folder}: it has files that are in no commit"
-        if git_worktrees.links(folder):
+        if git_trees.links(folder):
             return f"kept {folder}: it has submodules, which may have files that are in no commit"
         git.run(Path(work.repository), "worktree", "remove", "--", str(folder))
     except (GitFailed, OSError) as error:

@@ -1,17 +1,113 @@
-"""The checks of a task on exactly one tree: what is proven of it, whichever folder it was proven in."""
+"""The checks of a task on exactly one tree: what is proven of it, in whichever folder, and what is run to prove it."""
 
 from __future__ import annotations
 
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Final
+
+from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.operations.checks import ProveTree
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.jobs.check_steps import Place
 from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN
+from tui_tasks.runner.checks.check_host import CheckHost
+from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
+from tui_tasks.runner.launch import Launcher
+from tui_tasks.settings import current
+from tui_tasks.settings.current import CheckSettings
+
+LEASE_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.5
 
 
 def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
-    """Return the checks of the task of a work, with the state of each on a tree."""
+    """Return the checks of the task of a work, with the state of each on a tree.
+
+    A check whose folder is not in the checkout is about no tree of it, and has the state that it has of the task.
+    """
     db = store.db
     task = task_queries.task(db, work.task_uid)
     home = task_queries.list_by_id(db, task.list_id)
-    found = check_queries.of_task(db, task, home, check_queries.definitions(db))
-    return tuple(Check(one.name, "unproven", None, one.gate, one.uid) for one in found)
+    known = check_queries.definitions(db)
+    by_uid = {definition.uid: definition for definition in known}
+    place = Place(work.repository, work.worktree, tree)
+    found = []
+    for check in check_queries.of_task(db, task, home, known):
+        definition = by_uid.get(check.uid)
+        if definition is not None and place.folder_of(definition) is not None:
+            run = check_queries.on_tree(db, check.uid, tree)
+            check = Check(check.name, check_queries.state_of(definition, run), run, check.gate, check.uid)
+        found.append(check)
+    return tuple(found)
+
+
+def are_proven(checks: tuple[Check, ...]) -> bool:
+    """Return whether every check that gates has passed."""
+    return all(check.state == "passed" for check in checks if check.gate)
+
+
+def prove(
+    store: Store,
+    work: Work,
+    worktree: str,
+    tree: str,
+    *,
+    clock: Callable[[], int],
+    show: Callable[[str], None],
+    is_stopped: Callable[[], bool],
+    gates_alone: bool = False,
+) -> tuple[Check, ...]:
+    """Run the checks in a worktree that has a tree, and wait for their ends; return all checks on that tree.
+
+    Another process that runs checks may run them; those that only such a process knows are waited for.
+
+    Raises:
+        Conflict: `is_stopped` has said so.
+    """
+    operation = ProveTree(work.task_uid, work.repository, worktree, tree, gates_alone)
+    wanted: list[Check] = store.commit(operation, actor=HUMAN, now=clock())[0]
+    waits = [check for check in wanted if check.run is not None and check.run.state in ("waiting", "running")]
+    if not waits:
+        return states(store, work, tree)
+    show(f"runs {', '.join(check.name for check in waits)} in {worktree}")
+    keeper = CheckKeeper(CheckSettings(), authority=Authority.LOOKS)
+    _show_foreign(store, keeper, waits, show)
+    host = CheckHost(keeper, clock, LEASE_SECONDS, Launcher(current.runners, clock).check)
+    watch = Watch(store.db)
+    children: dict[str, subprocess.Popen[bytes]] = {}
+    uids = [check.run.uid for check in waits if check.run is not None]
+    try:
+        while any(_is_open(store, uid) for uid in uids):
+            if is_stopped():
+                raise Conflict("stopped while checks ran; nothing was merged")
+            children = {uid: child for uid, child in children.items() if child.poll() is None}
+            children |= host.turn(store, current.runners().max_parallel, children)
+            end = time.monotonic() + _LOOK_SECONDS
+            while not watch.changed(time.monotonic()) and time.monotonic() < end:
+                watch.sleep(end - time.monotonic())
+    finally:
+        watch.close()
+        keeper.close()
+        for child in children.values():
+            child.poll()
+    return states(store, work, tree)
+
+
+def _is_open(store: Store, uid: str) -> bool:
+    run = check_queries.run(store.db, uid)
+    return run is not None and run.state in ("waiting", "running")
+
+
+def _show_foreign(store: Store, keeper: CheckKeeper, waits: list[Check], show: Callable[[str], None]) -> None:
+    """Say which checks the settings of this process do not define."""
+    profiles = keeper.profiles
+    digests = {each.uid: each.digest for each in check_queries.definitions(store.db) if each.source == profiles.source}
+    for check in waits:
+        if profiles.find(check.name, digests.get(check.uid, "")) is None:
+            show(f"{check.name} waits for a process that runs checks with the settings that define it")

@@ -113,13 +113,23 @@ def make(repository: Repository, place: Place, settings: WorkSettings, show: Cal
     make_folder(str(place.path.parent))
     try:
         git_worktrees.add(repository.root, place.path, place.base_commit, branch=place.branch, filters=settings.filters)
-        _copy(repository, place, settings)
-        if settings.setup:
-            _set_up(place, settings, show)
+        furnish(repository.root, place.path, settings, show)
     except (GitFailed, OSError, Conflict) as error:
         remove(repository.root, place)
         told = error.message if isinstance(error, Conflict) else str(error)
         raise Conflict(f"no worktree was made: {told}", path=str(place.path)) from error
+
+
+def furnish(root: Path, path: Path, settings: WorkSettings, show: Callable[[str], None]) -> None:
+    """Copy files of a checkout into a new worktree, and run the setup command there.
+
+    Raises:
+        Conflict: the setup failed, or a file leads out of the worktree.
+        OSError: a file cannot be copied.
+    """
+    _copy(root, path, settings)
+    if settings.setup:
+        _set_up(path, settings, show)
 
 
 def remove(root: Path, place: Place) -> None:
@@ -135,13 +145,13 @@ def remove(root: Path, place: Place) -> None:
         git.run(root, "update-ref", "-d", f"refs/heads/{place.branch}", place.base_commit)
 
 
-def _copy(repository: Repository, place: Place, settings: WorkSettings) -> None:
+def _copy(root: Path, path: Path, settings: WorkSettings) -> None:
     """Copy the files and folders that are there; links are copied as links."""
     for name in settings.copy:
-        source, target = repository.root / name, place.path / name
+        source, target = root / name, path / name
         if not os.path.lexists(source) or os.path.lexists(target):
             continue
-        if not target.parent.resolve().is_relative_to(place.path.resolve()):
+        if not target.parent.resolve().is_relative_to(path.resolve()):
             raise Conflict(f"[work] copy: {name} leads out of the worktree")
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir() and not source.is_symlink():
@@ -150,7 +160,7 @@ def _copy(repository: Repository, place: Place, settings: WorkSettings) -> None:
             shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _set_up(place: Place, settings: WorkSettings, show: Callable[[str], None]) -> None:
+def _set_up(path: Path, settings: WorkSettings, show: Callable[[str], None]) -> None:
     """Run the setup command of the human's settings in the worktree.
 
     Raises:
@@ -161,7 +171,7 @@ def _set_up(place: Place, settings: WorkSettings, show: Callable[[str], None]) -
     try:
         process = subprocess.Popen(
             words,
-            cwd=place.path,
+            cwd=path,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -19,9 +19,9 @@ import pytest
 import tui_tasks
 from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
-from tui_tasks.runner.process import git
+from tui_tasks.runner.process import git, git_trees
 from tui_tasks.tui.tasks import link_facts
-from tui_tasks.work import git_worktrees, progress, repositories
+from tui_tasks.work import progress, repositories
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -177,7 +177,7 @@ def commit(repository: Path) -> Link:
 
 
 def counted(folder: Path) -> object:
-    work = SimpleNamespace(worktree=str(folder), base="main", base_commit=None)
+    work = SimpleNamespace(worktree=str(folder), base="main", base_commit=None, is_on_base=False)
     return progress.count(cast("Work", work))
 
 
@@ -185,7 +185,7 @@ CALLERS: dict[str, Callable[[Path], object]] = {
     "the state of a check's folder": lambda folder: git.look(folder),
     "the repository of a folder": repositories.find,
     "the counts of a work": counted,
-    "the tree of a worktree": git_worktrees.tree_of,
+    "the tree of a worktree": git_trees.tree_of,
     "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
     "the facts of a branch": lambda folder: link_facts.facts(folder, {"kind": "branch", "target": "work"}),
     "the log of a branch": lambda folder: link_facts.text(folder, {"kind": "branch", "target": "work"}),
@@ -274,7 +274,7 @@ def test_an_allowed_filter_is_the_humans_own(
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     prepare(repository, ran, {"filter.x.clean": PROGRAM, "filter.x.process": PROGRAM})
-    tree = git_worktrees.tree_of(repository, filters=("x",))
+    tree = git_trees.tree_of(repository, filters=("x",))
     assert git.run(repository, "cat-file", "blob", f"{tree}:a").text == "human"
     assert not ran.exists()
 

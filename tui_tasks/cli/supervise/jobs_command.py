@@ -242,9 +242,9 @@ def _warn_of_missing_runner(options: argparse.Namespace) -> None:
     """Tell of a runner that was named and is not configured here; it may be where the job is run."""
     if not options.runner:
         return
-    from tui_tasks.state import hosting
+    from tui_tasks.settings import current
 
-    runners = hosting.runners()
+    runners = current.runners()
     if options.runner not in runners.profiles:
         print(f"tui-tasks jobs: {safe_line(runners.missing(options.runner))}", file=sys.stderr)
 

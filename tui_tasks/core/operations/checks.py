@@ -90,6 +90,25 @@ class RequestChecks(Operation, frozen=True):
     unproven_alone: bool = False
 
 
+class ProveTree(Operation, frozen=True):
+    """Have checks of a task run on one tree; what has passed on it counts again. Only for the human. Result: these
+    checks.
+
+    Attributes:
+        uid: the task.
+        repository: the checkout in which the checks' folders are.
+        worktree: the worktree that has the tree.
+        tree: the hash of the tree.
+        gates_alone: whether only the checks that gate are meant.
+    """
+
+    uid: str
+    repository: str
+    worktree: str
+    tree: str
+    gates_alone: bool = False
+
+
 # Of a scheduler and a supervisor
 
 
@@ -114,6 +133,7 @@ class BeginCheck(Operation, frozen=True):
         inputs: the hash of the inputs now.
         commit: the git commit of the folder.
         diff: the hash of the uncommitted changes.
+        tree: the hash of the files of the run's worktree; None: it runs in none.
     """
 
     uid: str
@@ -121,6 +141,7 @@ class BeginCheck(Operation, frozen=True):
     inputs: str
     commit: str | None = None
     diff: str | None = None
+    tree: str | None = None
 
 
 class EndCheck(Operation, frozen=True):
@@ -132,6 +153,7 @@ class EndCheck(Operation, frozen=True):
         inputs: the hash of the inputs now; if it changed during the run, a passed run is stale.
         exit_code: that of the command.
         output: the end of its output.
+        tree: the hash of the files of the run's worktree now, to the same end as `inputs`.
     """
 
     uid: str
@@ -139,6 +161,7 @@ class EndCheck(Operation, frozen=True):
     inputs: str | None = None
     exit_code: int | None = None
     output: str = ""
+    tree: str | None = None
 
 
 class AbandonCheck(Operation, frozen=True):
@@ -151,9 +174,10 @@ class AbandonCheck(Operation, frozen=True):
 class ChangeInputs(Operation, frozen=True):
     """Make the passed runs of a check stale whose inputs do not hash to `inputs`. Result: how many.
 
-    `digest` is that of the definition with which `inputs` was hashed.
+    `digest` is that of the definition with which `inputs` was hashed, in the folder of the runs `uids`; empty: of all.
     """
 
     check_uid: str
     digest: str
     inputs: str
+    uids: tuple[str, ...] = ()

@@ -92,10 +92,11 @@ def _check(name: str, found: CheckDefinition | None, runs: dict[str, tuple[Check
     if found is None:
         return Check(name, "unproven")
     run, is_waived = runs.get(found.uid, (None, False))
-    return Check(name, _state(found, run), run, found.gate, found.uid, is_waived)
+    return Check(name, state_of(found, run), run, found.gate, found.uid, is_waived)
 
 
-def _state(found: CheckDefinition, run: CheckRun | None) -> str:
+def state_of(found: CheckDefinition, run: CheckRun | None) -> str:
+    """Return the state of a check with this run, one of `vocab.CHECK_STATES`."""
     if run is None:
         return "unproven"
     if run.state == "passed" and run.digest != found.digest:
@@ -137,10 +138,16 @@ def has_passed(db: Database) -> bool:
     return db.sql("SELECT 1 FROM check_run WHERE state = 'passed' LIMIT 1").fetchone() is not None
 
 
-def waiting(db: Database, check_uid: str) -> CheckRun | None:
-    """Return the run of a check that has not begun, or None."""
+def waiting(db: Database, check_uid: str) -> list[CheckRun]:
+    """Return the runs of a check that have not begun: one at most for each folder."""
+    rows = db.sql(f"SELECT {_RUN} FROM check_run WHERE state = 'waiting' AND check_uid = ?", (check_uid,))
+    return [CheckRun(*row) for row in rows]
+
+
+def on_tree(db: Database, check_uid: str, tree: str) -> CheckRun | None:
+    """Return the newest run of a check about the files of a tree, in whichever worktree; None if there is none."""
     row = db.sql(
-        f"SELECT {_RUN} FROM check_run WHERE state = 'waiting' AND check_uid = ? LIMIT 1", (check_uid,)
+        f"SELECT {_RUN} FROM check_run WHERE check_uid = ? AND tree = ? ORDER BY id DESC LIMIT 1", (check_uid, tree)
     ).fetchone()
     return CheckRun(*row) if row else None
 

@@ -74,7 +74,11 @@ class CheckHost:
             profile = profiles.find(named.get(run.check_uid, ""), run.digest)
             # Reading first avoids a useless write lock, for which every other writer would wait.
             begun = check_queries.runs_in(store.db, "running")
-            if profile is None or len(begun) >= max_parallel or any(each.check_uid == run.check_uid for each in begun):
+            if (
+                profile is None
+                or len(begun) >= max_parallel
+                or any((each.check_uid, each.cwd) == (run.check_uid, run.cwd) for each in begun)
+            ):
                 continue
             heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
             claimed = self._commit(store, ClaimCheck(run.uid, heartbeat, max_parallel))

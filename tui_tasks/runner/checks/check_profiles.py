@@ -26,6 +26,7 @@ class CheckProfile(msgspec.Struct, frozen=True):
         gate: whether the check must pass before such a task can be set done.
         snapshot: whether the command runs in a private copy of its inputs.
         environment: names or patterns of variables to pass on, or `NAME=value`.
+        filters: git filters that may run when the files of a worktree are hashed.
     """
 
     name: str
@@ -37,6 +38,7 @@ class CheckProfile(msgspec.Struct, frozen=True):
     gate: bool = False
     snapshot: bool = False
     environment: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:

@@ -34,10 +34,13 @@ class _CheckTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_on
                 raise ValueError(f"Expected a pattern below cwd, not {pattern}")
 
 
-def read(table: Mapping[str, Any], file: str) -> tuple[CheckProfiles, list[ConfigProblem]]:
+def read(
+    table: Mapping[str, Any], file: str, filters: tuple[str, ...] = ()
+) -> tuple[CheckProfiles, list[ConfigProblem]]:
     """Return the valid checks of a parsed `[check]` table of `file`, and the problems found in it.
 
-    A relative `cwd` is resolved against the folder of `file`, which is also its default.
+    A relative `cwd` is resolved against the folder of `file`, which is also its default. `filters`: the git filters
+    that may run.
     """
     wrong: list[ConfigProblem] = []
     profiles: dict[str, CheckProfile] = {}
@@ -52,13 +55,13 @@ def read(table: Mapping[str, Any], file: str) -> tuple[CheckProfiles, list[Confi
         if given.snapshot and not given.inputs and len(wrong) == before:
             wrong.append(ConfigProblem(f"{key}.snapshot", "needs inputs: the copy holds nothing else"))
         if len(wrong) == before:
-            profiles[name] = _profile(name, given, file)
+            profiles[name] = _profile(name, given, file, filters)
     return CheckProfiles(file, profiles, frozenset(table) - frozenset(profiles)), wrong
 
 
-def _profile(name: str, given: _CheckTable, file: str) -> CheckProfile:
+def _profile(name: str, given: _CheckTable, file: str, filters: tuple[str, ...]) -> CheckProfile:
     assert given.command is not None
     cwd = os.path.expanduser(given.cwd or "")  # noqa: PTH111 - Path.expanduser raises for an unknown user
     folder = os.path.normpath(Path(file).absolute().parent / cwd)
-    rest = {"cwd": folder, "command": given.command}
+    rest = {"cwd": folder, "command": given.command, "filters": filters}
     return CheckProfile(name, **{**msgspec.structs.asdict(given), **rest})

@@ -15,15 +15,21 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.checks import ChangeInputs
-from tui_tasks.core.read import check_queries
-from tui_tasks.core.snapshots import CheckDefinition, CheckRun
+from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks.check_profiles import CheckProfile, CheckProfiles
 from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
+from tui_tasks.runner.process import git_trees
+from tui_tasks.runner.process.git import GitFailed
 
 # Seconds between two looks where the kernel does not report changes.
 POLL_SECONDS: Final = 1.0
@@ -38,7 +44,7 @@ class InputWatch:
     """Watches the inputs of passed checks from one process."""
 
     def __init__(self) -> None:
-        self._trees: dict[str, _WatchedInputs] = {}
+        self._trees: dict[tuple[str, str], _WatchedInputs] = {}
 
     @property
     def fds(self) -> list[int]:
@@ -65,19 +71,25 @@ class InputWatch:
         if not passed and not self._trees:
             return False
         known = {each.uid: each for each in check_queries.definitions(store.db)}
+        places = _Places(store.db)
         # Two checks may run the same command in the same folder.
-        wanted: dict[str, tuple[str, CheckDefinition | CheckProfile]] = {}
+        wanted: dict[tuple[str, str, str], list[CheckRun]] = {}
+        patterns: dict[tuple[str, str], Sequence[str]] = {}
         for run in passed:
-            if (found := _inputs_of(run, known, profiles)) is not None:
-                wanted[run.check_uid] = (run.digest, found)
-        for digest in self._trees.keys() - {digest for digest, _ in wanted.values()}:
-            self._trees.pop(digest).close()
+            found = _definition_of(run, known, profiles)
+            folder = places.folder_of(run, found) if found is not None and found.inputs else None
+            if found is not None and folder is not None:
+                wanted.setdefault((run.check_uid, run.digest, folder), []).append(run)
+                patterns[run.digest, folder] = found.inputs
+        for key in self._trees.keys() - patterns.keys():
+            self._trees.pop(key).close()
         changed = False
-        for check_uid, (digest, found) in wanted.items():
-            inputs = self._tree(digest, found).digest(reads_now_and_then=reads_contents)
-            its = [run for run in passed if run.check_uid == check_uid and run.digest == digest]
-            if any(run.inputs != inputs for run in its):
-                store.commit(ChangeInputs(check_uid, digest, inputs), actor=SYSTEM, now=now)
+        for (check_uid, digest, folder), runs in wanted.items():
+            tree = self._tree(digest, folder, patterns[digest, folder])
+            inputs = tree.digest(reads_now_and_then=reads_contents)
+            if any(run.inputs != inputs for run in runs):
+                uids = tuple(run.uid for run in runs)
+                store.commit(ChangeInputs(check_uid, digest, inputs, uids), actor=SYSTEM, now=now)
                 changed = True
         return changed
 
@@ -90,23 +102,27 @@ class InputWatch:
             StorageFailed: the database cannot be read or written.
         """
         known = {each.uid: each for each in check_queries.definitions(store.db)}
+        places = _Places(store.db)
         unchanged: dict[str, bool] = {}
         for uid in run_uids:
             run = check_queries.run(store.db, uid)
-            found = _inputs_of(run, known, profiles) if run is not None and run.state == "passed" else None
-            if run is None or found is None:
+            found = _definition_of(run, known, profiles) if run is not None and run.state == "passed" else None
+            folder = places.folder_of(run, found) if run is not None and found is not None else None
+            if run is None or found is None or folder is None or not (found.inputs or run.worktree):
                 unchanged[uid] = False
                 continue
-            inputs = self._tree(run.digest, found).digest(reads_all=True)
-            unchanged[uid] = inputs == run.inputs
-            if not unchanged[uid]:
-                store.commit(ChangeInputs(run.check_uid, run.digest, inputs), actor=SYSTEM, now=now)
+            unchanged[uid] = run.worktree is None or _is_same_tree(run, known, profiles)
+            if found.inputs:
+                inputs = self._tree(run.digest, folder, found.inputs).digest(reads_all=True)
+                if inputs != run.inputs:
+                    store.commit(ChangeInputs(run.check_uid, run.digest, inputs, (uid,)), actor=SYSTEM, now=now)
+                    unchanged[uid] = False
         return unchanged
 
-    def _tree(self, digest: str, found: CheckDefinition | CheckProfile) -> _WatchedInputs:
-        tree = self._trees.get(digest)
+    def _tree(self, digest: str, folder: str, patterns: Sequence[str]) -> _WatchedInputs:
+        tree = self._trees.get((digest, folder))
         if tree is None:
-            tree = self._trees[digest] = _WatchedInputs(found.cwd, found.inputs)
+            tree = self._trees[digest, folder] = _WatchedInputs(folder, patterns)
         return tree
 
     def close(self) -> None:
@@ -115,16 +131,47 @@ class InputWatch:
             self._trees.popitem()[1].close()
 
 
-def _inputs_of(
+def _definition_of(
     run: CheckRun, known: Mapping[str, CheckDefinition], profiles: CheckProfiles
 ) -> CheckDefinition | CheckProfile | None:
-    """Return what says which the inputs of a run are; None if it has none, or if that is not known."""
+    """Return what says which the inputs of a run are; None if that is not known, or has changed."""
     definition = known.get(run.check_uid)
     found: CheckDefinition | CheckProfile | None = definition
     if definition is not None and not definition.cwd:
         is_own = definition.source == profiles.source
         found = profiles.find(definition.name, run.digest) if is_own else None
-    return found if found is not None and found.digest == run.digest and found.inputs else None
+    return found if found is not None and found.digest == run.digest else None
+
+
+def _is_same_tree(run: CheckRun, known: Mapping[str, CheckDefinition], profiles: CheckProfiles) -> bool:
+    """Return whether the worktree of a run has the files that the run was about."""
+    definition = known.get(run.check_uid)
+    profile = profiles.find(definition.name, run.digest) if definition is not None else None
+    try:
+        tree = git_trees.tree_of(Path(run.worktree or ""), filters=profile.filters if profile is not None else ())
+    except (GitFailed, Conflict, OSError):
+        return False
+    return tree == run.tree
+
+
+class _Places:
+    """Where the inputs of runs are: in the check's own folder, or in a worktree as long as somebody works there."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    @cached_property
+    def _live(self) -> list[Work]:
+        return work_queries.live(self._db)
+
+    def folder_of(self, run: CheckRun, found: CheckDefinition | CheckProfile) -> str | None:
+        """Return the folder; None: the run is about a merge that is not over, whose files are no longer there."""
+        if run.worktree is None or not self._live:
+            return found.cwd
+        if any(work.worktree == run.worktree for work in self._live):
+            return run.cwd
+        tasks = set(check_queries.tasks_of(self._db, run.uid))
+        return None if any(work.task_uid in tasks for work in self._live) else found.cwd
 
 
 class _WatchedInputs:

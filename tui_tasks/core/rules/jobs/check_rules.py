@@ -22,6 +22,7 @@ from tui_tasks.core.operations.checks import (
     EndCheck,
     GiveChecks,
     NamedCheck,
+    ProveTree,
     RecordSettings,
     RequestChecks,
     WaiveChecks,
@@ -33,7 +34,7 @@ from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.tasks.held_rules import UID
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import heartbeats, job_settings
-from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Task, verified
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -97,10 +98,10 @@ def _define(tx: Transaction, source: str, check: NamedCheck, known: CheckDefinit
         return
     old = {name: getattr(known, name) for name in new}
     tx.emit("check.defined", "check_definition", known.uid, old=old, new=new)
-    waiting = check_queries.waiting(tx.db, known.uid)
-    if waiting is not None and "digest" in new:
+    if "digest" in new:
         # A run that has not begun will begin with the new command.
-        _change(tx, waiting, "check.queued", {"digest": check.digest})
+        for waiting in check_queries.waiting(tx.db, known.uid):
+            _change(tx, waiting, "check.queued", {"digest": check.digest})
 
 
 @rule(GiveChecks)
@@ -142,8 +143,21 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     wanted = [check for check in found if op.name in (None, check.name)]
     if not wanted:
         raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in found)}")
-    check_steps.request(tx, task, (one for one in wanted if not (op.unproven_alone and one.state == "passed")))
+    wanted = [one for one in wanted if not (op.unproven_alone and one.state == "passed")]
+    check_steps.request(tx, task, wanted, check_steps.place_of(tx, task))
     return verified(check.state for check in tx.state_cache.checks_of(task, home))
+
+
+@rule(ProveTree)
+def prove_tree(tx: Transaction, op: ProveTree) -> list[Check]:
+    """Have checks of a task run on a tree. The human's alone, as a worktree is named."""
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden("where a task's checks run is said by the human alone")
+    task = task_queries.task(tx.db, op.uid)
+    home = tx.state_cache.list_by_id(task.list_id)
+    wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]
+    check_steps.prove(tx, task, wanted, check_steps.Place(op.repository, op.worktree, op.tree))
+    return [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]
 
 
 @rule(ClaimCheck)
@@ -153,7 +167,7 @@ def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
     begun = check_queries.runs_in(tx.db, "running")
     if run is None or run.state != "waiting" or len(begun) >= op.max_parallel:
         return None
-    if any(other.check_uid == run.check_uid for other in begun):
+    if any((other.check_uid, other.cwd) == (run.check_uid, run.cwd) for other in begun):
         # Two runs at once in one folder would disturb each other.
         return None
     if not check_queries.tasks_of(tx.db, run.uid):
@@ -171,7 +185,8 @@ def begin_check(tx: Transaction, op: BeginCheck) -> CheckRun | None:
     if run is None or run.state != "running" or held is None or held.supervised:
         return None
     heartbeats.put(tx.db, op.by)
-    return _change(tx, run, "check.started", {"inputs": op.inputs, "git_commit": op.commit, "git_diff": op.diff})
+    changes = {"inputs": op.inputs, "git_commit": op.commit, "git_diff": op.diff}
+    return _change(tx, run, "check.started", changes | ({"tree": op.tree} if run.worktree is not None else {}))
 
 
 @rule(EndCheck)
@@ -181,7 +196,10 @@ def end_check(tx: Transaction, op: EndCheck) -> CheckRun | None:
     if run is None or run.state != "running":
         return run
     state = op.outcome
-    if state == "passed" and (run.inputs is None or run.inputs != op.inputs):
+    is_same = run.inputs is not None and run.inputs == op.inputs
+    if run.worktree is not None:
+        is_same = is_same and run.tree is not None and run.tree == op.tree
+    if state == "passed" and not is_same:
         state = "stale"
     return _end(tx, run, state, exit_code=op.exit_code, output=op.output)
 
@@ -219,7 +237,10 @@ def change_inputs(tx: Transaction, op: ChangeInputs) -> int:
     changed = [
         run
         for run in check_queries.runs_in(tx.db, "passed")
-        if run.check_uid == op.check_uid and run.digest == op.digest and run.inputs != op.inputs
+        if run.check_uid == op.check_uid
+        and run.digest == op.digest
+        and run.inputs != op.inputs
+        and (not op.uids or run.uid in op.uids)
     ]
     for run in changed:
         _change(tx, run, "check.stale", {"state": "stale"})

@@ -1,22 +1,57 @@
 """What being reported done means for a task's checks: they are run, and a gate refuses it until they have passed.
 
-docs: protocol, section 11.
+The checks of a task at work run in its worktree: there, the worktree stands for the checkout in which their folders
+are. docs: protocol, section 11.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InputsUnread, NotProven
-from tui_tasks.core.read import check_queries
-from tui_tasks.core.snapshots import Check, CheckRun, Task, TaskList, verified
+from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+
+
+class Place(NamedTuple):
+    """Where the checks of a task at work run.
+
+    Attributes:
+        repository: the checkout in which the checks' folders are.
+        worktree: the worktree that stands for it.
+        tree: the hash of the files that a run must be about; None: of whichever are there.
+    """
+
+    repository: str
+    worktree: str
+    tree: str | None = None
+
+    def folder_of(self, definition: CheckDefinition | None) -> str | None:
+        """Return the folder of a check in the worktree; None: its folder is not in the checkout."""
+        if definition is None or not definition.cwd:
+            return None
+        path = PurePath(os.path.realpath(definition.cwd))
+        if not path.is_relative_to(self.repository):
+            return None
+        return str(PurePath(self.worktree, path.relative_to(self.repository)))
+
+
+def place_of(tx: Transaction, task: Task) -> Place | None:
+    """Return where the checks of a task run: in the worktree of the speaker's work on it, else of the newest."""
+    if not tx.state_cache.has_work:
+        return None
+    live = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
+    own = [work for work in live if work.agent == tx.actor] or live
+    return Place(own[-1].repository, own[-1].worktree) if own else None
 
 
 def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | None) -> None:
@@ -34,7 +69,8 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
     if tx.actor == vocab.HUMAN:
         return
     gates = [check for check in tx.state_cache.checks_of(task, home) if check.gate]
-    missing = [check for check in gates if check.state != "passed"]
+    place = place_of(tx, task) if gates else None
+    missing = [check for check in gates if not _has_passed(tx, check, place)]
     if not missing:
         _refuse_unread(tx, task, gates)
         return
@@ -53,6 +89,17 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
     raise NotProven(reason, advice, uid, verified=state, output=output, id=task.uid)
 
 
+def _has_passed(tx: Transaction, check: Check, place: Place | None) -> bool:
+    """Return whether a check has passed, for a task at work in its worktree."""
+    if check.state != "passed" or place is None or place.folder_of(_definition(tx, check)) is None:
+        return check.state == "passed"
+    return check.run is not None and check.run.worktree == place.worktree
+
+
+def _definition(tx: Transaction, check: Check) -> CheckDefinition | None:
+    return next((found for found in tx.state_cache.check_definitions if found.uid == check.uid), None)
+
+
 def _are_checks_of(tx: Transaction, stored: Task, missing: list[Check]) -> bool:
     """Return whether a task as it is stored has all these checks."""
     has = {check.uid for check in tx.state_cache.checks_of(stored, tx.state_cache.list_by_id(stored.list_id))}
@@ -66,7 +113,9 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
         InputsUnread: they can be read.
         NotProven: they cannot.
     """
-    of_runs = {check.run.uid: check for check in passed if check.run is not None and check.run.inputs}
+    of_runs = {
+        check.run.uid: check for check in passed if check.run is not None and (check.run.inputs or check.run.worktree)
+    }
     known = tx.inputs_read
     unread = sorted(of_runs.keys() - known.keys()) if known is not None else []
     if unread:
@@ -90,7 +139,8 @@ def _names(found: list[Check]) -> str:
 def begin(tx: Transaction, task: Task, home: TaskList) -> None:
     """Run the checks of a task that was set done, except those that have passed. Record a gate that was passed by."""
     found = tx.state_cache.checks_of(task, home)
-    request(tx, task, (check for check in found if check.state != "passed"))
+    place = place_of(tx, task) if found else None
+    request(tx, task, [check for check in found if not _has_passed(tx, check, place)], place)
     passed_by = [check for check in found if check.gate and check.state != "passed"]
     if passed_by:
         waive(tx, task, passed_by, verified(check.state for check in found))
@@ -102,29 +152,63 @@ def waive(tx: Transaction, task: Task, waived: list[Check], state: str | None) -
     tx.emit("check.waived", "task_check", task.uid, new=new, task=task)
 
 
-def request(tx: Transaction, task: Task, wanted: Iterable[Check]) -> None:
+def request(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place | None = None) -> None:
     """Have checks of a task run. A run that has not begun serves every task that asks until it begins.
 
-    A run that has begun goes on; changes of inputs made after its beginning make it stale.
+    A run that has begun goes on; changes of inputs made after its beginning make it stale. `place`: where they run, if
+    not in their own folders.
     """
     for check in wanted:
-        definition = next((found for found in tx.state_cache.check_definitions if found.uid == check.uid), None)
-        if definition is None or (check.run is not None and check.run.state in ("waiting", "running")):
+        definition = _definition(tx, check)
+        if definition is None:
             continue
-        run = check_queries.waiting(tx.db, definition.uid) or _new_run(tx, definition.uid, definition.digest)
-        uid, old = f"{task.uid} {definition.uid}", check.run
-        if old is None:
-            new = {"uid": uid, "task_uid": task.uid, "check_uid": definition.uid, "run_uid": run.uid}
-            tx.emit("check.requested", "task_check", uid, new=new, task=task)
-        else:
-            before: dict[str, Any] = {"run_uid": old.uid} | ({"waived": True} if check.is_waived else {})
-            after: dict[str, Any] = {"run_uid": run.uid} | ({"waived": False} if check.is_waived else {})
-            tx.emit("check.requested", "task_check", uid, old=before, new=after, task=task)
+        folder = place.folder_of(definition) if place is not None else None
+        at = place if folder is not None else None
+        if check.run is not None and check.run.state in ("waiting", "running") and _is_at(check.run, at):
+            continue
+        waiting = [run for run in check_queries.waiting(tx.db, definition.uid) if _is_at(run, at)]
+        link(tx, task, check, waiting[0] if waiting else _new_run(tx, definition, folder, at))
 
 
-def _new_run(tx: Transaction, check_uid: str, digest: str) -> CheckRun:
+def _is_at(run: CheckRun, place: Place | None) -> bool:
+    """Return whether a run that has not ended is about the files of a place."""
+    if place is None:
+        return run.worktree is None
+    return run.worktree == place.worktree and (place.tree is None or run.tree in (None, place.tree))
+
+
+def prove(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place) -> None:
+    """Let what has passed on the tree of a place count, and have the rest run there."""
+    for check in wanted:
+        definition = _definition(tx, check)
+        if definition is None or place.folder_of(definition) is None:
+            request(tx, task, [check] if check.state != "passed" else [])
+            continue
+        run = check_queries.on_tree(tx.db, check.uid, place.tree or "")
+        if run is None or check_queries.state_of(definition, run) != "passed":
+            request(tx, task, [check], place)
+        elif check.run is None or check.run.uid != run.uid:
+            link(tx, task, check, run)
+
+
+def link(tx: Transaction, task: Task, check: Check, run: CheckRun) -> None:
+    """Let a run count for a check of a task."""
+    uid, old = f"{task.uid} {check.uid}", check.run
+    if old is None:
+        new = {"uid": uid, "task_uid": task.uid, "check_uid": check.uid, "run_uid": run.uid}
+        tx.emit("check.requested", "task_check", uid, new=new, task=task)
+        return
+    before: dict[str, Any] = {"run_uid": old.uid} | ({"waived": True} if check.is_waived else {})
+    after: dict[str, Any] = {"run_uid": run.uid} | ({"waived": False} if check.is_waived else {})
+    tx.emit("check.requested", "task_check", uid, old=before, new=after, task=task)
+
+
+def _new_run(tx: Transaction, definition: CheckDefinition, folder: str | None, place: Place | None) -> CheckRun:
     blank: dict[str, Any] = dict.fromkeys(CheckRun.__struct_fields__)
-    blank |= {"id": tx.state_cache.next_id("check_run"), "uid": tx.new_uid(), "check_uid": check_uid, "digest": digest}
-    run = CheckRun(**blank | {"state": "waiting", "requested_by": tx.actor, "requested_at": tx.now})
+    blank |= {"id": tx.state_cache.next_id("check_run"), "uid": tx.new_uid(), "check_uid": definition.uid}
+    blank |= {"digest": definition.digest, "state": "waiting", "requested_by": tx.actor, "requested_at": tx.now}
+    if place is not None:
+        blank |= {"cwd": folder, "worktree": place.worktree, "tree": place.tree}
+    run = CheckRun(**blank)
     tx.emit("check.queued", "check_run", run.uid, new=msgspec.structs.asdict(run))
     return run

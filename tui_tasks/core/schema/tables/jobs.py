@@ -128,6 +128,9 @@ class CheckRunRow(Model):
     inputs = TextField(null=True)  # hash of the inputs as they were when it began
     git_commit = TextField(null=True)
     git_diff = TextField(null=True)  # hash of the changes since that commit
+    cwd = TextField(null=True)  # the folder in which it runs; null: the check's own
+    worktree = TextField(null=True)  # the git worktree around that folder, for a task at work
+    tree = TextField(null=True)  # hash of the worktree's files, which the run is about
 
     class Meta:
         table_name = "check_run"

@@ -1,0 +1,96 @@
+"""The hash of the tree of a worktree's files, with untracked ones: what a review and a proof are about."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final
+
+from tui_tasks.core.errors import Conflict
+from tui_tasks.runner.process import git
+
+MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
+_GITLINK: Final = b"160000"
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is not the top of its own worktree, as where a setting leads git elsewhere.
+
+    Raises:
+        Conflict: it is not.
+        GitFailed: it is in no worktree.
+    """
+    top = git.run(folder, "rev-parse", "--show-toplevel").text
+    if os.path.realpath(top) != os.path.realpath(folder):
+        raise Conflict(f"{folder} is no worktree of its own: git takes {top} for it; look at its core.worktree")
+
+
+def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
+    """Return the hash of the tree of a worktree's files, with untracked ones and without ignored ones.
+
+    Each file is read: marks in the index by which git would skip one count for nothing. The index is left as it is.
+
+    Raises:
+        Conflict: the folder is no worktree of its own, or its untracked files are too large.
+        GitFailed: git failed.
+    """
+    check_folder(folder)
+    with index(folder) as variables:
+        git.run(folder, "read-tree", "HEAD", variables=variables)
+        others = names(folder, variables, "--others", "--exclude-standard")
+        _check_size(folder, others)
+        modules = links(folder, variables)
+        tracked = names(folder, variables, "--cached")
+        # A submodule is taken at the commit of its HEAD, without a look into it.
+        found = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in modules]
+        given = b"".join(name + b"\0" for name in found)
+        git.run(
+            folder,
+            *("update-index", "-z", "--add", "--remove", "--stdin"),
+            given=given,
+            variables=variables,
+            allowed_filters=filters,
+        )
+        return git.run(folder, "write-tree", variables=variables).text
+
+
+def names(folder: Path, variables: dict[str, str], *words: str) -> list[bytes]:
+    """Return the paths that `ls-files` prints.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    printed = git.run(folder, "ls-files", "-z", *words, variables=variables).printed
+    return [name for name in printed.split(b"\0") if name]
+
+
+def links(folder: Path, variables: dict[str, str] | None = None) -> set[bytes]:
+    """Return the paths of submodules in an index, by default that of the worktree.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    staged = names(folder, variables or {}, "--stage")
+    return {line.partition(b"\t")[2] for line in staged if line.startswith(_GITLINK)}
+
+
+def _check_size(folder: Path, others: list[bytes]) -> None:
+    size = 0
+    for name in others:
+        with contextlib.suppress(OSError):
+            size += (folder / os.fsdecode(name)).lstat().st_size
+    if size > MAX_UNTRACKED_BYTES:
+        raise Conflict(
+            f"{folder} has {size >> 20:,} MB of untracked files, and at most {MAX_UNTRACKED_BYTES >> 20} are read:"
+            " commit them, or name them in .gitignore"
+        )
+
+
+@contextlib.contextmanager
+def index(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield variables by which git uses an index of its own, which is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="tui-tasks-index-") as made:
+        yield {"GIT_INDEX_FILE": str(Path(made) / "index")}
