@@ -186,11 +186,79 @@ def test_no_more_tools_are_compared_where_enough_are_found_by_their_words(monkey
         ("tasklist:undo", "control:undo"),
         ("TodoRead", "todo"),
         ("AskUser", "ask"),
+        ("control:remove_task", "tasklist:delete_task"),
+        ("delete", "tasklist:delete_task"),
+        ("done", "tasklist:set_task_done"),
+        ("skip", "tasklist:set_task_skipped"),
+        ("start", "tasklist:set_task_in_progress"),
+        ("get_next_task", "control:claim"),
+        ("search_tasks", "control:find"),
+        ("control:search", "control:find"),
+        ("list", "control:lists"),
+        ("add", "tasklist:add_task"),
+        ("add_dependency", "control:update_task"),
+        ("control:plan", "create_plan"),
+        ("update_plan", "todo"),
     ],
 )
 def test_the_first_suggestion_is_what_was_meant(name, meant):
     tools = [tool for tool, of in TABLE.tools.items() if not of.human]
     assert tool_names.suggestions(name, tools)[0] == meant
+
+
+TODO_WRITE = {
+    "todos": [
+        {"content": "a", "status": "pending", "activeForm": "doing a"},
+        {"content": "b", "status": "doing", "activeForm": "doing b"},
+    ]
+}
+
+
+@pytest.mark.parametrize("key", ["input", "arguments"])
+@pytest.mark.parametrize("name", ["TodoWrite", "todo"])
+def test_the_todo_list_of_another_program_is_put_right_by_one_reply(talk: Talk, name: str, key: str) -> None:
+    error = talk.one({"tool": name, key: TODO_WRITE})["error"]
+    assert (error["data"].get("did_you_mean") == ["todo"]) == (name == "TodoWrite")
+    assert ("the arguments of" in error["message"]) == (key == "input")
+    assert [problem["argument"] for problem in error["data"]["problems"]] == [
+        "merge",
+        "todos[0].activeForm",
+        "todos[0].id",
+        "todos[1].activeForm",
+        "todos[1].id",
+        "todos[1].status",
+    ]
+
+
+def test_arguments_that_are_no_object_are_answered_with_the_names_of_the_tools_own(talk: Talk) -> None:
+    said = talk.one({"tool": "ask", "arguments": "Which?"})["error"]["message"]
+    assert said.endswith("; there is question, options, task, timeout, wait")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("control:update_task", {"uid": "#1", "estimate": "2h"}, "it is a number of minutes"),
+        ("control:update_task", {"uid": "#1", "result": "all good"}, 'as {"summary": "..."}'),
+        ("control:update_task", {"uid": "#1", "blocked_by": ["#2"]}, "did you mean depends_on?"),
+        ("control:update_task", {"uid": "#1", "assignee": "bob"}, "did you mean agent?"),
+        ("control:update_task", {"uid": "#1", "plan_id": "p"}, "did you mean list?"),
+        ("control:update_task", {"uid": "#1", "position": 1}, "did you mean before?"),
+        ("control:find", {"query": "x"}, "did you mean text?"),
+        ("control:find", {"offset": 10}, "did you mean after?"),
+        ("control:claim", {"task": "#1"}, "did you mean uid?"),
+        ("ask", {"question": "q", "timeout": "5m"}, "it is a number of seconds"),
+        ("tasks", {"action": "add_tasks", "plan_id": "p", "tasks": "k"}, "it holds objects of title, id"),
+    ],
+)
+def test_one_reply_says_what_to_send(talk: Talk, tool: str, arguments: dict[str, object], said: str) -> None:
+    assert said in talk.refused(tool, **arguments)["message"]
+
+
+def test_dependencies_that_come_as_one_string_are_several(talk: Talk) -> None:
+    first, second, third = (talk.ok("tasklist:add_task", name=name)["uid"] for name in "abc")
+    made = talk.ok("control:update_task", uid=third, depends_on=f"#1, {second}")
+    assert made["depends_on"] == [first, second]
 
 
 WORDS = ["task", "list", "set", "get", "add", "move", "done", "control", "scheduler", "all", "old", "plan", "cl", "un"]

@@ -20,7 +20,7 @@ def test_each_is_a_uuid_and_no_other():
 
 @pytest.mark.parametrize(
     ("drawn", "first"),
-    [(0, ["a00000", "a00001", "a00002"]), (0x5FFEFF, ["fffeff", "ffff00", "ffff01"]), (0x5FFF00, ["a00000", "a00001"])],
+    [(0, ["a00000", "a00011", "a00022"]), (0x5FEEFF, ["ffeeff", "ffef10", "ffef21"]), (0x5FEF00, ["a00000", "a00011"])],
 )
 def test_those_made_one_after_another_stand_side_by_side_and_differ_within_six_letters(monkeypatch, drawn, first):
     monkeypatch.setattr(os, "urandom", lambda size: drawn.to_bytes(4)[:size].ljust(size, b"\x3f"))
@@ -36,7 +36,7 @@ def test_the_beginning_of_none_is_a_number():
 
 def test_now_and_then_they_begin_anew_elsewhere():
     numbers = [int(uid[:6], 16) for uid in islice(uids.new_uids(), 1_000)]
-    jumps = [at for at, (one, next_) in enumerate(pairwise(numbers), 1) if next_ != (one + 1) % 2**24]
+    jumps = [at for at, (one, next_) in enumerate(pairwise(numbers), 1) if next_ != one + uids.STEP]
     assert jumps == [uids.RUN, 2 * uids.RUN, 3 * uids.RUN]
 
 
@@ -44,4 +44,12 @@ def test_those_of_one_store_go_on_from_request_to_request(store):
     (home,) = store.commit(EnsureList("x", "task"), actor="a", now=1)
     made = [store.commit(AddTask(name, home.uid), actor="a", now=1)[0].uid for name in "abc"]
     first, *others = [int(uid[:6], 16) for uid in made]
-    assert others == [(first + 1) % 2**24, (first + 2) % 2**24]
+    assert others == [first + uids.STEP, first + 2 * uids.STEP]
+
+
+def test_a_slip_in_the_first_six_letters_names_no_neighbour():
+    names = {uid[:6] for uid in islice(uids.new_uids(), uids.RUN)}
+    for name in names:
+        wrong = {name[:at] + digit + name[at + 1 :] for at in range(6) for digit in "0123456789abcdef"}
+        wrong |= {name[:at] + name[at + 1] + name[at] + name[at + 2 :] for at in range(5)}
+        assert (wrong - {name}).isdisjoint(names)

@@ -165,11 +165,11 @@ class RequestExecutor:
         return result, reading.seq
 
     def _explained(self, refusal: Refusal, reading: Reading) -> Refusal:
-        """Add to the refusal of an unknown task what its id is; a channel of one list learns nothing of others."""
-        if isinstance(refusal, NotFound) and refusal.kind == "task" and not self._identity.list_only:
+        """Add to the refusal of an unknown id what it is; a channel of one list learns nothing of others."""
+        if isinstance(refusal, NotFound) and not refusal.is_explained and not self._identity.list_only:
             from tui_tasks.core.read.tasks.task_names import explain
 
-            refusal.explain(explain(reading.db, refusal.data["id"]))
+            refusal.explain(explain(reading.db, refusal.kind, refusal.data["id"]))
         return refusal
 
     def _follow_refusal(self, pending: PendingRequest, refusal: Refusal, transaction: Transaction | None) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from tui_tasks.channel import requests
 from tui_tasks.channel.requests import RefusedValue, Request
-from tui_tasks.core.errors import Forbidden, InvalidRequest, Refusal, ReservedName
+from tui_tasks.core.errors import Forbidden, InvalidArgument, InvalidRequest, Refusal, ReservedName, UnknownTool
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import Arguments, decode
 from tui_tasks.dialects.requests.identity import Identity
@@ -125,10 +125,36 @@ class RequestReader:
             pending.in_steps = False
             # The tool may define its own form of refusals.
             pending.tool = pending.tool or self._table.find(requests.tool_name(value))
+            if isinstance(value, dict) and type(refusal) in (InvalidRequest, UnknownTool) and refusal is not unread:
+                self._add_problems(refusal, value, pending.tool)
         except Exception:
             _log.exception("a request could not be read")
             pending.refusal = Refusal(DEFECT_MESSAGE)
         return pending
+
+    def _add_problems(self, refusal: Refusal, value: dict[str, Any], tool: Tool | None) -> None:
+        """Add what is wrong with the name of the tool and with the arguments: one reply names all problems."""
+        name = requests.tool_name(value)
+        if tool is None and name:
+            from tui_tasks.channel import tool_names
+
+            unknown = tool_names.unknown_tool(name[:200], self._table)
+            if isinstance(refusal, InvalidRequest):
+                refusal.add(f"; {unknown.message}", **unknown.data)
+            near = unknown.data["did_you_mean"]
+            tool = self._table.find(near[0]) if len(near) == 1 else None
+        given = requests.misplaced_arguments(value)
+        if tool is None or tool.human or not given:
+            return
+        if not isinstance(given, dict):
+            from tui_tasks.dialects.requests.argument_errors import names_text
+
+            refusal.add(f"; {names_text(tool.arguments)}")
+            return
+        try:
+            decode(tool.arguments, given, self._clock())
+        except InvalidArgument as wrong:
+            refusal.add(f"; of {tool.name}: {wrong.message}", problems=wrong.data["problems"])
 
     def _refuse_others(self, request: Request) -> None:
         """Refuse a request for another agent or list if the channel is limited to its own.

@@ -88,6 +88,11 @@ def tool_name(value: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
+def misplaced_arguments(value: dict[str, Any]) -> Any:
+    """Return the arguments of a request, also from where models put them wrongly; None if there are none."""
+    return _first_value(value, (*ARGUMENT_KEYS, *(key for key in value if key in _MISNAMED_ARGUMENTS)))
+
+
 def read(value: Any) -> Request:
     """Read a request from a JSON value.
 

@@ -48,10 +48,29 @@ _ALIASES: Final[dict[str, tuple[str, ...]]] = {
         ("tasklist:set_task_skipped", "control:update_task"),
     ),
     **dict.fromkeys(("control_withdraw", "control_abort", "withdraw", "cancel_ask", "ask_cancel"), ("control:cancel",)),
-    **dict.fromkeys(("control_delete_task", "control_delete", "delete_task"), ("tasklist:delete_task",)),
+    "control_delete_task": ("tasklist:delete_task",),
     **dict.fromkeys(("control_add_task", "control_create_task", "control_add"), ("tasklist:add_task", "task")),
     **dict.fromkeys(("control_memory", "memories", "memory_search"), ("memory",)),
-    **dict.fromkeys(("todo_read", "todo_list", "read_todos"), ("todo",)),
+    **dict.fromkeys(("todo_read", "todo_list", "read_todos", "update_plan"), ("todo",)),
+    **dict.fromkeys(
+        ("delete", "remove", "delete_task", "remove_task", "control_delete", "control_remove", "control_remove_task"),
+        ("tasklist:delete_task",),
+    ),
+    **dict.fromkeys(("done", "complete", "finish", "close"), ("tasklist:set_task_done", "control:update_task")),
+    **dict.fromkeys(("skip", "skip_task", "cancel"), ("tasklist:set_task_skipped", "control:update_task")),
+    **dict.fromkeys(("start", "begin"), ("tasklist:set_task_in_progress", "control:claim")),
+    **dict.fromkeys(("next", "next_task", "get_next_task", "pick_task", "take_task"), ("control:claim", "tasks")),
+    **dict.fromkeys(
+        ("search", "search_tasks", "find_task", "find_tasks", "query_tasks", "control_search", "control_find_tasks"),
+        ("control:find",),
+    ),
+    **dict.fromkeys(("list", "get_lists", "list_lists"), ("control:lists", "control:find", "tasklist:display")),
+    **dict.fromkeys(
+        ("add_dependency", "set_dependency", "depends_on", "set_priority", "assign", "assign_task", "set_due"),
+        ("control:update_task",),
+    ),
+    **dict.fromkeys(("add", "new", "create"), ("tasklist:add_task", "task", "create_plan")),
+    **dict.fromkeys(("control_plan", "control_create_plan", "make_plan"), ("create_plan", "tasks")),
     **dict.fromkeys(("tasklist_undo", "task_undo", "revert"), ("control:undo",)),
     **dict.fromkeys(
         (

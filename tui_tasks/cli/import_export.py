@@ -224,11 +224,7 @@ def _write_file(file: str | None, parts: Iterable[str]) -> None:
     if file is None:
         sys.stdout.writelines(parts)
         return
-    try:
-        atomic_file.write_named(Path(file), (part.encode() for part in parts))
-    except OSError as error:
-        error.filename = error.filename or file
-        raise
+    atomic_file.write_named(Path(file), (part.encode() for part in parts))
 
 
 def _compose_file(format_: Format, rows: ExportData, file: str | None) -> _ComposedExport:
@@ -344,7 +340,8 @@ def _sync(options: argparse.Namespace) -> int:
     path = Path(options.file)
     if options.install_merge:
         print(safe_line(git_merge.install(path)))
-        return 0
+        if not options.once:
+            return 0
     require_database(options)
     identity = identity_of(options)
     for finding in git_merge.findings(path.parent, path):

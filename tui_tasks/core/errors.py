@@ -46,6 +46,11 @@ class Refusal(Exception):
         self.message = message
         self.data: dict[str, Any] = data
 
+    def add(self, more: str, **data: Any) -> None:
+        """Add to the end of the message, and to the details."""
+        self.message += more
+        self.data |= data
+
 
 class ParseError(Refusal):
     """The line is not one JSON text."""

@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from typing import Final
 
 RUN: Final = 256
+# One wrong digit, or two that changed places, alter a number by no multiple of 17: they name no neighbour.
+STEP: Final = 17
 _LEAST: Final = 0xA00000
 
 
 def new_uids() -> Iterator[str]:
-    """Yield uids without end. The first 24 bits count up from a random number, redrawn after `RUN` uids.
+    """Yield uids without end. The first 24 bits count up by `STEP` from a random number, redrawn after `RUN` uids.
 
     The rest is random. They have the form of version 4. Uids made one after another differ within the first six
     letters, which are enough to name a task by. The first is `a` to `f`, as digits alone are the number of a task.
@@ -27,8 +29,8 @@ def new_uids() -> Iterator[str]:
 
 def _numbers() -> Iterator[int]:
     while True:
-        first = _LEAST + int.from_bytes(os.urandom(4)) % (0x1000000 - RUN - _LEAST)
-        yield from range(first, first + RUN)
+        first = _LEAST + int.from_bytes(os.urandom(4)) % (0x1000000 - RUN * STEP - _LEAST)
+        yield from range(first, first + RUN * STEP, STEP)
 
 
 def _letters() -> Iterator[str]:

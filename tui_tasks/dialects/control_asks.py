@@ -38,6 +38,11 @@ class _Ask(Arguments):
     wait: Annotated[float, Meta(ge=0, le=MAX_WAIT, description="Seconds until the reply is a ticket.")] | None = None
 
     @classmethod
+    def hint(cls, path: str, value: Any) -> str:
+        """Return what to send in place of a value."""
+        return "it is a number of seconds" if path in ("timeout", "wait") else ""
+
+    @classmethod
     def further_problems(cls, given: dict[str, Any], now: int) -> Iterable[Problem]:
         """Yield what the human could not see of it."""
         from tui_tasks.core.rules.agents.ask_rules import problems_with  # few requests ask

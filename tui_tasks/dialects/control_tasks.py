@@ -154,7 +154,7 @@ class _Update(Clearing, kw_only=True):
     tags: Tags | None = None
     domain: Name | None = None
     agent: Annotated[Name, Meta(description="Who does it.")] | None = None
-    depends_on: Annotated[_list[TaskUid], Meta(description="All its dependencies.")] | None = None
+    depends_on: Annotated[_list[TaskUid], Meta(description="All its dependencies.", extra={"split": ","})] | None = None
     due: (
         Annotated[
             str,
@@ -167,6 +167,11 @@ class _Update(Clearing, kw_only=True):
     list: Annotated[Name, Meta(description="Move it there (a plan by its id).")] | None = None
     before: Annotated[TaskUid, Meta(description="Put it right before this one.")] | None = None
     after: TaskUid | None = None
+
+    @classmethod
+    def hint(cls, path: str, value: Any) -> str:
+        """Return what to send in place of a value."""
+        return {"estimate": "it is a number of minutes", "result": 'as {"summary": "..."}'}.get(path, "")
 
     @classmethod
     def further_problems(cls, given: dict[str, Any], now: int) -> Iterable[Problem]:

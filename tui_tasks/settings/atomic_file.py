@@ -43,20 +43,24 @@ def write_named(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file that the user has named. The content may come in parts.
 
     A link is followed. A regular or new file is replaced atomically, and a new one gets the mode that the umask allows.
-    Anything else, such as a device or a FIFO, is written into.
+    Anything else, such as a device, a FIFO or `/dev/stdout`, is written into.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; its `filename` is `path`.
     """
-    real = Path(os.path.realpath(path))
-    if is_replaceable(real):
-        replace(real, content, 0o666 & ~_umask())
-        return
-    with real.open("wb", buffering=0) as file:
-        for part in _parts(content):
-            left = memoryview(part)
-            while left:
-                left = left[file.write(left) :]
+    try:
+        # A link of /proc to a pipe leads to no name: the system follows it, `realpath` cannot.
+        if is_replaceable(path):
+            replace(Path(os.path.realpath(path)), content, 0o666 & ~_umask())
+            return
+        with path.open("wb", buffering=0) as file:
+            for part in _parts(content):
+                left = memoryview(part)
+                while left:
+                    left = left[file.write(left) :]
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def _parts(content: bytes | Iterable[bytes]) -> Iterable[bytes]:

@@ -153,6 +153,13 @@ def test_sync_file_and_doctor_name_a_clone_that_does_not_merge_by_task(
     assert f"! {named}" in shell("doctor", db=full)[1]
 
 
+def test_one_command_sets_git_up_and_writes_the_file(shell: Shell, full: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    status, said, _ = shell("sync-file", "team.jsonl", "--install-merge", "--once", db=full)
+    assert (status, said.startswith("git merges team.jsonl by task")) == (0, True)
+    assert (tmp_path / "team.jsonl").read_text().count("\n") >= 4
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -200,12 +207,33 @@ def test_the_reader_of_a_fifo_gets_the_tasks(shell: Shell, full: Path, command: 
 
 @pytest.mark.linux
 @pytest.mark.parametrize("command", WRITERS, ids=lambda words: words[0])
+def test_a_link_of_the_system_to_an_open_pipe_is_written_into(
+    shell: Shell, full: Path, command: tuple[str, ...]
+) -> None:
+    """So `/dev/stdout` leads to a pipe."""
+    reading, writing = os.pipe()
+    with ThreadPoolExecutor(1) as pool, os.fdopen(reading, "rb") as pipe:
+        read = pool.submit(pipe.read)
+        status, _, said = shell(*command, f"/proc/self/fd/{writing}", db=full)
+        os.close(writing)
+        assert (status, read.result(30).count(b"\n") >= 4) == (0, True), said
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(shell: Shell, full: Path) -> None:
+    file = full.with_name("nowhere") / "tasks.jsonl"
+    status, _, said = shell("export", "jsonl", "-o", str(file), db=full)
+    assert status == 1
+    assert said.strip().endswith(f"'{file}'")
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("command", WRITERS, ids=lambda words: words[0])
 def test_a_full_device_is_told_and_stays_a_device(shell: Shell, full: Path, command: tuple[str, ...]) -> None:
     device = full.with_name("full-device")
     device.symlink_to("/dev/full")
     status, _, said = shell(*command, str(device), db=full)
     assert status == 1
-    assert "No space left on device" in said
+    assert f"No space left on device: '{device}'" in said
     assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 

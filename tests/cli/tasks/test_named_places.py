@@ -51,6 +51,12 @@ def test_a_project_that_is_not_there_has_no_tasks_to_read_and_is_told_so(db, cap
     assert "no project sitte; there is site" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", ["ls", "next", "done 1", "edit 1 x", "log 1 x"])
+def test_a_list_that_is_not_there_is_told_so_by_every_command(db, capsys, words) -> None:
+    assert main([*words.split(), "--list", "site/tasklst", "--db", db]) == 1
+    assert "no list site/tasklst; there is site/tasklist" in capsys.readouterr().err
+
+
 def test_with_new_it_is_made(db) -> None:
     assert main(["add", "x", "--list", "work", "--new", "--db", db]) == 0
     assert main(["add", "y", "--list", "work", "--db", db]) == 0
@@ -145,7 +151,5 @@ def test_a_second_folder_with_the_name_of_a_project_is_told_that_it_shares_it(tm
         monkeypatch.chdir(folder)
         assert main(["init"]) == 0
         said = capsys.readouterr().err
-        assert (
-            said == "" if parent == "a" else "has a project site already, with 1 tasks: this folder shares it" in said
-        )
+        assert said == "" if parent == "a" else "has a project site already, with 1 task: this folder shares it" in said
         assert main(["add", "one"]) == 0

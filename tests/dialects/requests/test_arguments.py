@@ -251,6 +251,42 @@ def test_a_blank_for_an_optional_argument_that_takes_none_is_absent(talk: Talk, 
             assert argument not in named or "missing argument" in error["message"] or actions, (blank, error)
 
 
+FILLED = {
+    "task": {
+        **dict.fromkeys(("title", "description", "status", "priority", "domain", "query", "task_id", "limit"), ""),
+        "tags": [],
+        "result": {},
+        "metadata": {},
+        "after": " ",
+        "brief": "",
+    },
+    "tasks": {
+        **dict.fromkeys(("title", "description", "plan_id", "id", "status", "notes", "intent", "task_id"), ""),
+        **{key: [] for key in ("tasks", "files_modified", "completed_steps", "remaining_steps", "node_ids")},
+        "suggest_next": "",
+        "limit": "",
+        "after": "",
+        "context_snapshot": {},
+        "approach": "",
+        "agent_id": "",
+    },
+}
+
+
+def test_blanks_of_arguments_of_another_action_are_absent(talk: Talk) -> None:
+    """Clients with strict schemas fill every argument of a tool, whatever the action."""
+    made = talk.ok("task", **FILLED["task"] | {"action": "create", "title": "one"})["structuredContent"]["task"]
+    listed = talk.ok("task", **FILLED["task"] | {"action": "list"})["structuredContent"]
+    assert listed["tasks"] == [made]
+    update = {"action": "update", "task_id": made["task_id"], "status": "completed", "result": None}
+    talk.ok("task", **FILLED["task"] | update)
+    plan = talk.ok("tasks", **FILLED["tasks"] | {"action": "create_plan", "title": "p", "tasks": [{"title": "t"}]})
+    pending = talk.ok("tasks", **FILLED["tasks"] | {"action": "pending", "plan_id": plan["plan_id"]})
+    assert [task["title"] for task in pending["tasks"]] == ["t"]
+    assert talk.ok("tasks", **FILLED["tasks"] | {"action": "list_plans"})["plans"][0]["total"] == 1
+    talk.ok("tasks", **FILLED["tasks"] | {"action": "update", "id": plan["tasks"][0]["id"], "status": "done"})
+
+
 def test_blanks_of_optional_arguments_change_nothing_and_of_needed_ones_are_refused(talk: Talk) -> None:
     uid = _task(talk, tags=["a"], domain="d", priority="high")
     before = talk.ok("control:task", uid=uid)

@@ -97,7 +97,7 @@ def test_a_number_never_changes_and_is_never_given_again(talk: Talk) -> None:
     one, two, three = _uids(talk, "one", "two", "three")
     talk.ok("tasklist:swap_tasks", uid1=one, uid2=three)
     talk.ok("tasklist:delete_task", uid=three)
-    assert talk.refused("tasklist:get_task", uid="#3")["message"].startswith("no task #3: it was deleted")
+    assert talk.refused("tasklist:get_task", uid="#3")["message"].startswith("no task #3: agent deleted it")
     four = add(talk, "four", list="other")
     assert [task(talk, uid)["number"] for uid in (one, two, four)] == [1, 2, 4]
     talk.ok("control:undo")

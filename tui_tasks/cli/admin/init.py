@@ -14,6 +14,7 @@ from tui_tasks import regular_files
 from tui_tasks.cli.options import REFUSED
 from tui_tasks.settings import paths, project
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 
 _MAX_CONFIG_BYTES: Final = 1024 * 1024
 _REMOTE: Final = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
@@ -36,10 +37,10 @@ def run(_: str, options: argparse.Namespace) -> int:
         print(f"tui-tasks init: {folder / project.FILE} cannot be written: {error.strerror}", file=sys.stderr)
         return REFUSED
     print(f"{safe_line(str(file))}: this folder belongs to the project {name} now. Commit the file.")
-    if (count := _tasks_of(name)) is not None:
+    if (known := _tasks_of(name)) is not None:
         print(
-            f"tui-tasks init: the database has a project {name} already, with {count:,} tasks: this folder shares it. "
-            f"If it is another project, write another name into {project.FILE}.",
+            f"tui-tasks init: the database has a project {name} already, with {count(known, 'task')}: "
+            f"this folder shares it. If it is another project, write another name into {project.FILE}.",
             file=sys.stderr,
         )
     return 0

@@ -72,6 +72,18 @@ def check_project(options: argparse.Namespace, db: Database) -> None:
         raise NotFound(missing.kind, missing.name, missing.near)
 
 
+def check_both(options: argparse.Namespace, db: Database) -> None:
+    """Refuse a project, as `check_project` does, or a list that is named and not there.
+
+    Raises:
+        NotFound: it is not there.
+    """
+    check_project(options, db)
+    missing = _missing_list(db, options.list)
+    if missing is not None:
+        raise NotFound(missing.kind, missing.name, missing.near)
+
+
 def _missing_list(db: Database, name: str | None) -> _Missing | None:
     if name is None or task_queries.find_list(db, name) is not None:
         return None

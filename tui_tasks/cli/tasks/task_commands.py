@@ -66,13 +66,12 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 def _check_named(name: str, options: argparse.Namespace, db: Database) -> None:
     """Refuse a list or a project that is named and not there."""
-    named = {"add": options.list, "mv": getattr(options, "target", None)}.get(name)
-    if not options.project and not named:
+    if not options.project and not options.list and not getattr(options, "target", None):
         return
     from tui_tasks.cli.tasks import named_places
 
     checks = {"add": named_places.check_named, "mv": named_places.check_target}
-    checks.get(name, named_places.check_project)(options, db)
+    checks.get(name, named_places.check_both)(options, db)
 
 
 # Their arguments

@@ -12,7 +12,7 @@ import msgspec
 
 from tui_tasks.core.errors import Problem, Refusal
 from tui_tasks.dialects.base import Call, Table, docstring
-from tui_tasks.dialects.requests.arguments import Arguments
+from tui_tasks.dialects.requests.arguments import Arguments, is_blank
 
 A = TypeVar("A", bound=Arguments)
 _PLACE_HINT: Final = ': it goes under "arguments", beside "action"'
@@ -93,7 +93,8 @@ class Actions:
         if action is None:
             return
         for name, value in given.items():
-            if name != "action" and name not in action.argument_names and value is not None:
+            # Clients with strict schemas fill every argument of the tool.
+            if name != "action" and name not in action.argument_names and value is not None and not is_blank(value):
                 taken = ", ".join(action.arguments.__struct_fields__)
                 yield name, f"{name} does not go with the action {given['action']}, which takes {taken or 'nothing'}"
         for name in action.required_names:

@@ -100,6 +100,8 @@ def _in_words(root: type[Arguments], path: str, message: str, value: Any) -> str
         return f"{message}; it is one of {', '.join(words)}"
     if message.startswith("expected object") and (names := _names(root, path)):
         return f"{message}; it holds {', '.join(names)}"
+    if message.startswith("expected array") and (names := _names(root, f"{path}[")):
+        return f"{message}; it holds objects of {', '.join(names)}"
     return message
 
 
@@ -127,7 +129,7 @@ _MAX_SHOWN: Final = 60
 def _unknown_message(kind: type[Arguments], holder: str, name: str, given: dict[str, Any]) -> str:
     path = f"{holder}.{name}" if holder else name
     names = _names(kind, holder)
-    message = f"unknown argument {path}; {_names_text(kind, holder)}"
+    message = f"unknown argument {path}; {names_text(kind, holder)}"
     near = nearest(name, [word for word in names if word not in given])
     if holder:
         return message + near
@@ -143,8 +145,8 @@ def _unknown_message(kind: type[Arguments], holder: str, name: str, given: dict[
 
 def _missing_message(kind: type[Arguments], holder: str, name: str) -> str:
     if holder:
-        return f"missing argument {holder}.{name}; {_names_text(kind, holder)}"
-    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {_names_text(kind, holder)}'
+        return f"missing argument {holder}.{name}; {names_text(kind, holder)}"
+    return f'missing argument {name}; arguments go under "arguments", as {{"{name}": ...}}: {names_text(kind, holder)}'
 
 
 # For each status: the words for it in the dialects. Each dialect has one of them.
@@ -177,6 +179,19 @@ _ALSO: Final = {
     **dict.fromkeys(("lease", "ttl"), ("lease_seconds",)),
     **dict.fromkeys(("items", "todo_list"), ("todos", "tasks")),
     "state": ("status",),
+    **dict.fromkeys(("query", "q", "search", "keyword", "contains"), ("text", "query")),
+    **dict.fromkeys(("blocked_by", "dependencies", "deps", "depends", "waits_for", "requires"), ("depends_on",)),
+    **dict.fromkeys(("assignee", "assigned_to", "owner", "agent_id"), ("agent", "agent_id")),
+    **dict.fromkeys(("agent",), ("agent_id",)),
+    **dict.fromkeys(("plan", "plan_id", "project", "list_name"), ("plan_id", "list")),
+    **dict.fromkeys(("deadline", "due_date", "due_at"), ("due",)),
+    **dict.fromkeys(("position", "order", "index", "rank"), ("before",)),
+    **dict.fromkeys(("task", "task_uid", "task_number", "number"), ("uid", "task_id", "id")),
+    **dict.fromkeys(("cursor", "offset", "page", "skip"), ("after",)),
+    **dict.fromkeys(("minutes", "effort", "duration"), ("estimate", "timeout")),
+    **dict.fromkeys(("timeout_seconds", "timeout_ms", "seconds"), ("timeout", "lease_seconds")),
+    **dict.fromkeys(("choices", "answers"), ("options",)),
+    **dict.fromkeys(("steps", "subtasks"), ("tasks", "todos")),
     **dict.fromkeys(("add", "new", "insert"), ("create", "create_plan")),
     **dict.fromkeys(("list", "get", "search", "show", "read"), ("list", "pending")),
     **dict.fromkeys(("complete", "done", "finish", "close"), ("update", "success")),
@@ -214,7 +229,7 @@ def _names(kind: type[Arguments], path: str) -> list[str]:
     return [name for option in _options(_kept_schema(kind), path) for name in option.get("properties", ())]
 
 
-def _names_text(kind: type[Arguments], path: str) -> str:
+def names_text(kind: type[Arguments], path: str = "") -> str:
     """Return a sentence for people with the arguments that the object at a path takes."""
     names = _names(kind, path)
     return f"there is {', '.join(names)}" if names else "it takes none"

@@ -125,8 +125,13 @@ def _without_blanks(kind: Any, value: Any, needed: frozenset[str] = frozenset())
     }
 
 
+def is_blank(value: Any) -> bool:
+    """Return whether a value is an empty list or object, or a text without a word."""
+    return value in ([], {}) or (isinstance(value, str) and not value.strip())
+
+
 def _is_refused_blank(kind: Any, value: Any) -> bool:
-    if value not in ("", [], {}) and not (isinstance(value, str) and not value.strip()):
+    if not is_blank(value):
         return False
     try:
         msgspec.convert(value, kind)

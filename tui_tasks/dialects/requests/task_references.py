@@ -94,5 +94,6 @@ def _uid_of_number(call: Call, tool: Tool, reference: str, number: int) -> str:
     if task is None or (call.channel.identity.list_only and (only is None or task.list_id != only.id)):
         raise NotFound("task", reference)
     if tool.name != _OF_DELETED and task_queries.status(call.db, task.uid) is None:
-        raise NotFound("task", reference, ": it was deleted")
+        # Others are told who deleted it (`task_names.explain`).
+        raise NotFound("task", reference, ": it was deleted" if call.channel.identity.list_only else "")
     return task.uid

@@ -1,7 +1,4 @@
-"""The names of tasks for people and agents, and explanations of an id that no task has.
-
-section 2).
-"""
+"""The names of tasks for people and agents, and explanations of an id that nothing has."""
 
 from __future__ import annotations
 
@@ -38,27 +35,53 @@ _UID_LENGTH: Final = 36
 # Neighbours differ within their first characters, so an equal beginning of this length is hardly ever chance.
 _SURE_PREFIX: Final = 6
 _HEX: Final = "0123456789abcdef"
-_KINDS: Final = (
-    ("job", "job"),
-    ("run", "run of a job"),
-    ("ask", "question"),
-    ("claim", "claim"),
-    ("memory", "memory"),
-    ("list", "plan or list"),
-)
+# The tables of what has an id, and the words for it.
+_KINDS: Final = {
+    "job": "job",
+    "run": "run of a job",
+    "ask": "question",
+    "claim": "claim",
+    "memory": "memory",
+    "list": "plan or list",
+    "task": "task",
+}
+_TABLES: Final = {"question": "ask", "plan": "list"}
 
 
-def explain(db: Database, uid: str) -> str:
-    """Return a hint about the id, to follow `no task ID`; empty if there is none."""
+def explain(db: Database, kind: str, reference: str) -> str:
+    """Return a hint about an id, to follow `no KIND ID`; empty if there is none."""
+    table = _TABLES.get(kind, kind)
+    if table not in _KINDS:
+        return ""
+    uid = _bare_uid(reference)
     if len(uid) == _UID_LENGTH:
-        for table, kind in _KINDS:
-            if db.one(_by_uid(table), uid=uid) is not None:
-                return f": that is the id of a {kind}"
-        latest = journal.latest(db, 1, uid)
-        if latest and latest[-1].kind == "task.deleted":
-            return f": {latest[-1].actor} deleted it; the human can bring it back"
-    near = _near(db, uid.lower())
+        for other, words in _KINDS.items():
+            if other != table and db.one(_by_uid(other), uid=uid) is not None:
+                return f": that is the id of a {words}"
+    if table == "task" and (number := number_of(reference)) is not None:
+        found = task_queries.task_of_number(db, number)
+        uid = found.uid if found is not None else ""
+    latest = journal.latest(db, 1, uid) if table == "task" and len(uid) == _UID_LENGTH else []
+    if latest and latest[-1].kind == "task.deleted":
+        return f": {latest[-1].actor} deleted it; the human can bring it back"
+    if latest and task_queries.status(db, uid) is None:
+        return ": it was deleted with its list; the human can bring it back"
+    if uid and uid != reference.lower() and db.one(_by_uid(table), uid=uid) is not None:
+        return f"; did you mean {uid}?"
+    if table == "list":
+        plans = (home.uid for home in task_queries.each_list(db) if home.kind == "plan" and home.name == reference)
+        plan = next(plans, None)
+        return f": that is the title of a plan; name it by its plan_id, {plan}" if plan is not None else ""
+    near = _near(db, uid) if table == "task" else None
     return f"; did you mean {near}?" if near is not None else ""
+
+
+def _bare_uid(reference: str) -> str:
+    """Return a uid that was written in another form, such as in braces or without hyphens; else the text as it is."""
+    digits = re.sub(r"^urn:uuid:|[^0-9a-z]", "", reference.lower())
+    if len(digits) == _UID_LENGTH - 4:
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    return reference.lower()
 
 
 @cache
@@ -72,11 +95,11 @@ def _near(db: Database, uid: str) -> str | None:
     if not _UID_LENGTH - 1 <= len(uid) <= _UID_LENGTH + 1:
         return None
     found = {task.uid for task in task_queries.tasks_beginning(db, uid[:_SURE_PREFIX], 20) if _is_near(task.uid, uid)}
-    if len(uid) == _UID_LENGTH:
-        for at in range(_SURE_PREFIX):
-            for digit in _HEX:
-                changed = uid[:at] + digit + uid[at + 1 :]
-                found.update(task.uid for task in task_queries.tasks_beginning(db, changed, 1))
+    # The slip may be in the first characters.
+    for at in range(_SURE_PREFIX):
+        behind = uid[at + len(uid) - _UID_LENGTH + 1 :]
+        for digit in _HEX:
+            found.update(task.uid for task in task_queries.tasks_beginning(db, uid[:at] + digit + behind, 1))
     return found.pop() if len(found) == 1 else None
 
 
