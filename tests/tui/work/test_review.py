@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, said, settle, shown, until
+from tests.tui.driving import SIZES, named, said, settle, shown, until
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
 from tui_tasks.core.read import ask_queries
@@ -275,3 +275,57 @@ async def test_5000_files_and_a_diff_of_a_megabyte_are_listed_and_read_a_part_at
         await until(pilot, lambda: "too long to be shown" in shown(app))
         await settle(pilot, "escape", "G")
         assert app.screen.change.path == "tests/test/keys.py"
+
+
+async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "a", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+        await settle(pilot, "u")
+        await until(pilot, lambda: "Taken out of main again" in said(app))
+        assert state_of(plan, work) == "ready"
+        assert git(place.root, "log", "--format=%s", "-1") == "First"
+        await review(app, pilot, plan)
+        assert "store.put" in shown(app)
+        await settle(pilot, "x", "y")
+        await until(pilot, lambda: "Discarded" in said(app))
+        await settle(pilot, "u")
+        await until(pilot, lambda: "Brought back" in said(app))
+        assert state_of(plan, work) == "ready"
+
+
+async def test_undo_offers_a_revert_where_others_have_built_on_a_merge(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH, makes_worktree=True)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "a", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+        commit(place.root, "Later", later_txt="x\n")
+        await settle(pilot, "u")
+        await until(pilot, lambda: "revert it" in shown(app))
+        await settle(pilot, "y")
+        await until(pilot, lambda: "Taken out of main again" in said(app))
+    assert state_of(plan, work) == "ready"
+    assert "store.put" not in (place.root / "src" / "keys.py").read_text()
+    assert (place.root / "later.txt").exists()
+
+
+async def test_undo_takes_back_what_was_done_after_a_merge_first(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "x", "y")
+        await until(pilot, lambda: "Discarded" in said(app))
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "s", "d", "u")
+        assert "Undone" in said(app)
+        assert state_of(plan, work) == "discarded"
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, *named("bring back"))
+        await until(pilot, lambda: "Brought back" in said(app))
+    assert state_of(plan, work) == "ready"

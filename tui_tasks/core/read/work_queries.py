@@ -66,6 +66,11 @@ def count_busy(db: Database) -> int:
     return int(db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working')").fetchone()[0])
 
 
+def has_any(db: Database) -> bool:
+    """Return whether an agent was ever started on a task."""
+    return db.sql("SELECT 1 FROM work LIMIT 1").fetchone() is not None
+
+
 def of_agent(db: Database, agent: str) -> Work | None:
     """Return the work on which an agent was started, or None."""
     found = _where(db, "agent = ?", (agent,))

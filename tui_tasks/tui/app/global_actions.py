@@ -131,6 +131,12 @@ class GlobalActions(Controller):
 
     async def do_undo(self) -> None:
         """Take back the human's newest change; offer to pass over one that cannot be taken back."""
+        if self._context.state.has_work:
+            from tui_tasks.tui.work import decisions
+
+            if (work := decisions.newest_ended(self._context.db)) is not None:
+                await decisions.take_back(self._context, work)
+                return
         while True:
             try:
                 (_, change), *_rest = await self._context.link.commit(Undo(passed_over=tuple(self._passed_over)))

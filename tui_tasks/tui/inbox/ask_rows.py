@@ -227,8 +227,8 @@ class InboxRows(RowDrawing[InboxLine]):
         text: Sequence[str] = (
             "   Nothing needs you.",
             "",
-            "   Questions and permissions of agents, failed checks, filed tasks,",
-            "   work to review, and agents that are gone or stuck appear here.",
+            "   Questions and permissions of agents, work to review, failed",
+            "   checks, filed tasks and agents in trouble appear here.",
         )
         if self.filter:
             text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”.",)

@@ -288,6 +288,15 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="task",
             verb="peek",
         ),
+        _w(
+            "tasks",
+            "work_restore",
+            "",
+            "Bring back the task's work that was merged or discarded",
+            help="undo revert discard worktree",
+            needs="task",
+            word="bring back",
+        ),
         _a(
             "tasks",
             "work_record",

@@ -41,6 +41,7 @@ class AppState:
     - `left`: the uid of each task in progress whose agent is gone, and that agent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
+    - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the task that is suggested next. `next_job`: the next job's name and its instant.
     - `failed_last`: the task that failed last, and the reason. `failing`: the names of the jobs whose last run failed.
     - `spoke`: the instant at which each agent last wrote.
@@ -78,6 +79,7 @@ class AppState:
         self.left: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
+        self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
         self.next_job: tuple[str, int] | None = None
@@ -237,6 +239,7 @@ class AppState:
                 self.lists[number] = found
 
     def _read_reviewable(self) -> None:
+        self.has_work = work_queries.has_any(self._db)
         self.reviewable = {
             work.task_uid: work.message or work_queries.counts_text(self._db, work.uid)
             for work in work_queries.ready(self._db)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from tui_tasks.core.errors import Conflict, Refusal
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Work
-from tui_tasks.core.store import Store
-from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.work import comments, terminal
+from tui_tasks.tui.work import comments, decisions, terminal
 from tui_tasks.tui.work.comments import Comment
 from tui_tasks.work.accepting import Acceptance, Outcome
 
@@ -89,7 +86,7 @@ class ReviewActions(Controller):
         work, review = self._screen.work, self._screen.review
         assert review is not None
         self._context.say(f"Merging into {safe_line(review.base, 40)}.")
-        return await self._in_thread(
+        return await self._decide(
             lambda acceptance: acceptance.accept(
                 work,
                 review,
@@ -155,7 +152,7 @@ class ReviewActions(Controller):
         if not text:
             return
         sent = len(screen.comments)
-        await self._in_thread(lambda acceptance: acceptance.comment(work, text))
+        await self._decide(lambda acceptance: acceptance.comment(work, text))
         screen.keep_comments([])
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
         context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, who goes on.")
@@ -168,7 +165,7 @@ class ReviewActions(Controller):
         named = f"the work of {agent_text.who(work.agent, 30)} on #{screen.facts.task.number}"
         if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
             return
-        await self._in_thread(lambda acceptance: acceptance.discard(work))
+        await self._decide(lambda acceptance: acceptance.discard(work))
         screen.keep_comments([])
         self._screen.leave_what_is_over()
         context.say(f"Discarded {named}. {context.keymap.key_of('undo')} brings it back.")
@@ -186,7 +183,7 @@ class ReviewActions(Controller):
         if not await confirm(context, f"Push {branch} and open a pull request by gh?", "open it"):
             return
         context.say("Opening a pull request.")
-        opened = await self._in_thread(lambda acceptance: acceptance.open_pull_request(work, review))
+        opened = await self._decide(lambda acceptance: acceptance.open_pull_request(work, review))
         context.say(f"Opened {safe_line(opened.pull_request or '', 80)}")
 
     # The rest
@@ -212,25 +209,10 @@ class ReviewActions(Controller):
         at = next((at for at, one in enumerate(works) if one.uid == work.uid), 0)
         self._screen.show_work(works[(at + by) % len(works)])
 
-    async def _in_thread(self, act: Callable[[Acceptance], T]) -> T:
-        """Act in a thread with a connection of its own, then take in what has changed.
-
-        Raises:
-            Refusal: why it was not done.
-        """
-        context = self._context
-
-        def run() -> T:
-            with Store(context.link.path, makes=False) as store:
-                return act(Acceptance(store, context.link.clock))
-
+    async def _decide(self, act: Callable[[Acceptance], T]) -> T:
+        """Do as `decisions.decide`; what is refused is shown as it is now, so that it can be looked at again."""
         try:
-            return await asyncio.to_thread(run)
-        except (GitFailed, OSError) as error:
-            raise Conflict(f"git: {error}") from error
+            return await decisions.decide(self._context, act)
         except Refusal:
-            # What is there now is shown, so that it can be looked at again.
             self._screen.read_again()
             raise
-        finally:
-            context.link.catch_up()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Task
+from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
@@ -43,6 +43,8 @@ class WorkActions(Controller):
         """As `Controller.why_not`; peeking needs an agent that was started here."""
         if action.id in ("work_peek", "work_record") and self._work_here() is None:
             return "no agent was started on it"
+        if action.id == "work_restore" and self._ended() is None:
+            return "no work on it was merged or discarded"
         return None
 
     def _work_here(self) -> str | None:
@@ -57,6 +59,19 @@ class WorkActions(Controller):
         agent = self._work_here()
         if agent is not None:
             self._context.push(Peek(self._context, agent))
+
+    async def do_work_restore(self) -> None:
+        """Bring back the work on the task that was merged or discarded last."""
+        from tui_tasks.tui.work import decisions
+
+        ended = self._ended()
+        if ended is not None:
+            await decisions.take_back(self._context, ended)
+
+    def _ended(self) -> Work | None:
+        uids = self._pane.selection()[:1]
+        found = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        return next((work for work in reversed(found) if work.state in ("merged", "discarded", "failed")), None)
 
     def do_work_record(self) -> None:
         """Show the own record of the agent of the task."""
