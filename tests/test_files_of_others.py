@@ -17,7 +17,8 @@ import pytest
 from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.hooks.processes import claude, hook, is_silent
-from tui_tasks.cli import completion, import_export
+from tests.work.repositories import git
+from tui_tasks.cli import completion, git_merge, import_export
 from tui_tasks.cli import main as program
 from tui_tasks.cli.admin import init
 from tui_tasks.cli.progress import ProgressBar
@@ -35,6 +36,7 @@ from tui_tasks.settings.remote_access import Tokens
 from tui_tasks.todo_tool import TodoTool
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.themes import theme_file
+from tui_tasks.work import repositories
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -94,6 +96,16 @@ def test_as_the_project_file_of_a_command(
 def test_as_the_configuration_of_a_git_repository(tmp_path: Path, hostile: Put) -> None:
     hostile(tmp_path / "shop" / ".git" / "config")
     assert init.proposed(tmp_path / "shop") == "shop"
+
+
+def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "init", "-q")
+    hostile(tmp_path / ".gitattributes")
+    assert not repositories._has_lfs(tmp_path / ".gitattributes")
+    assert git_merge._named(tmp_path) is None
+    monkeypatch.setattr(git_merge, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
+    with pytest.raises(OSError, match=r"no regular file|bytes"):
+        git_merge.install(tmp_path / "tasks.jsonl")
 
 
 def test_as_a_theme(tmp_path: Path, hostile: Put) -> None:

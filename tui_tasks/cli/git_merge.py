@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -10,12 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from tui_tasks import regular_files
 from tui_tasks.core.errors import InvalidArgument, as_utf8
 from tui_tasks.runner.process import git
 from tui_tasks.settings import atomic_file
 
 _NAME: Final = "tui-tasks"
 _ATTRIBUTE: Final = f"merge={_NAME}"
+_MAX_ATTRIBUTES: Final = 1024 * 1024
 _MODULE: Final = "tui_tasks.formats.standards.team_merge"
 _SPECIAL: Final = re.compile(r"([\\*?\[\]!#])")
 
@@ -32,7 +35,7 @@ def install(path: Path) -> str:
         raise InvalidArgument("file", f"{as_utf8(str(path))} is in no git repository: name a file in one")
     attributes = top / ".gitattributes"
     if not _is_merged(path):
-        present = attributes.read_text() if attributes.exists() else ""
+        present = regular_files.read_text(attributes, _MAX_ATTRIBUTES) if os.path.lexists(attributes) else ""
         end = "" if not present or present.endswith("\n") else "\n"
         inside = path.resolve().relative_to(top.resolve()).as_posix()
         atomic_file.write_named(attributes, f"{present}{end}{_pattern(inside)} {_ATTRIBUTE}\n".encode())
@@ -73,7 +76,7 @@ def findings(folder: Path, path: Path | None = None) -> Iterator[str]:
 def _named(top: Path) -> Path | None:
     """Return the first pattern that the repository's attributes merge by task."""
     try:
-        lines = (top / ".gitattributes").read_text().splitlines()
+        lines = regular_files.read_text(top / ".gitattributes", _MAX_ATTRIBUTES).splitlines()
     except (OSError, ValueError):
         return None
     return next((Path(line.split()[0].lstrip("/")) for line in lines if _ATTRIBUTE in line.split()[1:]), None)

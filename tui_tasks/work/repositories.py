@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tui_tasks import regular_files
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.runner.process import git
 from tui_tasks.runner.process.git import GitFailed
 
+_MAX_ATTRIBUTES: Final = 1024 * 1024
 MIN_GIT: Final = (2, 38)
 
 
@@ -82,7 +84,7 @@ def _has_changes(root: Path) -> bool:
 
 def _has_lfs(attributes: Path) -> bool:
     try:
-        return "filter=lfs" in attributes.read_text(errors="replace") if attributes.stat().st_size < 1 << 20 else False
+        return b"filter=lfs" in regular_files.read_regular(attributes, _MAX_ATTRIBUTES)
     except OSError:
         return False
 

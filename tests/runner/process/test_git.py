@@ -11,8 +11,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -177,8 +176,9 @@ def commit(repository: Path) -> Link:
 
 
 def counted(folder: Path) -> object:
-    work = SimpleNamespace(worktree=str(folder), base="main", base_commit=None, is_on_base=False)
-    return progress.count(cast("Work", work))
+    names = ("id", "uid", "task_uid", "agent", "program", "repository", "makes_worktree", "branch", "base_commit")
+    others = dict.fromkeys((*names, "terminal", "state", "message", "summary", "pull_request", "started_at"))
+    return progress.count(Work(worktree=str(folder), base="main", **cast("dict[str, Any]", others)))
 
 
 CALLERS: dict[str, Callable[[Path], object]] = {
