@@ -178,7 +178,8 @@ async def test_one_whose_hook_waits_no_more_takes_no_answer_and_says_where_it_is
         name = _waits_for_permission(app)
         await go_to(pilot, name)
         await settle(pilot, "y")
-        assert "Only its own window can answer" in said(app)
+        assert said(app).startswith("Only its own window can answer")
+        assert said(app).endswith("waits for no answer from here: approve")
         assert ask_of(app, name).state == "open"
 
 
@@ -353,6 +354,19 @@ async def test_who_waits_for_the_human_above_the_lines_on_screen_is_told_and_one
         await until(pilot, lambda: f"↑ 3{above} need you  g" in shown(app).splitlines()[0])
         await settle(pilot, "g")
         assert "need you  g" not in shown(app)
+
+
+async def test_who_waits_out_of_sight_is_told_however_many_states_there_are(plan, make_app):
+    many(plan)
+    with Store(plan.path) as store:
+        for number in range(4, 10):
+            Sessions(store).tell("claude", f"s{number}", "Stop", at(20, 3), last_assistant_message="Done.")
+        Sessions(store).tell("claude", "s10", "StopFailure", at(20, 13), error_message="overloaded", error="overloaded")
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "A", "G")
+        assert shown(app).splitlines()[0].startswith(" Agents  ? 2")
+        assert "↑ 2 need you  g" in shown(app).splitlines()[0]
 
 
 @pytest.mark.parametrize("size", SIZES)

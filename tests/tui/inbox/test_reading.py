@@ -336,6 +336,19 @@ async def test_once_the_hook_has_gone_the_line_says_that_only_its_own_window_can
         assert open_ask(app, name) is not None
 
 
+async def test_of_several_questions_agents_says_too_that_only_its_own_window_can_answer(tmp_path, make_app):
+    db = tmp_path / "tasks.db"
+    payload = claude("PermissionRequest", tool_name="AskUserQuestion", tool_input={"questions": QUESTIONS})
+    with asked(db, payload) as (_, process):
+        app = make_app(db)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await settle(pilot, "A")
+            assert "Which db?" in shown(app) and "Only its own window" not in shown(app)
+            process.kill()
+            process.wait()
+            await until(pilot, lambda: "Only its own window can answer now" in shown(app))
+
+
 async def test_a_question_that_takes_several_options_sends_those_that_were_chosen(tmp_path, make_app):
     db = tmp_path / "tasks.db"
     options = [{"label": label} for label in ("lint", "tests", "types")]

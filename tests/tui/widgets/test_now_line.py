@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, press, shown, until
+from tests.tui.driving import by_agent, lines, opened, press, said, shown, until
 from tests.tui.plan import NOW, Plan, connect
 from tests.tui.sessions import with_sessions
 from tui_tasks.core import connections
@@ -136,9 +136,9 @@ async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and
         await until(pilot, lambda: any(line.startswith(" · claude-1") for line in lines(app)[:2]))
         assert "◐" not in lines(app)[1][:40]
         assert size[0] < 60 or "gone from #5" in lines(app)[1]
-        (row,) = (line for line in lines(app)[2:] if "Ship auth flow  " in line and "5  Ship" in line)
-        assert "? " in row[:5]
-        assert "claude-1 is g" in row
+        (row,) = (line for line in lines(app)[2:] if line[1:6].strip() == "#5")
+        assert "? Ship auth" in row
+        assert "gone: cla" in row
         assert app.state.need_you == 3
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.begin(store.db, "claude-1", Process(), NOW)
@@ -161,7 +161,37 @@ async def test_the_card_of_a_task_whose_agent_is_gone_says_so(plan, make_app):
     leave(plan, "claude-1")
     app = make_app(plan.path, pane="board")
     async with opened(app):
-        assert "claude-1 is gone" in shown(app)
+        assert "gone: claude-1" in shown(app)
+
+
+def stop(plan: Plan, agent: str, at: int | None) -> None:
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.set_stopped(store.db, agent, Process(), at)
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
+    async with opened(app, (120, 40)) as pilot:
+        assert "stopped" not in shown(app)
+        stop(plan, "claude-1", NOW)
+        await until(pilot, lambda: "! claude-1 stopped #5" in lines(app)[1])
+        await until(pilot, lambda: "stopped: claude-1" in shown(app))
+        stop(plan, "claude-1", None)
+        await until(pilot, lambda: "stopped" not in shown(app))
+
+
+async def test_attention_to_a_question_about_no_task_opens_the_inbox(plan, make_app):
+    app = make_app(with_sessions(plan).path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "exclamation_mark")
+        assert said(app).endswith(". a shows 1 question more.")
+        by_agent(plan, "human", *(EditTask(plan[at], {"status": "done"}) for at in (3, 4, 7)))
+        answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db) if ask.request is None]
+        by_agent(plan, "human", *answers)
+        await until(pilot, lambda: app.state.need_you == 1 and not app.state.failed)
+        await press(app, pilot, "exclamation_mark")
+        assert "claude-3 wants to use Bash" in shown(app)
 
 
 async def test_the_note_of_a_stranger_changes_neither_worker_nor_last_word(app, plan):
@@ -254,4 +284,4 @@ async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
     app = make_app(plan.path)
     async with opened(app, (160, 40)):
         assert "#5 out of time" in lines(app)[1]
-        assert "out of time" in next(line for line in lines(app)[3:] if "5  Ship auth flow" in line)
+        assert "out of time" in next(line for line in lines(app)[3:] if line[1:6].strip() == "#5")

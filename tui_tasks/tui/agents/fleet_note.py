@@ -125,7 +125,8 @@ class FleetNote(TextDrawing):
             self._whole = self._drawn
             return lines
         key = self.context.keymap.key_of("agent_ask")
-        return [*lines[:2], [(f" … {key} shows all of it", "$key")]]
+        closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
+        return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""

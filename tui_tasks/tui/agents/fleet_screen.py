@@ -225,9 +225,14 @@ class Fleet(Overlay):
             for state, shown in fleet_text.LOOKS_OF_STATES.items():
                 if count := counts[state]:
                     parts.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
-            return parts
-        parts = [(" Agents  ", "bold"), *self.context.state.projects.alone_parts()]
-        return [*parts, *((f" {text}  ", color) for text, color in fleet_text.totals(counts))]
+        else:
+            parts = [(" Agents  ", "bold"), *self.context.state.projects.alone_parts()]
+            parts += [(f" {text}  ", color) for text, color in fleet_text.totals(counts)]
+        # Who waits out of sight is more urgent than how many do what.
+        room = width - cell_len(self._waiting_out_of_sight()) - 1
+        while len(parts) > 1 and sum(cell_len(text) for text, _ in parts) > room:
+            parts.pop()
+        return parts
 
     def _spent(self, width: int) -> Sequence[Part]:
         """Return how many of those out of sight wait for the human, else what all have spent, and their projects."""

@@ -295,11 +295,11 @@ class TaskApp(Actor, ResilientApp):
 
     def _look(self) -> None:
         self._is_look_due = False
-        was = set(self.state.left)
+        was_left, was_stopped = set(self.state.left), set(self.state.stopped)
         try:
             if not self.state.read_agents(self.context.clock.now()):
                 return
-            if changed := was ^ self.state.left.keys():
+            if changed := (was_left ^ self.state.left.keys()) | (was_stopped ^ self.state.stopped.keys()):
                 seq = self.link.seq
                 self.pane.changed(StateChanges(seq, seq, (), waiting=frozenset(changed)))
             for screen in self.screen_stack[1:]:

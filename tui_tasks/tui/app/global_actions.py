@@ -209,9 +209,16 @@ class GlobalActions(Controller):
         await context.link.remember(views.LOOKED, {"seq": looked.seq, "at": looked.at})
 
     def do_attention(self) -> None:
-        """Go to the next task that needs attention: questions, work, failed checks, then what failed."""
+        """Go to the next task that needs attention: questions, work, failed checks, then what failed.
+
+        Questions that are about no task are in the inbox.
+        """
         context = self._context
         wanting = self._wanting()
+        elsewhere = sum(ask.task_uid is None for ask in context.state.asks)
+        if not wanting and elsewhere:
+            self.do_asks()
+            return
         if not wanting:
             context.say("Nothing needs attention.")
             return
@@ -221,7 +228,8 @@ class GlobalActions(Controller):
         context.navigation.go_to(task.uid)
         shown = look(context.state.status_of(task))
         number, name = task.number, safe_line(task.name, 60)
-        context.say(f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}")
+        more = f". {context.keymap.key_of('asks')} shows {count(elsewhere, 'question')} more." if elsewhere else ""
+        context.say(f"{uids.index(task.uid) + 1} of {len(uids)}: {shown.word}, #{number} {name}{more}")
 
     def _wanting(self) -> list[TaskLine]:
         context = self._context

@@ -69,16 +69,17 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
             note = f"{shown.mark(ascii_only=ascii_only)} {word}"
             mark = mark and (shown.mark(ascii_only=ascii_only), shown.color)
         else:
-            note = f"{who} is gone"
+            note = task_note.stands_still(context, card.uid) or ""
     elif card.part in ("in_progress", "failed"):
-        note = last_word(context, card, card.part)
+        note = task_note.stands_still(context, card.uid) or last_word(context, card, card.part)
     else:
         since = card.finished_at or since
     checked = task_note.note(context, card)
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])
-    note_first = card.part == "failed" or card.uid in context.state.needing
+    first = context.state.needing | context.state.stopped.keys()
+    note_first = card.part == "failed" or card.uid in first
     return CardContent(card.name, standing, note, mark, card.part in _QUIET, note_first, lasts)
 
 

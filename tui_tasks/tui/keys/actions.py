@@ -70,7 +70,7 @@ class Actor:
         action = ACTIONS[id]
         why = self.why_not(action)
         # The reason comes first, as a narrow screen cuts the end.
-        refused = f"{why}: {action.title[:1].lower()}{action.title[1:]}" if why is not None else ""
+        refused = f"{why.removesuffix('.')}: {action.title[:1].lower()}{action.title[1:]}" if why is not None else ""
         doer = self._doer(id)
         if action.takes_words and (refused or not isinstance(doer, Controller) or doer.opens_input(action)):
             self.context.expect_words(refused)

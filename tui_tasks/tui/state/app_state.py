@@ -77,6 +77,7 @@ class AppState:
         self.held = 0
         self.members: list[Member] = []
         self.left: dict[str, str] = {}
+        self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
         self.has_work = False
@@ -180,6 +181,7 @@ class AppState:
             self._db, now - DAY, () if self._is_past else self.members, knows_presence=not self._is_past
         )
         self.left = fleet.left_tasks(self._db, self.members, now, self._grace)
+        self.stopped = fleet.stopped_tasks(self._db, self.members)
         return was != (self.members, self.left)
 
     @property

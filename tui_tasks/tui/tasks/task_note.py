@@ -163,10 +163,22 @@ def late_mark(context: Context, task: TaskLine) -> Part | None:
     return (late.mark(ascii_only=context.ascii_only), late.color) if is_late else None
 
 
+def stands_still(context: Context, uid: str) -> str | None:
+    """Return `gone: claude-1` or `stopped: claude-1` for a task in progress whose agent's process has ended or is
+    suspended. The state comes first, as a narrow row cuts the end.
+    """
+    for state, tasks in (("gone", context.state.left), ("stopped", context.state.stopped)):
+        if uid in tasks:
+            return f"{state}: {safe_ends(tasks[uid], 16)}"
+    return None
+
+
 def reason(context: Context, task: TaskLine, state: str) -> Part | None:
-    """Return why a task needs the human: its agent is gone, a question, or why it failed; None if it does not."""
-    if task.uid in context.state.left:
-        return f"{safe_ends(context.state.left[task.uid], 16)} is gone", "$state-overdue"
+    """Return why a task stands still or needs the human: its agent is gone or suspended, a question, or why it failed;
+    None if it does not.
+    """
+    if (why := stands_still(context, task.uid)) is not None:
+        return why, "$state-overdue"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
         who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)} "

@@ -184,7 +184,7 @@ class NowLine(FrameLine):
         if shown == "stuck" and member.stuck is not None:
             return self._entry(TROUBLE, member, shown, (member.stuck.text,))
         if shown == "stopped":
-            return self._entry(TROUBLE, member, shown, (" ".join(("suspended", *self._about(member.task))),))
+            return self._entry(TROUBLE, member, shown, (" ".join(("stopped", *self._about(member.task))),))
         if shown == "quiet":
             self.lasts(age_lasts(member.last_seen, now))
             return self._entry(

@@ -120,8 +120,17 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
 
 def left_tasks(db: Database, members: Iterable[Member], now: int, grace: int) -> dict[str, str]:
     """Return the tasks in progress whose agent is gone, each with the agent; for `grace` see `Member.has_left`."""
-    gone = {member.name for member in members if member.task is not None and member.has_left(now, grace)}
-    return {task.uid: task.who for task in agent_queries.in_progress(db) if task.who in gone} if gone else {}
+    return _tasks_of(db, {member.name for member in members if member.task is not None and member.has_left(now, grace)})
+
+
+def stopped_tasks(db: Database, members: Iterable[Member]) -> dict[str, str]:
+    """Return the tasks in progress whose agent's process is suspended, each with the agent."""
+    return _tasks_of(db, {member.name for member in members if member.task is not None and member.state == STOPPED})
+
+
+def _tasks_of(db: Database, agents: set[str]) -> dict[str, str]:
+    """Return the tasks in progress of some agents, each with the agent."""
+    return {task.uid: task.who for task in agent_queries.in_progress(db) if task.who in agents} if agents else {}
 
 
 def left_now(db: Database, now: int, grace: int) -> dict[str, str]:
