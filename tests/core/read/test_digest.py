@@ -15,9 +15,10 @@ from tests.entries import all_entries
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal, Undo
-from tui_tasks.core.operations.checks import NamedCheck, RequestChecks, WaiveChecks
+from tui_tasks.core.operations.checks import NamedCheck, RecordSettings, RequestChecks, WaiveChecks
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.sessions import (
+    InputRequested,
     Process,
     PromptSubmitted,
     SessionEnded,
@@ -274,3 +275,20 @@ def test_commands_that_used_the_humans_name_are_a_line_for_each_terminal_with_al
         kinds = {entry.seq: entry.kind for entry in all_entries(store.db)}
         assert {kinds[seq] for line in lines for seq in line.entries} == {"terminal.used"}
         assert digest(store.db, history.now + SECOND, history.now, {}).parts["in_your_name"] == []
+
+
+def test_permissions_that_a_rule_has_answered_are_one_line_for_each_rule(path: Path) -> None:
+    rule = {"answer": "allow", "tool": "Bash", "pattern": "git status"}
+    with Store(str(path)) as store:
+        history = History(store)
+        history.commit("human", RecordSettings("/config.toml", (), 25, False, (rule,)))
+        for command in ("git status", "git status", "git log"):
+            history.now += SECOND
+            asked = InputRequested("permission", "Bash", {"command": command})
+            with store.transaction(history.now) as transaction:
+                report = SessionReport("claude", "s", (asked,), history.now, answer="h-1")
+                record_report(transaction, "", report, tasks=False)
+        lines = digest(store.db, START, history.now, {}).parts["in_your_name"]
+        assert [(line.kind, line.name, line.text, line.count, len(line.entries)) for line in lines] == [
+            ("rule", "allow Bash git status", "answered 2 permissions by your rule", 2, 2)
+        ]

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from tui_tasks import clock, regular_files
+from tui_tasks import clock
 from tui_tasks.cli.options import open_store
 from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.supervise.actions import CommandAction, declare_actions
-from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound
+from tui_tasks.core.errors import Conflict, DatabaseRefused
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.tasks.held_rules import recorded
-from tui_tasks.settings import atomic_file, config, paths
+from tui_tasks.settings import config, paths, rule_file
 from tui_tasks.text.safe import safe_line
-
-_TABLE: Final = re.compile(r"\s*\[\[\s*rule\s*\]\]")
-_ANY_TABLE: Final = re.compile(r"\s*\[")
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -108,30 +104,8 @@ def _declare_remove(command: argparse.ArgumentParser) -> None:
 
 
 def _remove(options: argparse.Namespace, path: Path, rules: tuple[AnswerRule, ...]) -> int:
-    """Remove a rule from the settings file.
-
-    Raises:
-        Conflict: its table cannot be found in the text.
-        NotFound: there is no such rule.
-    """
-    import tomllib
-
-    if not 0 < options.number <= len(rules):
-        raise NotFound("rule", f"{options.number}: `tui-tasks rules` lists them")
-    text = regular_files.read_text(path, paths.MAX_SETTINGS_BYTES)
-    lines = text.splitlines(keepends=True)
-    heads = [at for at, line in enumerate(lines) if _TABLE.match(line)]
-    wanted = tomllib.loads(text)
-    del wanted["rule"][options.number - 1]
-    wanted = {name: value for name, value in wanted.items() if value or name != "rule"}
-    if len(heads) == len(rules):
-        begin = heads[options.number - 1]
-        following = (at for at in range(begin + 1, len(lines)) if _ANY_TABLE.match(lines[at]))
-        del lines[begin : next(following, len(lines))]
-    if len(heads) != len(rules) or tomllib.loads("".join(lines)) != wanted:
-        raise Conflict(f"the table of rule {options.number} is not found in {path}: remove it in an editor")
-    atomic_file.replace(path, "".join(lines).encode())
-    removed = rules[options.number - 1]
+    """Remove a rule from the settings file."""
+    removed = rule_file.remove(path, options.number, rules)
     if options.json:
         print_json({"removed": msgspec.to_builtins(removed)})
     else:

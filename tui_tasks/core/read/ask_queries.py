@@ -82,6 +82,17 @@ def open_by_agent(db: Database) -> dict[str, list[Ask]]:
     return found
 
 
+def answered_permissions(db: Database) -> list[Ask]:
+    """Return the permissions that the human has answered lately without a rule, newest first."""
+    names = ", ".join(column.column_name for column in _COLUMNS)
+    rows = db.sql(
+        f"SELECT {names} FROM ask WHERE id > (SELECT max(id) FROM ask) - ? AND state = 'answered' AND rule IS NULL"
+        " AND json_extract(request, '$.kind') = 'permission' ORDER BY answered_at DESC, id DESC",
+        (_NEWEST,),
+    )
+    return [_read(row) for row in rows.fetchall()]
+
+
 def waiting_as(db: Database, name: str) -> str | None:
     """Return the uid of the question for which a hook waits under that name; None if it is not recorded yet."""
     row = db.one(_WAITING_AS, name=name)

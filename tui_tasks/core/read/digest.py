@@ -176,6 +176,18 @@ def in_your_name(events: list[EventEntry]) -> Iterator[DigestLine]:
         )
 
 
+def by_rules(events: list[EventEntry]) -> Iterator[DigestLine]:
+    """Yield a line for each standing answer that has answered permissions."""
+    of_rules: dict[str, list[EventEntry]] = {}
+    for event in events:
+        if event.kind == "ask.answered":
+            of_rules.setdefault(str(event.values.get("rule")), []).append(event)
+    for rule, used in of_rules.items():
+        text = f"answered {len(used):,} permission{'s' * (len(used) != 1)} by your rule"
+        entries, at = tuple(event.seq for event in used), used[-1].at
+        yield DigestLine("in_your_name", "rule", rule, rule, vocab.HUMAN, text, at, entries, count=len(used))
+
+
 class Digest(msgspec.Struct, frozen=True):
     """What happened from `since` to `until`: the entries after seq `after` up to `newest`.
 
@@ -205,6 +217,7 @@ def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Diges
         lines = [
             *needing,
             *in_your_name(events),
+            *by_rules(events),
             *failed(db, statuses, events),
             *reported(db, statuses, events, {line.uid for line in needing if line.kind == "check"}),
             *filed(db, after, events),

@@ -33,6 +33,7 @@ WHERE journal.seq > ? AND (
     journal.kind IN ('check.finished', 'check.stale', 'tool.failed', 'claim.lapsed', 'agent.refused', 'job.created',
         'terminal.used')
     OR journal.entity = 'session'
+    OR (journal.kind = 'ask.answered' AND instr(journal.new, '"rule":"'))
     OR (journal.entity = 'run' AND journal.kind != 'job.pruned'
         AND json_extract(journal.new, '$.outcome') IN ('error', 'interrupted'))
 )
@@ -96,9 +97,9 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     """One line: what it is about, who did it, what happened, and the journal entries behind it, oldest first.
 
     `kind` says what `uid` is of: ask, task, held, left, stuck, run (a job's), check, claim, tool, session, refusal,
-    unchecked (all tasks without checks), job, terminal or spent. `at` is when it began to need the human, otherwise
-    when it happened last. `task` is the uid of the task that it is about, `number` its number. `entries` is empty where
-    they were compacted away.
+    unchecked (all tasks without checks), job, terminal, rule or spent. `at` is when it began to need the human,
+    otherwise when it happened last. `task` is the uid of the task that it is about, `number` its number. `entries` is
+    empty where they were compacted away.
     """
 
     part: str

@@ -35,7 +35,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.outbox import whole_request, why_unanswerable
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
-from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents import agent_text, repeated_answers
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.text_lines import Drawn, block, broken_whole
@@ -332,7 +332,7 @@ class OptionKeys(Controller):
 
     def why_not(self, action: Action) -> str | None:
         """As `Controller.why_not`."""
-        return self._why_not(action)
+        return None if action.id == "ask_rule" else self._why_not(action)
 
     def _answer(self, answer: str | None, otherwise: str) -> Any:
         view = self._view()
@@ -380,6 +380,10 @@ class OptionKeys(Controller):
         otherwise = agent_text.why_not_always(view.ask, found) if view is not None else ""
         return self._answer(found[0] if len(found) == 1 else None, otherwise)
 
+    async def do_ask_rule(self) -> None:
+        """Make a rule of an answer that was given several times."""
+        await repeated_answers.make_rule(self._context)
+
 
 async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
     """Answer a question, and return whether that was done; when its program no longer waits for an answer, show why
@@ -392,4 +396,8 @@ async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
         context.say(why)
         return False
     await context.link.commit(answer)
+    if (rule := repeated_answers.proposal(context.db, ask)) is not None:
+        named = safe_line(f"{rule.answer} {rule.pattern}", 60)
+        palette = context.keymap.key_of("palette")
+        context.say(f"The same answer {repeated_answers.TIMES} times ({named}): {palette} rule makes it a rule.")
     return True

@@ -63,6 +63,12 @@ class GlobalActions(Controller):
         # The changes that cannot be taken back, which undo passes over.
         self._passed_over: set[int] = set()
 
+    async def do_ask_rule(self) -> None:
+        """Make a rule of an answer that was given several times."""
+        from tui_tasks.tui.agents import repeated_answers
+
+        await repeated_answers.make_rule(self._context)
+
     def do_pane_list(self) -> None:
         """Pane 1."""
         self._context.navigation.show_pane("list")

@@ -421,6 +421,15 @@ ACTIONS: Final[dict[str, Action]] = {
             word="always",
         ),
         _w(
+            "app agents inbox",
+            "ask_rule",
+            "",
+            "Make a rule of an answer that you gave three times",
+            "Rule",
+            help="standing answer always allow deny permission",
+            word="rule",
+        ),
+        _w(
             "inbox",
             "ask_all",
             "",

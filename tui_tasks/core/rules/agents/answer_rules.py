@@ -146,6 +146,16 @@ def find(
     return None if best is None or best.answer == "ask" else best
 
 
+def proposed(answer: Literal["allow", "deny"], tool: str, given: Any, *, program: str) -> AnswerRule | None:
+    """Return the narrowest rule that gives the same answer to the same command; None if no rule could."""
+    words = command_words(given)
+    if words is None or any(char in word for word in words for char in " '\""):
+        return None
+    rule = AnswerRule(answer, tool, " ".join(words), program)
+    gives = find((rule,), tool, given, program=program, project=None, now=0, is_whole=True)
+    return rule if gives is not None else None
+
+
 def _is_known(rule: AnswerRule, given: Any) -> bool:
     """Return whether the pattern of an allow speaks of all that the tool is given."""
     return not rule.pattern or (isinstance(given, dict) and given.keys() <= _HARMLESS)
