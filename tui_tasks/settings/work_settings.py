@@ -65,6 +65,8 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         filters: names of git filters that may run, such as `lfs`.
         max_agents: how many agents may be at work at once.
         terminal: where agents run: in tmux if it is installed, or without a terminal.
+        attach: the argv that shows the terminal of an agent started elsewhere and not in tmux; `{tty}`, `{pid}` and
+            `{agent}` are its own.
         program_commands: commands of programs, by name (`[work.program.NAME]`).
         limits: when an agent's turn is ended, to ask you.
     """
@@ -80,6 +82,7 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     filters: tuple[Text, ...] = ()
     max_agents: Annotated[int, Meta(ge=1, le=1_000)] = 3
     terminal: Literal["tmux", "none"] = "tmux"
+    attach: tuple[Text, ...] = ()
     programs: dict[str, ProgramSettings] = {}
     limits: LimitSettings = LimitSettings()
 
@@ -91,6 +94,8 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         """
         _check_template("worktree", self.worktree, {"data", "repo", "number", "slug"})
         _check_template("branch", self.branch, {"repo", "number", "slug"})
+        for word in self.attach:
+            _check_template("attach", word, {"tty", "pid", "agent"})
         for path in self.copy:
             if path.startswith("/") or ".." in path.split("/"):
                 raise ValueError(f"copy takes paths within the checkout, not {path}")

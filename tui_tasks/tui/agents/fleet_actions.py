@@ -106,10 +106,11 @@ class FleetActions(Controller):
             self._fleet.turn_gone()
         elif self._fleet.to_review is not None:
             work_actions.review(self._context, self._fleet.to_review.task_uid, member.name)
-        elif terminal.why_not(self._context, member.name) is None:
+        elif (why := terminal.why_not(self._context, member.name)) is None:
             terminal.attach(self._context, member.name)
         else:
             self._context.navigation.show_log(member.name)
+            self._context.say(f"Its log: {why}.")
 
     def do_agent_peek(self) -> None:
         """Show the agent's last lines; of one that was started elsewhere, its record."""
