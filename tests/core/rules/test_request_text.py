@@ -1,5 +1,6 @@
 """What a program asks is shown with every key and every character, and no value looks like another key."""
 
+import json
 from typing import Any
 
 import pytest
@@ -106,6 +107,23 @@ def test_no_value_and_no_key_looks_like_another_key(given: dict[str, Any], name:
     assert len(named) == len(given)
     if name is not None:
         assert named[0].startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("other", [True, False, None, 12, -1, 1.5, 10**30, [], {}, ["a", 1], {"b": True}, "x", ""])
+def test_a_text_that_reads_as_another_value_is_in_quotes(other: Any) -> None:
+    text = json.dumps(other, separators=(",", ":"))
+    for value, given in ((other, text), ({"a": other}, {"a": text}), ({"a": ["x\n", other]}, {"a": ["x\n", text]})):
+        assert permission_lines(permission(value)) != permission_lines(permission(given))
+        assert request_text(permission(value)) != request_text(permission(given))
+
+
+def test_a_text_that_is_no_other_value_stands_as_it_is() -> None:
+    for text in ("true story", '"a" b', '{"b": 1}', "{\n}", "12 a", "[ -f x ]", "nothing"):
+        assert f"a: {text}" in request_text(permission({"a": text})) or "\n" in text
+
+
+def test_a_key_that_is_no_text_is_shown() -> None:
+    assert request_text(permission({"\ud800": "x"})).endswith('"<U+D800>": x')
 
 
 def test_a_tool_and_a_note_in_several_lines_are_no_further_keys() -> None:

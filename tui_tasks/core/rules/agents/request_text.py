@@ -32,6 +32,7 @@ _PATCHES: Final = ("diff", "patch")
 _PATCH: Final = re.compile(r"\*\*\* Begin Patch|Index: |diff --git |--- |@@ ")
 # No line of a value and no mark of a screen looks like such a name.
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9_$@][A-Za-z0-9_$@/-]*")
+_JSON_START: Final = re.compile(r'["\[{tfn0-9-]')
 _BAR: Final = "\u2502 "
 _INDENT: Final = "  "
 _MAX_NESTING: Final = 8
@@ -193,7 +194,19 @@ def _values(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, str]]:
         for at, inner in enumerate(value):
             yield from _values(f"{name}[{at}]", inner, depth + 1)
     else:
-        yield name, _plain(value)
+        yield name, _distinct(value)
+
+
+def _distinct(value: Any) -> str:
+    """Return a value as text: a text that reads as another value, such as `true`, in quotes."""
+    plain = _plain(value)
+    if not isinstance(value, str) or _JSON_START.match(plain) is None or "\n" in plain:
+        return plain
+    try:
+        is_another = _plain_json(json.loads(plain)) == plain
+    except (ValueError, RecursionError):
+        return plain
+    return _plain_json(plain) if is_another else plain
 
 
 def _has_lines(value: Any, depth: int) -> bool:
@@ -209,7 +222,7 @@ def _has_lines(value: Any, depth: int) -> bool:
 
 def _shown_name(key: str) -> str:
     """Return the name of a value, in quotes where it could be taken for something else."""
-    return key if _PLAIN_NAME.fullmatch(key) else decided_line(_encode(key).decode())
+    return key if _PLAIN_NAME.fullmatch(key) else decided_line(_plain_json(key))
 
 
 def _questions(asked: InputRequested) -> str:
@@ -278,8 +291,10 @@ def _rule(tool: str, content: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, str):
-        return value
+    return value if isinstance(value, str) else _plain_json(value)
+
+
+def _plain_json(value: Any) -> str:
     try:
         return _encode(value).decode()
     except (UnicodeEncodeError, OverflowError, msgspec.EncodeError, RecursionError):
