@@ -137,6 +137,16 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
     "lists": _versioned(_object(lists=_array(_ref("list")))),
     **{f"lists {name}": _versioned(_ref("list")) for name in ("new", "rename", "archive", "unarchive", "rm")},
     **{f"lists {name}": _versioned(_ref("list")) for name in ("one-in-progress", "review")},
+    "lists auto": _versioned(
+        _object(
+            program=_TEXT,
+            at_once=_NUMBER,
+            failures=_NUMBER,
+            stays=_YES_OR_NO,
+            is_on=_YES_OR_NO,
+            message=_TEXT_OR_NULL,
+        )
+    ),
     "asks": _versioned(_object(asks=_array(_ref("ask")))),
     "asks answer": _versioned(_ref("ask")),
     "rules": _versioned(_object(rules=_array(_object(number=_NUMBER, answer=_TEXT, tool=_TEXT)))),
