@@ -299,6 +299,17 @@ def project_of(options: argparse.Namespace) -> str | None:
     return project.of_process(options.project)
 
 
+def is_without_project(options: argparse.Namespace) -> bool:
+    """Return whether the command is about the lists that all folders without a project share, in a git repository.
+
+    Raises:
+        ProjectRefused: the folder's file cannot be used.
+    """
+    from tui_tasks.settings import project
+
+    return options.list is None and project.is_without(options.project)
+
+
 def _default(options: argparse.Namespace) -> str:
     """Return the agent that speaks without `--agent`."""
     from tui_tasks.dialects.requests.identity import Identity

@@ -57,6 +57,25 @@ def of_process(named: str | None) -> str | None:
     return of_folder(folder)
 
 
+def is_without(named: str | None) -> bool:
+    """Return whether the working directory is in a git repository that has no project, and no project is named.
+
+    Such a folder shares its lists with all folders without a project, which a person may not expect.
+    """
+    if named is not None or "TUI_TASKS_PROJECT" in os.environ:
+        return False
+    try:
+        folder = os.getcwd()
+    except OSError:  # the folder was deleted
+        return False
+    return work_tree(folder) is not None and of_folder(folder) is None
+
+
+def work_tree(folder: str | Path) -> str | None:
+    """Return the git work tree that a folder is in; None if it is in none."""
+    return next((place for place in _upwards(folder) if os.path.exists(os.path.join(place, ".git"))), None)
+
+
 def of_folder(folder: str | Path) -> str | None:
     """Return the project in the nearest `.tui-tasks.toml`, in a folder or above it; None without one.
 

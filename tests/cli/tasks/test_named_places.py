@@ -153,3 +153,44 @@ def test_a_second_folder_with_the_name_of_a_project_is_told_that_it_shares_it(tm
         said = capsys.readouterr().err
         assert said == "" if parent == "a" else "has a project site already, with 1 task: this folder shares it" in said
         assert main(["add", "one"]) == 0
+
+
+@pytest.mark.parametrize("command", ["ls", "next"])
+def test_a_repository_without_a_project_is_told_that_it_shares_its_lists(
+    tmp_path, monkeypatch, capsys, command
+) -> None:
+    monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "x.db"))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["add", "from elsewhere"]) == 0
+    git(tmp_path, "init", "-q", "site")
+    monkeypatch.chdir(tmp_path / "site")
+    note = "This folder has no project: it shares these lists. `tui-tasks init` gives it its own.\n"
+
+    def said(*words: str) -> str:
+        capsys.readouterr()
+        main([command, *words])
+        return capsys.readouterr().err
+
+    assert said() == note
+    assert said("--json") == said("--list", "tasklist") == said("--project", "") == ""
+    with monkeypatch.context() as shared:
+        shared.setenv("TUI_TASKS_PROJECT", "")
+        assert said() == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: False, raising=False)
+    assert said() == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert main(["init"]) == 0
+    assert note not in said()
+
+
+def test_prime_tells_an_agent_that_the_tasks_may_be_of_other_folders(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "x.db"))
+    monkeypatch.chdir(tmp_path)
+    assert main(["add", "from elsewhere"]) == 0
+    note = "This folder has no project: tasks of other folders may be among these.\n"
+    assert main(["prime"]) == 0
+    assert note not in capsys.readouterr().out
+    git(tmp_path, "init", "-q", ".")
+    assert main(["prime"]) == 0
+    assert capsys.readouterr().out.endswith(note)

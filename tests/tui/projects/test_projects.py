@@ -236,3 +236,11 @@ async def test_the_switcher_counts_the_agents_that_the_top_line_counts_also_when
         assert app.state.left
         assert app.state.need_you == needed + 1
         assert f"{needed + 1} need you" in row(app, "All projects")
+
+
+async def test_a_screen_in_a_repository_without_a_project_says_so_and_how_to_make_one(tmp_path, make_app):
+    app = make_app(tmp_path / "t.db", project="", without_project=True)
+    async with opened(app):
+        assert "no project  " in lines(app)[0]
+        assert "No tasks yet." in shown(app)
+        assert "tui-tasks init" in shown(app)

@@ -65,14 +65,10 @@ def proposed(folder: Path) -> str:
 
     Git's files are read without running git, as the folder may be anybody's.
     """
-    tree = _work_tree(folder)
-    names = [*_remotes(tree), tree.name] if tree is not None else [folder.name]
+    tree = project.work_tree(folder)
+    names = [*_remotes(Path(tree)), os.path.basename(tree)] if tree is not None else [folder.name]
     cleaned = (re.sub(r"[^\w.-]+", "-", name).strip("-._")[:64] for name in names)
     return next((name for name in cleaned if name), "project")
-
-
-def _work_tree(folder: Path) -> Path | None:
-    return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), None)
 
 
 def _remotes(tree: Path) -> Iterator[str]:

@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import islice
 
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.options import open_store, require_database, session_of
+from tui_tasks.cli.options import is_without_project, open_store, require_database, session_of
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.text.safe import safe_line
@@ -42,6 +42,8 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         print(text(session_of(options, store)))
+    if is_without_project(options):
+        print("\nThis folder has no project: tasks of other folders may be among these.")
     return 0
 
 

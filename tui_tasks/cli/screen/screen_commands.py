@@ -61,6 +61,7 @@ def _screen(options: argparse.Namespace) -> int:
             ascii_only=options.ascii,
             project=identity.scope,
             alone=bool(options.project),
+            without_project=is_without_project(options),
             at=at,
         )
     except InvalidArgument as refused:

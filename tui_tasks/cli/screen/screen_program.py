@@ -117,6 +117,7 @@ def run(
     ascii_only: bool = False,
     project: str | None = None,
     alone: bool = False,
+    without_project: bool = False,
     at: str | None = None,
 ) -> int:
     """Show the screen until the human leaves; return the exit status.
@@ -129,6 +130,7 @@ def run(
         ascii_only: draw letters for glyphs, whatever the settings say.
         project: begin with the lists of this project (empty: of no project; None: of all).
         alone: agents, inbox and log show this project alone.
+        without_project: say that the folder has no project.
         at: show the state at that moment.
 
     Raises:
@@ -161,6 +163,7 @@ def run(
             list_name=identity.list,
             project=project,
             alone=alone,
+            without_project=without_project,
             pane=pane,
             problems=(*problems, *others),
             painted=painted,

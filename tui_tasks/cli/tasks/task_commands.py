@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,7 @@ from tui_tasks.cli.options import (
     TASK_REFERENCE,
     declare_new,
     is_first_use,
+    is_without_project,
     open_store,
     project_of,
     require_database,
@@ -61,6 +63,8 @@ def run(name: str, options: argparse.Namespace) -> int:
         session = session_of(options, store, VERBS)
         session.look_at_checks()
         _RUN[name](options, session)
+    if name in ("ls", "next") and not options.json and sys.stderr.isatty() and is_without_project(options):
+        print("This folder has no project: it shares these lists. `tui-tasks init` gives it its own.", file=sys.stderr)
     return 0
 
 

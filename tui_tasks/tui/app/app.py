@@ -67,8 +67,8 @@ class TaskApp(Actor, ResilientApp):
     """The screen of one database. It runs in the thread that made the link, and closes the link.
 
     - `project`: begin with this project's lists (empty: those of no project; None: all). `alone`: agents, inbox and log
-      show this project alone. `settings`: the file in which choices are kept.
-    - `user_themes`: the folder of the human's own themes.
+      show this project alone. `without_project`: the folder has none, and the screen says so.
+    - `settings`: the file in which choices are kept. `user_themes`: the folder of the human's own themes.
     - `zone`: the time zone in which times of day are shown; None: the system's.
     - `problems`: shown to the human at the start. `painted`: called after the first paint.
     """
@@ -96,6 +96,7 @@ class TaskApp(Actor, ResilientApp):
         list_name: str | None = None,
         project: str | None = None,
         alone: bool = False,
+        without_project: bool = False,
         zone: tzinfo | None = None,
         problems: Sequence[object] = (),
         painted: Callable[[], None] = lambda: None,
@@ -117,6 +118,7 @@ class TaskApp(Actor, ResilientApp):
             is_past=link.as_of is not None,
             project=project,
             alone=alone,
+            without_project=without_project,
             grace=config.quiet_after * SECOND,
         )
         self.frame = Frame(self, ascii_only=config.ascii)

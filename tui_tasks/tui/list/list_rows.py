@@ -116,8 +116,11 @@ class TaskRows(RowDrawing[TaskLine]):
             ways = [lists]
         if elsewhere := projects.others():
             ways.insert(ways.index(lists), (key_of("projects"), f"go to {', '.join(elsewhere)}"))
+        elif projects.folder_has_none:
+            ways.append(("tui-tasks init", "give this folder its own lists"))
         emptied = self._emptied.text()
-        where = f" in {projects.title}" if projects.chosen else " outside projects" if projects.title else ""
+        outside = " outside projects" if projects.title and not projects.folder_has_none else ""
+        where = f" in {projects.title}" if projects.chosen else outside
         lines: list[Sequence[Part]] = [(), [(f"   {emptied or f'No tasks{where} yet'}.", "bold")], ()]
         if emptied:
             ways = [(context.keymap.key_of("take_back"), "bring them back"), *ways[:2]]

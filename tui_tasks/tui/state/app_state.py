@@ -57,12 +57,14 @@ class AppState:
         is_past: bool = False,
         project: str | None = None,
         alone: bool = False,
+        without_project: bool = False,
         grace: int = 10 * MINUTE,
     ) -> None:
         """Read the state.
 
         `is_past`: the past is shown, where nothing is new, and who was connected is not known. `project`: choose this
-        one (empty: no project; None: all); `alone`: and show it alone. `grace`: see `fleet.Member.has_left`.
+        one (empty: no project; None: all); `alone`: and show it alone. `without_project`: see `Projects`.
+        `grace`: see `fleet.Member.has_left`.
         """
         self._db = db
         self._is_past = is_past
@@ -71,7 +73,7 @@ class AppState:
         self.number_width = 1
         self.list_id = 0
         self.lists: dict[int, TaskList] = {}
-        self.projects = Projects(db, lambda: self.lists, project, is_alone=alone)
+        self.projects = Projects(db, lambda: self.lists, project, is_alone=alone, folder_has_none=without_project)
         self.asks: list[Ask] = []
         self.asking: set[str] = set()
         self.held = 0

@@ -18,6 +18,7 @@ class Projects:
 
     The list and the board go through the lists of the project that is `chosen`; None: of all. Agents, inbox and log
     show all projects unless `is_alone`. `first` is the project with which the screen began.
+    `folder_has_none`: the screen was started in a git repository without a project.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class Projects:
         chosen: str | None = None,
         *,
         is_alone: bool = False,
+        folder_has_none: bool = False,
     ) -> None:
         self._db = db
         self._lists = lists
@@ -34,6 +36,7 @@ class Projects:
         self._of_asks: dict[str, str] = {}
         self.first = self.chosen = chosen
         self.is_alone = is_alone
+        self.folder_has_none = folder_has_none
 
     def apply(self, changes: StateChanges) -> None:
         """Drop the cached answers that a batch of changes may have changed."""
@@ -45,8 +48,8 @@ class Projects:
 
     @property
     def exist(self) -> bool:
-        """Whether there is any project: without one, the screen does not speak of projects."""
-        return bool(self.first or self.chosen) or any(home.project for home in self._lists().values())
+        """Whether there is any project, or the folder lacks one; else the screen does not speak of projects."""
+        return self.folder_has_none or bool(self.first or self.chosen) or any(home.project for home in self._lists().values())
 
     @property
     def title(self) -> str:
