@@ -210,7 +210,7 @@ ROWS = {
     "ctrl+d": "page_down", "ctrl+u": "page_up",
 }  # fmt: skip
 TASKS = {
-    "enter": "open", "escape": "back", "slash": "filter", "n": "new", "N": "new_above", "e": "edit",
+    "enter": "open", "escape": "back", "slash": "filter", "n": "new", "e": "edit",
     "E": "edit_in_editor", "s": "status", "v": "mark", "V": "mark_all", "d": "delete", "m": "note", "Y": "copy",
 }  # fmt: skip
 AGENT = {"P": "agent_pause", "escape": "back"}

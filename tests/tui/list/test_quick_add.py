@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from textual import events
 
-from tests.tui.driving import by_agent, opened, order, place_of, press, said, shown, task, until, write
+from tests.tui.driving import by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
@@ -16,10 +16,11 @@ from tui_tasks.tui.inputs.task_form import EditScreen
 from tui_tasks.tui.inputs.text_line import AddWords
 
 
-@pytest.mark.parametrize(("key", "place"), [("n", 3), ("N", 2)])
-async def test_n_adds_below_and_above_the_cursor(app, plan, key, place):
+@pytest.mark.parametrize(("action", "place"), [("new", 3), ("new_above", 2)])
+async def test_a_task_is_added_below_and_above_the_cursor(app, plan, action, place):
     async with opened(app) as pilot:
-        await pilot.press("j", key)
+        await pilot.press("j")
+        app.pane.action_act(action)
         await write(pilot, "Rotate API keys #infra !high @claude-2 after #5")
         assert "after #5 Ship auth flow · claude-2 · infra · high" in shown(app)
         await press(app, pilot, "enter")
@@ -36,7 +37,8 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         app.navigation.go_to(plan[6])
-        await press(app, pilot, "N")
+        app.pane.action_act("new_above")
+        await settle(pilot)
         for name in ("first", "second", "third"):
             await write(pilot, name)
             await pilot.press("enter")
@@ -170,16 +172,17 @@ async def paste(app, pilot, text, *keys):
 NOTES = "\r\n- [ ] Rotate keys #infra !high\r\n  2. Call Ann after #5\r\n\r\n* raise !hell\r\n"
 
 
-@pytest.mark.parametrize("key", ["n", "N"])
-async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, key):
+@pytest.mark.parametrize("action", ["new", "new_above"])
+async def test_several_lines_that_are_pasted_can_be_a_task_each(app, plan, action):
     async with opened(app) as pilot:
-        await press(app, pilot, "j", key)
-        await pilot.pause()
+        await press(app, pilot, "j")
+        app.pane.action_act(action)
+        await settle(pilot)
         await app.on_event(events.Paste(NOTES))
         await pilot.pause()
         assert "a task a line: 3 tasks" in shown(app)
         await press(app, pilot, "t")
-        first = 2 if key == "n" else 1
+        first = 2 if action == "new" else 1
         assert order(app)[first : first + 3] == ["Rotate keys", "Call Ann", "raise !hell"]
         added = task_queries.tasks(app.context.db, app.state.list_id)[first : first + 3]
         assert [(each.tags, each.priority, each.depends_on) for each in added] == [

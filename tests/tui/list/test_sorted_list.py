@@ -1,16 +1,17 @@
-"""A list sorted by due date: the soonest first, whatever comes in, and without a place to move a task to."""
+"""A sorted list: in that order whatever changes, and without a place to move a task to."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, press, said, until, write
+from tests.tui.driving import opened, press, said, shown, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.tasks.task_sources import TasksByDue
+from tui_tasks.tui.tasks import sort_actions
+from tui_tasks.tui.tasks.task_sources import SortedTasks, TasksByDue
 
 DUE = {2: "2026-11-28", 4: "2026-11-21T18:00:00.000+00:00", 5: "2026-11-20", 6: "2026-11-21", 8: "2026-11-28"}
 SOONEST = [5, 6, 4, 2, 8]
@@ -51,7 +52,77 @@ async def test_sort_due_shows_the_soonest_first_and_takes_in_a_new_date(dated, m
         wanted = [dated[place] for place in [5, 6, 4, 1, 2, 8]]
         await until(pilot, lambda: app.pane.row_list.keys_on_screen == wanted)
         await press(app, pilot, "J")
-        assert said(app) == "the list is sorted by due: move the task down"
+        assert said(app).startswith("sorted by due; = o goes back to the list's own order: move the")
         assert app.pane.row_list.keys_on_screen == wanted
         await press(app, pilot, "escape")
         assert app.pane.row_list.keys_on_screen == dated.uids
+
+
+ORDERS = {"urgency": "u", "due": "d", "age": "a", "agent": "g"}
+
+
+@pytest.fixture
+def varied(dated):
+    """Tasks that differ in priority, due date, age, agent and status."""
+    with Store(dated.path) as store:
+        store.commit(
+            EditTask(dated[6], {"priority": 1}), EditTask(dated[8], {"priority": 2}), actor="claude-2", now=NOW + 1
+        )
+        store.commit(EditTask(dated[8], {"agent": "bob"}), actor="human", now=NOW + 2)
+    return dated
+
+
+@pytest.mark.parametrize("by", ORDERS)
+def test_pages_of_an_order_give_each_task_once_in_the_same_order_both_ways(varied, by):
+    with Store(varied.path, read_only=True) as store:
+        (home,) = (found for found in task_queries.lists(store.db) if found.uid == varied.list_uid)
+        source = SortedTasks(store.db, home.id, Filter(sort=by))
+        forwards, backwards = source.first(2), source.last(2)
+        while page := source.after(forwards[-1], 2):
+            forwards += page
+        while page := source.before(backwards[0], 2):
+            backwards = [*page, *backwards]
+        assert forwards == backwards
+        assert sorted(task.uid for task in forwards) == sorted(varied.uids)
+        assert [source.order(task) for task in forwards] == sorted(source.order(task) for task in forwards)
+        assert len(source.find(varied.uids)) == len(varied.uids)
+
+
+async def test_a_list_is_sorted_by_a_key_says_so_and_keeps_tasks_that_have_no_value(varied, make_app):
+    app = make_app(varied.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "equals_sign", "u")
+        assert app.pane.row_list.keys_on_screen[:3] == [varied[6], varied[5], varied[8]]
+        assert len(app.pane.row_list.keys_on_screen) == len(varied.uids)
+        assert "sorted by urgency" in shown(app)
+        await press(app, pilot, "K")
+        assert said(app).startswith("sorted by urgency; = o goes back to the list's own order")
+        await press(app, pilot, "equals_sign", "d")
+        places = [varied.uids.index(uid) + 1 for uid in app.pane.row_list.keys_on_screen]
+        assert places == [*SOONEST, 1, 3, 7, 9]
+        await press(app, pilot, "equals_sign", "o")
+        assert app.pane.row_list.keys_on_screen == varied.uids
+        assert "sorted by" not in shown(app)
+
+
+async def test_the_board_has_the_order_of_the_list_and_a_filter_keeps_it(varied, make_app):
+    app = make_app(varied.path)
+    async with opened(app, (120, 40)) as pilot:
+        await press(app, pilot, "equals_sign", "u", "2")
+        pending = app.pane.columns[0].cards.keys_on_screen
+        assert pending == [varied[6], varied[8]]
+        assert "sorted by urgency" in shown(app)
+        await press(app, pilot, "equals_sign", "d", "slash")
+        await write(pilot, "e")
+        await press(app, pilot, "enter", "1")
+        assert app.pane.only.sort == "due"
+        await press(app, pilot, "2", "J")
+        assert said(app).startswith("sorted by due")
+
+
+async def test_a_very_long_list_keeps_its_own_order_and_says_why(varied, make_app, monkeypatch):
+    monkeypatch.setattr(sort_actions, "MAX_SORTED", 3)
+    app = make_app(varied.path)
+    async with opened(app) as pilot:
+        await press(app, pilot, "equals_sign")
+        assert said(app).startswith("over 3 tasks; the filter sort:due sorts them")

@@ -46,6 +46,7 @@ with _without_another_driver():
         Query,
         SqliteDatabase,
         TextField,
+        Tuple,
         Value,
         fn,
     )
@@ -65,6 +66,7 @@ __all__ = [
     "SqliteDatabase",
     "Statement",
     "TextField",
+    "Tuple",
     "Value",
     "fn",
     "slot",

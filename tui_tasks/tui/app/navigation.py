@@ -76,12 +76,16 @@ class Navigation:
         """Show another list in list and board."""
         self._link.check()
         self._state.list_id = list_id
-        for pane in self.made_panes():
-            pane.stale = True
+        self.outdate_panes()
         self._refresh_pane()
         for screen in self._app.screen_stack[1:]:
             if isinstance(screen, Overlay):
                 screen.list_turned()
+
+    def outdate_panes(self) -> None:
+        """Make all panes read again when they are shown."""
+        for pane in self.made_panes():
+            pane.stale = True
 
     def show_project(self) -> bool:
         """Show a list of the chosen project, unless one is shown; return False when it has none: no list is shown."""
@@ -94,8 +98,7 @@ class Navigation:
     def refresh_all(self) -> None:
         """Reread all panes and screens after the choice of projects has changed."""
         self._state.read_next()
-        for pane in self.made_panes():
-            pane.stale = True
+        self.outdate_panes()
         self._refresh_pane()
         seq = self._link.seq
         for screen in self._app.screen_stack[1:]:

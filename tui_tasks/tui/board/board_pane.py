@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
+import msgspec
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,8 +14,9 @@ from textual.widget import Widget
 
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
-from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.pages.sorted_pages import MAX_SORTED
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.cards_of_column import CardCounts, CardsOfColumn
@@ -22,13 +24,14 @@ from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, BoardTabs, Co
 from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
+from tui_tasks.tui.tasks.sort_actions import sorted_by
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
@@ -79,6 +82,7 @@ class BoardPane(TaskPane):
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
+        self._rule = FrameLine(context, lambda width: rule_parts(context, width, sorted_by(self.only.sort)))
         self._keys = FrameLine(context, self._key_parts, id="board-keys")
         self.row_list = self._columns[0].cards
         self._moves = CardMoves(self)
@@ -87,7 +91,7 @@ class BoardPane(TaskPane):
     def compose(self) -> ComposeResult:
         """Compose filter and quick add, the columns with dividers between them, and the detail."""
         yield self._tabs
-        yield rule(self.context)
+        yield self._rule
         yield self.filter_bar
         yield self.quick_add
         with self._card_area:
@@ -114,7 +118,10 @@ class BoardPane(TaskPane):
 
     def source(self, spec: ColumnSpec) -> CardsOfColumn:
         """Return the cards of a column that match the filter."""
-        return CardsOfColumn(self.context.db, self._list_id, spec.parts, self.only, lambda: self.context.state.needing)
+        only, found = self.only, self.context.state.current_list
+        if only.sort and found is not None and found.total > MAX_SORTED:
+            only = msgspec.structs.replace(only, sort="")
+        return CardsOfColumn(self.context.db, self._list_id, spec.parts, only, lambda: self.context.state.needing)
 
     def column_with(self, card: Card) -> int | None:
         """Return the index of the column that a card belongs to; None when none holds it."""
@@ -139,6 +146,7 @@ class BoardPane(TaskPane):
         state = self.context.state
         target = self.target() or next((member.task.uid for member in state.members if member.task is not None), None)
         self._list_id, self._needing = state.list_id, state.needing
+        self.only = self.sort_actions.applied(self.only)
         self._counts.update(self.only)
         self.set_class(self.specs is NARROW, "-one")
         for spec, column in zip(self.specs, self._columns, strict=False):
@@ -161,6 +169,8 @@ class BoardPane(TaskPane):
         if self._list_id != self.context.state.list_id:
             self._arrange()
             return
+        if (only := self.sort_actions.applied(self.only)) != self.only:
+            self.show_matching(only)
         target = self.target()
         for column in self.columns:
             column.cards.reload()
@@ -214,7 +224,7 @@ class BoardPane(TaskPane):
         """As `Pane.go_to`: a filter that hides the card is removed."""
         if not self._follow(uid) and self.only:
             self.filter_bar.clear()
-            self.show_matching(ALL)
+            self.show_matching(self.sort_actions.applied())
             self._follow(uid)
 
     def show_added(self, uid: str) -> None:
@@ -234,6 +244,7 @@ class BoardPane(TaskPane):
         return True
 
     def _redraw_lines(self) -> None:
+        self._rule.again()
         for column in self.columns:
             column.head.again()
         self._tabs.show([(spec.state, self._counts.text(spec.counts)) for spec in self.specs], self.at)
@@ -317,7 +328,7 @@ class BoardPane(TaskPane):
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """Show all cards."""
         event.stop()
-        self.show_matching(ALL)
+        self.show_matching(self.sort_actions.applied())
         self.focus_rows()
 
     # The detail, below the columns, or instead of them on a small screen

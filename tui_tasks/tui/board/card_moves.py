@@ -18,6 +18,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.board.column_spec import ColumnSpec
 from tui_tasks.tui.board.columns import Column
+from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.rows.row_list import VirtualList
 
@@ -33,6 +34,10 @@ class CardMoves(Controller):
         self._context = pane.context
         # Held until a move is written, so that the next one, typed at once, starts from its result.
         self._lock = asyncio.Lock()
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; within a sorted column a card cannot be moved."""
+        return self._pane.sort_actions.why_not_move() if action.id in ("move_down", "move_up") else None
 
     # To another column
 
@@ -142,6 +147,9 @@ class CardMoves(Controller):
     async def _pass(self, card: Card, other: Card | None, *, after: bool) -> None:
         """Put a card right after or before another of its column."""
         if other is None or other.uid == card.uid:
+            return
+        if why := self._pane.sort_actions.why_not_move():
+            self._context.say(f"Moving a card: {why}")
             return
         if other.part != card.part:
             self._context.say(f"The {look(other.part).word} ones are a separate part of this column")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import humanize
 from textual.timer import Timer
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import board_pages
+from tui_tasks.core.read.pages import board_pages, sorted_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CardsOfColumn:
-    """A `Source` of the cards in some parts of a list that match a filter, part by part, in the list's order.
+    """A `Source` of the cards in some parts of a list that match a filter, part by part, in the filter's order.
 
     With a filter, a read ends early when nothing matches for long; repeated, it continues from there. `needing` returns
     the uids of the tasks that need the human for another reason than a question.
@@ -44,19 +44,46 @@ class CardsOfColumn:
 
     def first(self, limit: int) -> RowPage[Card]:
         """See `Source`."""
+        if self.only.sort:
+            return self._read_sorted(0, None, limit, backwards=False)
         return self._read(0, FIRST, limit, backwards=False)
 
     def last(self, limit: int) -> RowPage[Card]:
         """See `Source`."""
+        if self.only.sort:
+            return self._read_sorted(len(self.parts) - 1, None, limit, backwards=True)
         return self._read(len(self.parts) - 1, LAST, limit, backwards=True)
 
     def after(self, row: Card, limit: int) -> RowPage[Card]:
         """See `Source`."""
-        return self._read(*self.order(row), limit, backwards=False)
+        return self._read_from(row, limit, backwards=False)
 
     def before(self, row: Card, limit: int) -> RowPage[Card]:
         """See `Source`."""
-        return self._read(*self.order(row), limit, backwards=True)
+        return self._read_from(row, limit, backwards=True)
+
+    def _read_from(self, row: Card, limit: int, *, backwards: bool) -> RowPage[Card]:
+        part, *place = self.order(row)
+        if self.only.sort:
+            return self._read_sorted(part, tuple(place), limit, backwards=backwards)
+        return self._read(part, row.rank, limit, backwards=backwards)
+
+    def _read_sorted(self, part: int, start: tuple[Any, ...] | None, limit: int, *, backwards: bool) -> RowPage[Card]:
+        found: RowPage[Card] = RowPage()
+        while 0 <= part < len(self.parts) and len(found) < limit:
+            more = board_pages.sorted_page(
+                self._db,
+                self.list_id,
+                self.parts[part],
+                start,
+                limit - len(found),
+                self.only,
+                backwards=backwards,
+                left=self._left(),
+            )
+            found[:] = [*more, *found] if backwards else [*found, *more]
+            part, start = part + (-1 if backwards else 1), None
+        return found
 
     def _read(self, part: int, rank: str, limit: int, *, backwards: bool) -> RowPage[Card]:
         asked = (part, rank, backwards)
@@ -97,9 +124,10 @@ class CardsOfColumn:
         """See `Source`."""
         return row.uid
 
-    def order(self, row: Card) -> tuple[int, str]:
+    def order(self, row: Card) -> tuple[Any, ...]:
         """See `Source`. A card that has left the column keeps its place there, at the end."""
-        return (self.parts.index(row.part) if row.part in self.parts else len(self.parts) - 1, row.rank)
+        part = self.parts.index(row.part) if row.part in self.parts else len(self.parts) - 1
+        return (part, *(sorted_pages.place(self.only.sort, row) if self.only.sort else (row.rank,)))
 
     def place(self, row: Card) -> int:
         """See `Source`; -1, as cards would have to be counted."""

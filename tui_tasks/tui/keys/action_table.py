@@ -237,7 +237,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _a("tasks", "open", "enter", "Open the task", "Open", help="detail show", needs="task", verb="open"),
         _a("tasks", "filter", "slash", "Filter as you type", "Filter", help="search find views", verb="filter"),
         _w("tasks", "new", "n", "New task below", "New", help="add create task", verb="new"),
-        _w("tasks", "new_above", "N", "New task above", help="add create task"),
+        _w("tasks", "new_above", "", "New task above", help="add create task", word="above"),
         _w(
             "tasks",
             "edit",
@@ -306,6 +306,14 @@ ACTIONS: Final[dict[str, Action]] = {
             help="transcript conversation history session",
             needs="task",
             word="record",
+        ),
+        _a(
+            "tasks",
+            "sort",
+            "equals_sign",
+            "Sort: own order, urgency, due date, age or agent",
+            "Sort",
+            help="order priority arrange",
         ),
         _a("tasks", "mark", "v", "Mark the task, or take the mark away", "Mark", help="select", verb="mark"),
         _a("tasks", "mark_all", "V", "Mark all that match, or none", help="select all", verb="mark all"),

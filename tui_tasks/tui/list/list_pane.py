@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import Action, bindings
@@ -24,9 +24,11 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.tasks.task_sources import TasksByDue, TasksOfList
+from tui_tasks.tui.tasks.task_sources import SortedTasks, TasksByDue, TasksOfList
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
+
+TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
 
 
 class ListMoves(Controller):
@@ -39,7 +41,7 @@ class ListMoves(Controller):
 
     def why_not(self, action: Action) -> str | None:
         """As `Controller.why_not`; a sorted list cannot be rearranged."""
-        return f"the list is sorted by {self._pane.only.sort}" if self._pane.only.sort else super().why_not(action)
+        return self._pane.sort_actions.why_not_move()
 
     async def do_move_down(self) -> None:
         """Move the task one place down."""
@@ -62,8 +64,8 @@ class ListMoves(Controller):
             return
         if self._context.link.read_only:
             self._context.say("Moving a task: read only")
-        elif self._pane.only.sort:
-            self._context.say(f"Moving a task: the list is sorted by {self._pane.only.sort}")
+        elif why := self._pane.sort_actions.why_not_move():
+            self._context.say(f"Moving a task: {why}")
         elif over.rank > dragged.rank:
             self._context.run(self._move(MoveTask(dragged.uid, after=over.uid)))
         else:
@@ -89,7 +91,7 @@ class ListPane(TaskPane):
         self._drawing = TaskRows(context)
         self.row_list = VirtualList(context, self._drawing, id="tasks")
         self.detail = Detail(context, id="detail")
-        self._lines = ListLines(context, lambda: self.app.size)
+        self._lines = ListLines(context, lambda: self.app.size, lambda: self.only.sort)
         self._side = TransparentContainer(self.detail, self._lines.side_foot, id="list-side")
         self._moves = ListMoves(self)
         self.controllers = (*self.controllers, self._moves)
@@ -176,8 +178,11 @@ class ListPane(TaskPane):
         """As `Pane.refreshed`: read again, or another list if the App shows another."""
         self._asking = self._needing()
         source = self.row_list.source
-        if not isinstance(source, TasksOfList | TasksByDue) or source.list_id != self.context.state.list_id:
-            self.row_list.show(self._source(self.only))
+        only = self.sort_actions.applied(self.only)
+        if not isinstance(source, TasksInOrder) or source.list_id != self.context.state.list_id:
+            self.row_list.show(self._source(only))
+        elif only != self.only:
+            self.show_matching(only)
         else:
             self.row_list.reload()
         self._lay_out_if_emptied()
@@ -199,12 +204,14 @@ class ListPane(TaskPane):
         if self._is_empty != self.has_class("-empty"):
             self._lay_out()
 
-    def _source(self, only: Filter) -> TasksOfList | TasksByDue:
+    def _source(self, only: Filter) -> TasksInOrder:
         self.only = only
         self._drawing.is_filtered = bool(only)
         state = self.context.state
-        if only.sort == "due":
+        if only.sorts_dated:
             return TasksByDue(self.context.db, state.list_id, only)
+        if only.sort:
+            return SortedTasks(self.context.db, state.list_id, only)
         return TasksOfList(self.context.db, state, state.list_id, only)
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
@@ -259,7 +266,7 @@ class ListPane(TaskPane):
         """As `Pane.go_to`: a filter that hides the task is removed."""
         if not self.row_list.move_to(uid):
             self.filter_bar.clear()
-            self.show_matching(ALL)
+            self.show_matching(self.sort_actions.applied())
             self.row_list.move_to(uid)
 
     # Moving by mouse
@@ -289,7 +296,7 @@ class ListPane(TaskPane):
         event.stop()
         cursor = self.filter_actions.cursor_before if event.typing else self.row_list.cursor
         self._show_head()
-        self.row_list.refilter(self._source(ALL), cursor)
+        self.row_list.refilter(self._source(self.sort_actions.applied()), cursor)
         self._matches.stop()
         self.focus_rows()
         self._lines.again()

@@ -20,6 +20,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import MAX_NEW
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.tasks.sort_actions import sorted_by
 from tui_tasks.tui.tasks.task_note import (
     EmptiedNote,
     after_text,
@@ -132,9 +133,10 @@ class TaskRows(RowDrawing[TaskLine]):
 class ListLines:
     """The lines around the list: a rule, a head, a foot, and the foot of the detail."""
 
-    def __init__(self, context: Context, size: Callable[[], Size]) -> None:
-        """`size` returns the terminal's."""
+    def __init__(self, context: Context, size: Callable[[], Size], sort: Callable[[], str]) -> None:
+        """`size` returns the terminal's, and `sort` the order of the rows."""
         self._context = context
+        self._sort = sort
         self._size = size
         self.rule = FrameLine(context, self._rule, id="list-rule")
         self.head = FrameLine(context, self._name, self._new, id="list-head")
@@ -165,7 +167,8 @@ class ListLines:
             return ()
         name = safe_line(found.name, max(8, width - 44))
         archived = "   archived" if found.archived else ""
-        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}", "$muted")]
+        sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
+        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}{sorted_}", "$muted")]
         auto = context.state.autos.get(found.uid)
         if auto is not None and (text := auto_queries.text(auto)):
             shown = safe_line(text, max(12, width - cell_len(name) - 44))
@@ -192,7 +195,8 @@ class ListLines:
         if found is None or not found.total:
             return ()
         if breakpoints.is_compact(self._size()):
-            return [(f" {count(found.total, 'task')}", "$muted")]
+            word = sorted_by(self._sort())
+            return [(f" {count(found.total, 'task')}{f', {word}' if word else ''}", "$muted")]
         ended = found.done + found.skipped + found.cancelled
         parts: list[Part] = [
             (" progress ", "$muted"),

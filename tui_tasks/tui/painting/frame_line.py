@@ -102,6 +102,8 @@ def rule(context: Context, *, id: str | None = None) -> FrameLine:
     return FrameLine(context, lambda width: rule_parts(context, width), id=id)
 
 
-def rule_parts(context: Context, width: int) -> list[Part]:
-    """Return a rule of a width in cells."""
-    return [(sign("rule", ascii_only=context.ascii_only) * width, "$rule")]
+def rule_parts(context: Context, width: int, word: str = "") -> list[Part]:
+    """Return a rule of a width in cells, with a word in it if given."""
+    dash = sign("rule", ascii_only=context.ascii_only)
+    words: list[Part] = [(dash, "$rule"), (f" {word} ", "$muted")] if word else []
+    return [*words, (dash * max(0, width - sum(cell_len(text) for text, _ in words)), "$rule")]

@@ -72,6 +72,7 @@ class AppState:
         self.places = RowPlaces(db)
         self.number_width = 1
         self.list_id = 0
+        self.sort = ""
         self.lists: dict[int, TaskList] = {}
         self.projects = Projects(db, lambda: self.lists, project, is_alone=alone, folder_has_none=without_project)
         self.asks: list[Ask] = []

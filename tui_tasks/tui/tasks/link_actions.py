@@ -38,7 +38,7 @@ class LinkActions(Controller):
     def why_not(self, action: Action) -> str | None:
         """As `Controller.why_not`; the task must have a link."""
         task = self._task()
-        return "it has no links" if task is not None and not task.links else None
+        return "no links" if task is not None and not task.links else None
 
     def _task(self) -> Task | None:
         uid = self._pane.target()

@@ -17,6 +17,7 @@ from tui_tasks.tui.tasks.filter_actions import FilterActions
 from tui_tasks.tui.tasks.link_actions import LinkActions
 from tui_tasks.tui.tasks.mark_actions import MarkActions
 from tui_tasks.tui.tasks.quick_add import QuickAdd
+from tui_tasks.tui.tasks.sort_actions import SortActions
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.work.work_actions import WorkActions
@@ -40,12 +41,14 @@ class TaskPane(Pane):
         self.add_actions = AddActions(self)
         self.filter_actions = FilterActions(self)
         self.work_actions = WorkActions(self)
+        self.sort_actions = SortActions(self)
         self.controllers = (
             RowMoves(lambda: self.row_list),
             self.task_actions,
             self.mark_actions,
             self.add_actions,
             self.filter_actions,
+            self.sort_actions,
             LinkActions(self),
             self.work_actions,
         )
@@ -99,7 +102,7 @@ class TaskPane(Pane):
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:
         """Show the matching tasks."""
         event.stop()
-        self.show_matching(self.filter_actions.filter_of(event.parsed))
+        self.show_matching(self.sort_actions.applied(self.filter_actions.filter_of(event.parsed)))
 
     def on_filter_bar_submitted(self, event: FilterBar.Submitted) -> None:
         """Return to the rows, with the filter."""

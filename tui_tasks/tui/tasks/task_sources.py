@@ -1,11 +1,12 @@
-"""The tasks of one list as rows of a list on screen: in the list's order, or by due date."""
+"""The tasks of one list as rows of a list on screen: in the list's order, or sorted."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages import list_pages, sorted_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.tui.state.app_state import AppState
@@ -113,6 +114,51 @@ class TasksByDue:
     def order(self, row: TaskLine) -> tuple[str, str]:
         """See `Source`."""
         return row.due or "", row.rank
+
+    def place(self, row: TaskLine) -> int:
+        """See `Source`; tasks would have to be counted."""
+        return -1
+
+    def total(self) -> int:
+        """See `Source`."""
+        return -1
+
+
+class SortedTasks:
+    """A `Source` of the tasks of a list that match a filter, in the order of its `sort`."""
+
+    def __init__(self, db: Database, list_id: int, only: Filter) -> None:
+        self._db = db
+        self.list_id = list_id
+        self.only = only
+
+    def first(self, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return sorted_pages.lines(self._db, self.list_id, None, limit, self.only, backwards=False)
+
+    def last(self, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return sorted_pages.lines(self._db, self.list_id, None, limit, self.only, backwards=True)
+
+    def after(self, row: TaskLine, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return sorted_pages.lines(self._db, self.list_id, self.order(row), limit, self.only, backwards=False)
+
+    def before(self, row: TaskLine, limit: int) -> list[TaskLine]:
+        """See `Source`."""
+        return sorted_pages.lines(self._db, self.list_id, self.order(row), limit, self.only, backwards=True)
+
+    def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
+        """See `Source`."""
+        return list_pages.lines(self._db, self.list_id, keys, self.only)
+
+    def key(self, row: TaskLine) -> str:
+        """See `Source`."""
+        return row.uid
+
+    def order(self, row: TaskLine) -> tuple[Any, ...]:
+        """See `Source`."""
+        return sorted_pages.place(self.only.sort, row)
 
     def place(self, row: TaskLine) -> int:
         """See `Source`; tasks would have to be counted."""

@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages import list_pages, sorted_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST, LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import LIVE
@@ -146,6 +146,23 @@ def _pass_over(
     found = Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
     found.reached = end if len(found) < limit else None
     return found
+
+
+def sorted_page(
+    db: Database,
+    list_id: int,
+    part: str,
+    start: tuple[Any, ...] | None,
+    limit: int,
+    only: Filter,
+    *,
+    backwards: bool,
+    left: Collection[str] = (),
+) -> list[Card]:
+    """Return the next `limit` cards of a part after a place in the order of `only.sort`, or the last before it."""
+    query = _of_part(part, list_id, _json(left), *LINE).where(*conditions(only))
+    rows = db.query(sorted_pages.page(query, only.sort, start, limit, backwards=backwards))
+    return [_card(row, part) for row in (reversed(rows) if backwards else rows)]
 
 
 def _step(

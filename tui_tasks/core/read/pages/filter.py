@@ -48,6 +48,11 @@ class Filter(msgspec.Struct, frozen=True, gc=False):
     def __bool__(self) -> bool:
         return bool(self.terms)
 
+    @property
+    def sorts_dated(self) -> bool:
+        """Return whether it sorts by due date the tasks that have one, and leaves out all others."""
+        return self.sort == "due" and Term("due", NONE, negated=True) in self.terms
+
 
 ALL = Filter()
 
