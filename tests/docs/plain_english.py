@@ -20,7 +20,22 @@ BANNED: Final = (
         "so that",
         "stands for",
     ),
-    *("take back", "taken back", "take in", "taken in", "to the letter", "what of", "whatever comes", "whosoever"),
+    *(
+        "take back",
+        "takes back",
+        "taken back",
+        "take up",
+        "takes up",
+        "taken up",
+        "tells",
+        "take in",
+        "taken in",
+        "to the letter",
+        "what of",
+        "whatever comes",
+        "whosoever",
+    ),
+    *("as ever", "all the same", "put away", "whereby", "wherein", "thereby"),
     *("let it go on", "worst off", "what it is to be", "what came of", "where there is none"),
 )
 _BANNED = re.compile(rf"\b(?:{'|'.join(map(re.escape, BANNED))})\b", re.IGNORECASE)

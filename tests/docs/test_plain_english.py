@@ -14,6 +14,8 @@ from tests.docs.plain_english import MAX_WORDS, faults, prose
 from tui_tasks.cli.parser import parser
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
+from tui_tasks.tui.keys.action_table import ACTIONS
+from tui_tasks.tui.screens.legend import legend
 
 PAGES = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted((ROOT / "tui_tasks" / "docs").glob("*.md"))]
 
@@ -58,6 +60,12 @@ def test_tool_descriptions_are_in_short_sentences_without_private_phrases() -> N
     texts |= {text for tool in TABLE.tools.values() for text in descriptions(schema(tool.arguments))}
     assert len(texts) > 100
     assert [fault for text in sorted(texts) for fault in faults(text)] == []
+
+
+def test_what_the_keys_do_is_in_short_sentences_without_private_phrases() -> None:
+    texts = [action.title for action in ACTIONS.values()] + [action.short for action in ACTIONS.values()]
+    texts += [line.words for line in legend(ascii_only=False)]
+    assert [fault for text in texts for fault in faults(text)] == []
 
 
 def test_a_long_sentence_and_a_private_phrase_are_found() -> None:

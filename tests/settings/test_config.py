@@ -93,3 +93,11 @@ def test_a_file_that_cannot_be_understood_is_left_as_it_is(tmp_path: Path, text:
     with pytest.raises(ValueError, match=r"\S"):
         config.keep_theme(file, "nord")
     assert file.read_bytes() == text.encode(errors="surrogateescape")
+
+
+def test_a_table_of_work_that_cannot_be_understood_is_told_and_not_used(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[work]\nmax_agents = 9\n[work.program.mine]\ncommand = ["mine"]\n')
+    found, problems = config.load(file)
+    assert [str(problem) for problem in problems] == [f"{file}:1: work: program.mine: the command has no {{prompt}}"]
+    assert found.work == {}

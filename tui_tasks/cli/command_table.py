@@ -117,7 +117,7 @@ COMMANDS: Final[dict[str, Command]] = {
         _verb("add", "add a task"),
         _verb("ls", "list tasks", f"{_READS} ascii"),
         _verb("show", "show a task and its log", _READS),
-        _verb("next", "show the task to take up next"),
+        _verb("next", "show the next task to start"),
         _verb("start", "set a task in progress"),
         _verb("log", "add to a task's log"),
         _verb("status", "set a task's status: any of the six"),

@@ -68,7 +68,7 @@ class _Methods(Generic[_Result]):
     def control_request_check(self, *, uid: str, check: str | None = ...) -> _Result:
         """Run a task's checks, set by the human, now."""
     def control_work_ready(self, *, uid: str, summary: str | None = ...) -> _Result:
-        """Tell the human that your work on a task may be reviewed."""
+        """Report your work on a task as ready for review."""
     def control_claim(
         self, *, list: str | None = ..., lease_seconds: int | None = ..., uid: str | None = ...
     ) -> _Result:

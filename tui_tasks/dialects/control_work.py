@@ -72,9 +72,9 @@ class _WorkReady(OneTask):
 
 @WORK.tool("control:work_ready", _WorkReady, writes=True)
 def work_ready(call: Call, given: _WorkReady) -> dict[str, Any]:
-    """Tell the human that your work on a task may be reviewed. Only for a task on which the human started you.
+    """Report your work on a task as ready for review. Only for a task on which the human started you.
 
-    Setting the task done tells the same. Returns `uid` and `state`.
+    Setting the task done does the same. Returns `uid` and `state`.
     """
     return {"uid": given.uid, "state": call.run(ReportWork(given.uid, given.summary)).state}
 

@@ -206,11 +206,11 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
             continue
         try:
             value = answer_rules.with_text_times(value) if name == "rule" else value
+            if name == "work":
+                work_settings.read(value)
             good[name] = msgspec.convert(value, known[name].type)
             if name in ("runner", "check"):
                 problems += _table_problems(path, text, name, value)
-            if name == "work":
-                work_settings.read(value)
         except msgspec.ValidationError as error:
             problems.append(SettingsProblem(path, line_of(text, name), f"{name}: {error}"))
     return Config(**good), problems

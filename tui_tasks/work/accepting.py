@@ -220,7 +220,7 @@ class Acceptance:
         """
         work = work_queries.find(self._store.db, work.uid)
         if work.state not in ("merged", "discarded", "failed"):
-            raise Conflict(f"the work is {work.state}: there is nothing to take back", state=work.state)
+            raise Conflict(f"the work is {work.state}: nothing to undo", state=work.state)
         with _one_line():
             if work.state == "merged":
                 return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)

@@ -315,7 +315,7 @@ async def test_the_palette_takes_back_what_an_agent_did_since_a_moment(plan, mak
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         await go_to(pilot, "rogue")
-        await settle(pilot, *named("take back"), "1")
+        await settle(pilot, *named("revert"), "1")
         await settle(pilot, "y")
         await until(pilot, lambda: task_queries.task(app.link.db, plan[8]).name == "Backup restore drill")
 

@@ -272,3 +272,12 @@ async def test_shift_tab_and_tab_in_the_filter_hand_no_letter_to_the_rows(app, p
         assert app.state.current_list.total == 9
         await press(app, pilot, "escape")
         assert not app.pane.filter_bar.is_open
+
+
+async def test_the_foot_shows_the_words_of_the_filter_while_it_is_open(plan, make_app):
+    app = make_app(plan.path)
+    async with opened(app, (120, 24)) as pilot:
+        await press(app, pilot, "slash")
+        assert "^s Save as view   status:   agent:   tag:   due:   priority:" in lines(app)[-1]
+        await press(app, pilot, "escape")
+        assert "status:" not in lines(app)[-1]

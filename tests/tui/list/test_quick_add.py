@@ -37,6 +37,7 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         app.navigation.go_to(plan[6])
+        await settle(pilot)
         app.pane.action_act("new_above")
         await settle(pilot)
         for name in ("first", "second", "third"):

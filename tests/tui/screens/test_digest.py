@@ -12,6 +12,7 @@ from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
 from tui_tasks.text.times import MINUTE
 from tui_tasks.tui.app.app import TaskApp
+from tui_tasks.tui.screens import digest_screen
 from tui_tasks.tui.screens.digest_screen import DigestScreen
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -84,3 +85,7 @@ async def test_whoever_comes_back_after_half_an_hour_is_shown_what_happened_mean
         assert isinstance(app.screen, DigestScreen)
         assert "A second" in shown(app)
         assert "Meanwhile" not in shown(app)
+
+
+def test_a_space_stands_between_each_part_and_the_agent() -> None:
+    assert max(len(look.word) for look in digest_screen._LOOKS.values()) < digest_screen._TITLE

@@ -36,13 +36,13 @@ async def test_a_list_that_an_agent_has_emptied_says_so_and_a_key_brings_all_bac
         by_agent(plan, "rogue", ClearList(plan.list_uid))
         await until(pilot, lambda: "rogue deleted 9 tasks here" in shown(app))
         assert "No tasks yet" not in shown(app)
-        await settle(pilot, *named("take back"))
+        await settle(pilot, *named("revert"))
         assert "9 deleted: Inventory GA usage" in " ".join(shown(app).split())
         await settle(pilot, "n")
         assert live(plan) == []
-        await settle(pilot, *named("take back"), "y")
+        await settle(pilot, *named("revert"), "y")
         assert live(plan) == plan.uids
-        assert "Taken back" in shown(app)
+        assert "Reverted" in shown(app)
         await settle(pilot, "ctrl+r")
         assert live(plan) == []
     sound(plan)
@@ -54,7 +54,7 @@ async def test_a_board_that_was_emptied_says_so_too(plan, make_app):
         await settle(pilot)
         by_agent(plan, "rogue", ClearList(plan.list_uid))
         await until(pilot, lambda: "rogue deleted 9" in shown(app))
-        await settle(pilot, *named("take back"), "y")
+        await settle(pilot, *named("revert"), "y")
         assert live(plan) == plan.uids
 
 
@@ -65,8 +65,8 @@ async def test_from_the_log_the_change_of_an_entry_is_taken_back_whoever_made_it
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "k")
         assert log_of(app).row_list.row.actor == "rogue"
-        await settle(pilot, *named("take back"))
-        assert "Take back what rogue did: 1 change: Vandalised?" in shown(app)
+        await settle(pilot, *named("revert"))
+        assert "Revert what rogue did: 1 change: Vandalised?" in shown(app)
         await settle(pilot, "y")
     with Store(plan.path) as store:
         assert task_queries.task(store.db, plan[5]).name == "Ship auth flow"
@@ -78,8 +78,8 @@ async def test_what_others_have_changed_since_is_left_and_told(plan, make_app):
     by_agent(plan, "claude-1", EditTask(plan[5], {"name": "Mended"}))
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "k", *named("take back"), "y")
-        assert "Nothing was taken back" in shown(app)
+        await settle(pilot, "k", *named("revert"), "y")
+        assert "Nothing was reverted" in shown(app)
         assert "claude-1 has changed task #5" in shown(app)
     with Store(plan.path) as store:
         assert task_queries.task(store.db, plan[5]).name == "Mended"
@@ -89,7 +89,7 @@ async def test_an_entry_that_changed_nothing_to_go_back_to_says_so(plan, make_ap
     by_agent(plan, "claude-1", OpenAsk("Which?", (), None, None))
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, *named("take back"))
+        await settle(pilot, *named("revert"))
         assert "Nothing to undo" in shown(app)
 
 

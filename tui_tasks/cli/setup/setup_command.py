@@ -24,8 +24,8 @@ from tui_tasks.settings import paths
 def declare(_name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.description = (
-        "Give an agent program the tools, over MCP, and tell its agents when to use them, in the files of the folder "
-        "where you are. What else is in those files stays as it is."
+        "Connect an agent program: write the server of the tools, and when to use them, into its files in this "
+        "folder. Other content of those files does not change."
     )
     command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
     command.add_argument("--user", action="store_true", help="for you in all folders, instead of this folder")

@@ -79,7 +79,7 @@ class CardsOfColumn:
                 limit - len(found),
                 self.only,
                 backwards=backwards,
-                left=self._left(),
+                needing=self._needing(),
             )
             found[:] = [*more, *found] if backwards else [*found, *more]
             part, start = part + (-1 if backwards else 1), None

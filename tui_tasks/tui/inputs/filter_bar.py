@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from tui_tasks.tui.inputs.text_line import FilterWords
     from tui_tasks.tui.state.context import Context
 
-HINTS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""), ("^s", "Save as view", ""))
+_KEYS = (("Enter", "Keep", ""), ("Esc", "Clear", ""), ("Tab", "Complete", ""))
+_SAVE = ("^s", "Save as view", "")
+# The words that a filter of tasks begins with most often; Tab lists all.
+_WORDS = ("status", "agent", "tag", "due", "priority", "list", "sort")
 
 
 class FilterBar(ResilientMessages, Horizontal):
@@ -166,7 +169,10 @@ class FilterBar(ResilientMessages, Horizontal):
     def on_descendant_focus(self) -> None:
         """Show the keys of this bar in the footer."""
         # Only filters of tasks can be saved.
-        self.context.hint(*(HINTS if self._language is OF_TASKS else HINTS[:-1]))
+        is_of_tasks = self._language is OF_TASKS
+        words = _WORDS if is_of_tasks else self._language.fields
+        keys = (*_KEYS, _SAVE) if is_of_tasks else _KEYS
+        self.context.hint(*keys, *(("", f"{word}:", "") for word in words))
 
     def on_descendant_blur(self) -> None:
         """Show the pane's keys in the footer again."""

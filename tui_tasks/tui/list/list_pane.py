@@ -290,6 +290,7 @@ class ListPane(TaskPane):
         """As `TaskPane.show_matching`, from the first match on."""
         self.row_list.refilter(self._source(only))
         self._matches.count(only)
+        self._lines.again()
 
     def on_filter_bar_cleared(self, event: FilterBar.Cleared) -> None:
         """Show all tasks, with the cursor where it was before the filter unless it was moved since."""

@@ -171,7 +171,7 @@ class LogRows(RowDrawing[LogLine]):
         else:
             who = fit_ends(who_of(row), 10, ascii_only=ascii_only)
             label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
-            parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<6} ", strong)]
+            parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<8} ", strong)]
             parts += [(f"{who} ", "$muted"), (label, "$muted")]
             if names_task(row):
                 # In a column of its own, so that the texts are aligned.

@@ -51,7 +51,7 @@ LEAST: Final = 8 * HOUR
 _PACE: Final = 0.5
 _REST: Final = 10
 # Widths in cells: of a part's title, and of the actor.
-_TITLE: Final = 12
+_TITLE: Final = 13
 _WHO: Final = 10
 
 

@@ -24,7 +24,7 @@ _SIGN_WORDS: Final = {
     "none": ("$muted", "nothing here"),
     "rule": ("$rule", "a line between parts; in the log: where you looked last"),
     "divider": ("$rule", "a line between columns; before text of several lines"),
-    "wrapped": ("$muted", "a long line goes on"),
+    "wrapped": ("$muted", "a long line continues"),
     "tee": ("$rule", "where lines meet"),
     "foot": ("$rule", "where lines meet"),
 }

@@ -27,16 +27,16 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
     if not found.entries:
         context.say("Nothing to undo: it changed no task, list or job.")
         return
-    title = f"Take back {what or 'what ' + ' and '.join(map(who, found.actors)) + ' did'}: {found.text}?"
-    if await context.ask(Menu(context, title, [Choice("y", "Take it back"), Choice("n", "Leave it")])) != "y":
+    title = f"Revert {what or 'what ' + ' and '.join(map(who, found.actors)) + ' did'}: {found.text}?"
+    if await context.ask(Menu(context, title, [Choice("y", "Revert it"), Choice("n", "Leave it")])) != "y":
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
     key = context.keymap.key_of("redo")
     left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
     if taken:
-        context.say(f"Taken back: {found.text}. {key} does it again.{left}")
+        context.say(f"Reverted: {found.text}. {key} does it again.{left}")
     else:
-        context.say(f"Nothing was taken back.{left}")
+        context.say(f"Nothing was reverted.{left}")
 
 
 async def take_back_entry(context: Context, seq: int) -> None:

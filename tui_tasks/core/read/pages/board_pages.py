@@ -157,10 +157,10 @@ def sorted_page(
     only: Filter,
     *,
     backwards: bool,
-    left: Collection[str] = (),
+    needing: Collection[str] = (),
 ) -> list[Card]:
     """Return the next `limit` cards of a part after a place in the order of `only.sort`, or the last before it."""
-    query = _of_part(part, list_id, _json(left), *LINE).where(*conditions(only))
+    query = _of_part(part, list_id, _json(needing), *LINE).where(*conditions(only))
     rows = db.query(sorted_pages.page(query, only.sort, start, limit, backwards=backwards))
     return [_card(row, part) for row in (reversed(rows) if backwards else rows)]
 
