@@ -39,6 +39,7 @@ _OTHERS: Final = (
     LegendLine("▐", "$muted", "which part of a list is on screen"),
     LegendLine("▸", "$muted", "several lines in one: Enter shows them"),
     LegendLine("…", "$muted", "text that is cut"),
+    LegendLine("±", "$secondary", "an edit, in an agent's record"),
     LegendLine("⧉", "$muted", "links: branch, commit, pull request or file"),
     LegendLine("↑↓←→", "$muted", "keys of the cursor; more above or below"),
 )
