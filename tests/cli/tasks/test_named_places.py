@@ -165,7 +165,7 @@ def test_a_repository_without_a_project_is_told_that_it_shares_its_lists(
     assert main(["add", "from elsewhere"]) == 0
     git(tmp_path, "init", "-q", "site")
     monkeypatch.chdir(tmp_path / "site")
-    note = "This folder has no project: it shares these lists. `tui-tasks init` gives it its own.\n"
+    note = "Folders without a project share these lists; `tui-tasks init` makes one.\n"
 
     def said(*words: str) -> str:
         capsys.readouterr()

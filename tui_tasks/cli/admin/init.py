@@ -66,7 +66,7 @@ def proposed(folder: Path) -> str:
     Git's files are read without running git, as the folder may be anybody's.
     """
     tree = project.work_tree(folder)
-    names = [*_remotes(Path(tree)), os.path.basename(tree)] if tree is not None else [folder.name]
+    names = [*_remotes(Path(tree)), Path(tree).name] if tree is not None else [folder.name]
     cleaned = (re.sub(r"[^\w.-]+", "-", name).strip("-._")[:64] for name in names)
     return next((name for name in cleaned if name), "project")
 

@@ -10,6 +10,7 @@ from tui_tasks.cli.options import (
     USAGE,
     hosts_scheduler,
     identity_of,
+    is_without_project,
     open_store,
     print_permission_findings,
     print_refusal,

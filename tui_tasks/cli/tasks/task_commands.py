@@ -64,7 +64,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         session.look_at_checks()
         _RUN[name](options, session)
     if name in ("ls", "next") and not options.json and sys.stderr.isatty() and is_without_project(options):
-        print("This folder has no project: it shares these lists. `tui-tasks init` gives it its own.", file=sys.stderr)
+        print("Folders without a project share these lists; `tui-tasks init` makes one.", file=sys.stderr)
     return 0
 
 

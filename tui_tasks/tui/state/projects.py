@@ -49,7 +49,11 @@ class Projects:
     @property
     def exist(self) -> bool:
         """Whether there is any project, or the folder lacks one; else the screen does not speak of projects."""
-        return self.folder_has_none or bool(self.first or self.chosen) or any(home.project for home in self._lists().values())
+        return (
+            self.folder_has_none
+            or bool(self.first or self.chosen)
+            or any(home.project for home in self._lists().values())
+        )
 
     @property
     def title(self) -> str:
