@@ -121,6 +121,8 @@ work discard 4
 work restore 4
 work comment 4 more
 work clean
+lists auto work on --at-once 2
+lists auto work off
 """
 
 
