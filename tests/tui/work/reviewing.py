@@ -57,11 +57,12 @@ def keys_repository(folder: Path) -> Place:
     root, tree = folder / "api", folder / "tree"
     root.mkdir(parents=True)
     git(root, "init", "-q", "-b", "main")
-    commit(root, "First", src__keys_py=KEYS, tests__test__keys_py="from src import keys\n")
+    (root / "tests").mkdir()
+    (root / "tests" / "test_keys.py").write_text("from src import keys\n")
+    commit(root, "First", src__keys_py=KEYS)
     git(root, "worktree", "add", "-q", "-b", "task/31-rotate-keys", str(tree))
     fresh = "    fresh = key.new()\n    store.put(fresh)  # before the old one goes\n    return fresh\n"
     commit(tree, "Keep the fresh key", src__keys_py=KEYS.replace("    return key.new()\n", fresh))
-    commit(
-        tree, "Test it", tests__test__keys_py="from src import keys\n\n\ndef test_rotate():\n    assert keys.rotate\n"
-    )
+    (tree / "tests" / "test_keys.py").write_text("from src import keys\n\n\ndef test_rotate():\n    assert keys.rotate\n")
+    commit(tree, "Test it")
     return Place(root, tree)

@@ -167,4 +167,4 @@ def diff_rows(
 
 
 def _comment(comment: Comment, width: int) -> list[Drawn]:
-    return block(f'c: "{comment.text}"', max(8, width - 8), "$changed", indent=4)
+    return block(f'c: "{comment.text}"', max(8, width - 8), "$state-needs-you", indent=4)

@@ -1,0 +1,61 @@
+"""Pictures of the work of agents: its review, and an agent's own record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tui.driving import settle, shown, until
+from tests.tui.plan import NOW
+from tests.tui.work.reviewing import begin, keys_repository
+from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import transcripts
+from tui_tasks.hooks.transcripts import Source
+from tui_tasks.tui.work import review_screen, syntax
+from tui_tasks.tui.work.transcript_screen import TranscriptScreen
+
+RECORDED = Path(__file__).parents[2] / "hooks" / "records" / "recorded" / "claude-2.1.330-edits.jsonl"
+SIZES = ["120x40", "80x24", "40x12"]
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch):
+    monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(syntax, "_ask", lambda source: [syntax.tokens(source.name, text) for text in source.texts])
+
+
+@pytest.mark.parametrize("name", [f"review-of-work-{size}" for size in SIZES])
+def test_a_comment_below_its_line(plan, make_app, tmp_path, draw, name):
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[9], {"name": "Rotate keys"}), actor="human", now=NOW)
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    app = make_app(plan.path)
+
+    async def comment(pilot):
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "enter")
+        await until(pilot, lambda: app.screen.review is not None)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "store.put" in shown(app))
+        await settle(
+            pilot, *"jjjjjj", "c", *(letter if letter != " " else "space" for letter in "what if put fails?"), "enter"
+        )
+        await until(pilot, lambda: "c: " in shown(app))
+
+    draw(app, run_before=comment)
+
+
+@pytest.mark.parametrize("name", [f"record-of-an-agent-{size}" for size in SIZES])
+def test_an_agents_own_record(plan, make_app, draw, monkeypatch, name):
+    begun(plan, 9)
+    monkeypatch.setattr(transcripts, "source", lambda db, agent: Source("claude", str(RECORDED)))
+    app = make_app(plan.path)
+
+    async def look(pilot):
+        app.context.push(TranscriptScreen(app.context, "robot-1"))
+        await until(pilot, lambda: "All done." in shown(app))
+
+    draw(app, run_before=look)
