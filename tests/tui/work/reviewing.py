@@ -63,6 +63,7 @@ def keys_repository(folder: Path) -> Place:
     git(root, "worktree", "add", "-q", "-b", "task/31-rotate-keys", str(tree))
     fresh = "    fresh = key.new()\n    store.put(fresh)  # before the old one goes\n    return fresh\n"
     commit(tree, "Keep the fresh key", src__keys_py=KEYS.replace("    return key.new()\n", fresh))
-    (tree / "tests" / "test_keys.py").write_text("from src import keys\n\n\ndef test_rotate():\n    assert keys.rotate\n")
+    test = "def test_rotate():\n    assert keys.rotate\n"
+    (tree / "tests" / "test_keys.py").write_text(f"from src import keys\n\n\n{test}")
     commit(tree, "Test it")
     return Place(root, tree)
