@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.operations.checks import BeginCheck, ChangeInputs, ClaimCheck, DefineChecks, EndCheck, NamedCheck
+from tui_tasks.core.operations.jobs import BeginCheck, ChangeInputs, ClaimCheck, DefineChecks, EndCheck, NamedCheck
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store

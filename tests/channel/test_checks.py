@@ -8,7 +8,7 @@ from tests.checks import Checks
 from tests.conftest import Talk
 from tests.talking import add, task
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.jobs import NamedCheck
 
 TESTS = NamedCheck("tests", "1", lists=("tasklist", "task", "todo"))
 GATE = NamedCheck("tests", "1", lists=("tasklist", "task", "todo"), gate=True)
@@ -339,7 +339,7 @@ def test_a_batch_that_moves_a_task_behind_a_gate_and_sets_it_done_is_refused_wit
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), NotFound("task", "x")], ids=["defect", "refusal"])
 def test_nothing_that_follows_from_a_refusal_ends_the_channel(talk, checks, monkeypatch, error):
-    from tui_tasks.core.operations.checks import RequestChecks
+    from tui_tasks.core.operations.jobs import RequestChecks
     from tui_tasks.core.rules import RULES
 
     def fail(*_):

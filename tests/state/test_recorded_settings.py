@@ -11,7 +11,7 @@ from tests.contract.client import Agent
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.operations.checks import BeginCheck, ClaimCheck, DefineChecks, EndCheck, RecordSettings
+from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, DefineChecks, EndCheck, RecordSettings
 from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.past.replay import replay

@@ -19,7 +19,7 @@ from tests.tui import idle
 from tests.tui.evening import Jobs
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.proven import name_of
-from tui_tasks.core.operations.checks import NamedCheck
+from tui_tasks.core.operations.jobs import NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents import answering

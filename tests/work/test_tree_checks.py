@@ -10,7 +10,7 @@ from tests.work.conftest import git
 from tests.work.test_accepting import titles
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks import clock as wall
-from tui_tasks.core.operations.checks import RequestChecks
+from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries

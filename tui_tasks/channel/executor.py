@@ -198,7 +198,7 @@ class RequestExecutor:
                 transaction.speak(pending.agent, why)
                 transaction.run(RecordRefusal(request.tool if request else refusal.data["tool"], refusal.message))
         elif isinstance(refusal, NotProven) and refusal.uid is not None:
-            from tui_tasks.core.operations.checks import RequestChecks
+            from tui_tasks.core.operations.jobs import RequestChecks
 
             with transaction.change():
                 transaction.speak(pending.agent, why)

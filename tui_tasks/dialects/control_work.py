@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.checks import RequestChecks
+from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, ReleaseClaim
 from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read.tasks import ready_tasks, task_queries

@@ -16,8 +16,7 @@ import msgspec
 import tui_tasks
 from tui_tasks.core.engine.driver import DRIVER
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.operations.checks import EndCheck
-from tui_tasks.core.operations.jobs import EndRun
+from tui_tasks.core.operations.jobs import EndCheck, EndRun
 from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.snapshots import CheckRun
 from tui_tasks.core.store import Store

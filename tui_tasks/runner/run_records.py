@@ -12,8 +12,7 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.checks import BeginCheck, EndCheck
-from tui_tasks.core.operations.jobs import BeginRun, EndRun
+from tui_tasks.core.operations.jobs import BeginCheck, BeginRun, EndCheck, EndRun
 from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store

@@ -9,7 +9,7 @@ from typing import Final
 
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.checks import ProveTree
+from tui_tasks.core.operations.jobs import ProveTree
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.jobs.check_steps import Place

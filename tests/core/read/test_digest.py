@@ -15,7 +15,7 @@ from tests.entries import all_entries
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal, Undo
-from tui_tasks.core.operations.checks import NamedCheck, RecordSettings, RequestChecks, WaiveChecks
+from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks, WaiveChecks
 from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.sessions import (
     InputRequested,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.checks import Checks
 from tests.conftest import START
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations.checks import GiveChecks, NamedCheck
+from tui_tasks.core.operations.jobs import GiveChecks, NamedCheck
 from tui_tasks.core.operations.lists import CreatePlan, EnsureList
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import check_queries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.operations.checks import (
+from tui_tasks.core.operations.jobs import (
     BeginCheck,
     NamedCheck,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.checks import Checks
 from tests.core.rules.proof import TESTS, begin_check, report_done, verified_of
-from tui_tasks.core.operations.checks import (
+from tui_tasks.core.operations.jobs import (
     AbandonCheck,
     ClaimCheck,
     NamedCheck,

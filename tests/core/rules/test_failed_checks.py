@@ -13,7 +13,7 @@ from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.checks import (
+from tui_tasks.core.operations.jobs import (
     GiveChecks,
     RequestChecks,
     WaiveChecks,

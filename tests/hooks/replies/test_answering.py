@@ -22,7 +22,7 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, SettleAsks
-from tui_tasks.core.operations.checks import RecordSettings
+from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.rules.agents.request_text import request_text

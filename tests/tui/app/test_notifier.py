@@ -11,8 +11,7 @@ from textual import events
 from tests.tui.driving import opened, said, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.checks import RequestChecks
-from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
+from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RequestChecks, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import task_queries

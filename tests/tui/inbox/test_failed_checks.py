@@ -6,7 +6,7 @@ import pytest
 
 from tests.tui.driving import SIZES, lines, said, settle, shown, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.checks import NamedCheck, RequestChecks
+from tui_tasks.core.operations.jobs import NamedCheck, RequestChecks
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.read.tasks import task_queries
 

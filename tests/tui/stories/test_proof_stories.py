@@ -10,7 +10,7 @@ from tests.checks import Checks
 from tests.tui.plan import NOW, Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import MakeApp, at_each_size, settled
-from tui_tasks.core.operations.checks import GiveChecks
+from tui_tasks.core.operations.jobs import GiveChecks
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.driving import named, opened, said, settle, shown
 from tests.tui.plan import NOW
 from tests.tui.proven import name_of
-from tui_tasks.core.operations.checks import GiveChecks, NamedCheck
+from tui_tasks.core.operations.jobs import GiveChecks, NamedCheck
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import task_queries
 

@@ -174,7 +174,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     from tui_tasks.cli import person
     from tui_tasks.cli.tasks.task_lookup import find_task, titled
     from tui_tasks.core.errors import NotFound
-    from tui_tasks.core.operations.checks import GiveChecks
+    from tui_tasks.core.operations.jobs import GiveChecks
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
     from tui_tasks.text.safe import safe_line

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.checks import AbandonCheck, ClaimCheck
+from tui_tasks.core.operations.jobs import AbandonCheck, ClaimCheck
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import CheckRun, Heartbeat

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tui_tasks.core.operations.checks import DefineChecks, NamedCheck
+from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
 
 
 class CheckProfile(msgspec.Struct, frozen=True):

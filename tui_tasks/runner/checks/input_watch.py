@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.checks import ChangeInputs
+from tui_tasks.core.operations.jobs import ChangeInputs
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Work
 from tui_tasks.core.store import Store

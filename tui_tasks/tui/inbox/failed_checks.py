@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.operations.checks import RequestChecks, WaiveChecks
+from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.check_queries import FailedTask

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tui_tasks.core import vocab
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.checks import GiveChecks, RequestChecks
+from tui_tasks.core.operations.jobs import GiveChecks, RequestChecks
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.log.standing_changes import Deletion, last_deletion
 from tui_tasks.core.read.pages import list_pages

@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
-from tui_tasks.core.operations.checks import (
+from tui_tasks.core.operations.jobs import (
     AbandonCheck,
     BeginCheck,
     ChangeInputs,

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.checks import RecordSettings
+from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.snapshots import Task, TaskList
