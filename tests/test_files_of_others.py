@@ -24,7 +24,7 @@ from tui_tasks.cli.admin import init
 from tui_tasks.cli.progress import ProgressBar
 from tui_tasks.cli.setup import files, installed
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, intake, session_records
 from tui_tasks.hooks.folder import Folder

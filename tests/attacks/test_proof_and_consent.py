@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Talk
 from tests.talking import add, task
 from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, EndCheck
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import EnsureList, SetListReview
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store

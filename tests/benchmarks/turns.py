@@ -14,8 +14,7 @@ from tests.benchmarks.figures import Figure, Place
 from tui_tasks import clock
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Busy
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 
 PROCESSES: Final = 16

@@ -8,8 +8,7 @@ import pytest
 from tests.conftest import Talk
 from tests.talking import add, names, task
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import ArchiveList, SetListReview
-from tui_tasks.core.operations.tasks import DeleteTask
+from tui_tasks.core.operations.tasks import ArchiveList, DeleteTask, SetListReview
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -9,8 +9,17 @@ from tests.talking import add, settled, task
 from tui_tasks.core.errors import Conflict, StaleClaim
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, ExtendClaim, MoveTask, ReleaseClaim
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    ExtendClaim,
+    MoveTask,
+    ReleaseClaim,
+    SetListReview,
+)
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store

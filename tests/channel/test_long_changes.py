@@ -15,8 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
@@ -157,7 +156,7 @@ import os, signal, sys
 from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.store import Store
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.operations.lists import ClearList
+from tui_tasks.core.operations.tasks import ClearList
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.read.tasks import task_queries as queries
 

@@ -6,8 +6,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import add
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
 
 CLAIM = {"tool": "control:claim"}
 

@@ -23,8 +23,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compact
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, ReleaseClaim
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ReleaseClaim
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

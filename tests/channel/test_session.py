@@ -13,8 +13,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
-from tui_tasks.core.operations.lists import EnsureList, SetListRule
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.table import TABLE

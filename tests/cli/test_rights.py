@@ -17,8 +17,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, NoteRunAgent, RunJob
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList, SetListReview
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import held_tasks
 from tui_tasks.core.store import Store

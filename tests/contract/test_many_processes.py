@@ -20,8 +20,7 @@ import pytest
 
 from tests.contract.client import Agent
 from tests.contract.test_processes import at_once, sound
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan
 from tui_tasks.core.store import Store
 
 FULL = bool(os.environ.get("TUI_TASKS_TEST_FULL"))

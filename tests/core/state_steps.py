@@ -14,15 +14,18 @@ from tests.core.state_trail import OF_A_ROW, Change
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.lists import ClearList, CreatePlan, EnsureList, SetListRule
 from tui_tasks.core.operations.tasks import (
     AddTask,
+    ClearList,
+    CreatePlan,
     DeleteTask,
     EditTask,
+    EnsureList,
     LinkNodes,
     LogTask,
     MoveTask,
     SaveState,
+    SetListRule,
     SwapTasks,
 )
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -6,7 +6,7 @@ from tests.conftest import START
 from tui_tasks.channel.requests import agent_name
 from tui_tasks.core import names, vocab
 from tui_tasks.core.errors import InvalidRequest, ReservedName
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.tui.agents import agent_text
 
 OF_THE_HUMAN = (

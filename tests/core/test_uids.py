@@ -7,8 +7,7 @@ from uuid import RFC_4122, UUID
 import pytest
 
 from tui_tasks.core import uids
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 
 
 def test_each_is_a_uuid_and_no_other():

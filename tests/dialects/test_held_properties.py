@@ -31,8 +31,16 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
-from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
+from tui_tasks.core.operations.tasks import (
+    AcceptTask,
+    DeclineTask,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    JoinTask,
+    MoveTask,
+    SetListReview,
+)
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import held_tasks, ready_tasks, task_queries
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED, ReviewPolicy

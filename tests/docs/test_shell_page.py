@@ -25,8 +25,7 @@ from tui_tasks.cli.command_table import COMMANDS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.parser import parser
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, SendMessage
-from tui_tasks.core.operations.lists import SetListReview
-from tui_tasks.core.operations.tasks import DeclineTask
+from tui_tasks.core.operations.tasks import DeclineTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import held_tasks, task_queries
 from tui_tasks.core.store import Store

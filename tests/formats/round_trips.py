@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LinkNodes, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList, LinkNodes, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting

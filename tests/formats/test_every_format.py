@@ -18,8 +18,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.names import shown
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
-from tui_tasks.core.operations.tasks import AddTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList, LogTask, SetListReview
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Store

@@ -11,8 +11,7 @@ from icalendar import Calendar
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, filled
 from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.file_records import ExportData

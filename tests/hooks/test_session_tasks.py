@@ -11,9 +11,8 @@ import pytest
 from tests.conftest import Clock, Talk
 from tests.hooks.playing import Player
 from tui_tasks.core.maintenance import diagnosis
-from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
+from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask, SetListRule
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store

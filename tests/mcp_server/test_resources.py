@@ -15,8 +15,7 @@ from mcp.shared.subscriptions import ResourceUpdated
 from tests.mcp_server.shared import Served, held, served
 from tests.mcp_server.test_asking import REVISIONS, in_process
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.mcp_server import tool_results
 

@@ -16,8 +16,7 @@ from tests.phone.stand_in import StandIn
 from tui_tasks.core import phone_answers
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.phone import service

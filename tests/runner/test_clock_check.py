@@ -17,8 +17,7 @@ from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity

@@ -14,8 +14,7 @@ from tests.soak.budget import Budget
 from tests.soak.quiet_terminal import QuietTerminal
 from tests.soak.speaking import Speaker, memory, program, serve
 from tui_tasks import clock
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.store import Store
 
 ENTRIES: Final = 300

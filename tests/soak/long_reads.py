@@ -11,7 +11,7 @@ from typing import Any, Final
 from tests.benchmarks.fill import fill
 from tests.soak.speaking import Speaker, memory, serve
 from tui_tasks import clock
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.table import TABLE
 

@@ -24,7 +24,7 @@ from tests.soak.ledger import Author, Write
 from tests.soak.native import Faults, preloaded
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, program, serve
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 
 IMAGES = 500

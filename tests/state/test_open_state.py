@@ -15,7 +15,7 @@ from tests.conftest import START
 from tests.contract.client import ROOT
 from tui_tasks import DatabaseRefused, State, ToolError, open_state
 from tui_tasks.core.operations.asks import PauseAgent, SendMessage
-from tui_tasks.core.operations.lists import SetListReview
+from tui_tasks.core.operations.tasks import SetListReview
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN

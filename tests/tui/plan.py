@@ -13,9 +13,8 @@ from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
 

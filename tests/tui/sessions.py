@@ -11,8 +11,7 @@ from typing import Any
 from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.tui.plan import Plan, at
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder
 from tui_tasks.hooks.folder import Folder

@@ -7,8 +7,7 @@ import pytest
 from tests.tui.driving import lines, opened, press, shown, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.store import Store
 from tui_tasks.tui.keys.action_table import ACTIONS
 

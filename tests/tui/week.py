@@ -9,8 +9,7 @@ from typing import Any
 from tests.tui.evening import Jobs, day
 from tests.tui.plan import at
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.store import Store
 
 MINUTE = 60_000_000

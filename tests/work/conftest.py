@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Clock
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.work import starting
 from tui_tasks.work.accepting import Acceptance

@@ -9,8 +9,7 @@ import pytest
 
 from tests.work.conftest import git
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import MergeWork, SetAuto, StopAuto
 from tui_tasks.core.read import auto_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries

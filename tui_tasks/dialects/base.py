@@ -13,7 +13,7 @@ from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task

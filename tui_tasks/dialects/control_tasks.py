@@ -11,8 +11,7 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound, Problem
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.lists import DeletePlan
-from tui_tasks.core.operations.tasks import EditTask, MoveTask
+from tui_tasks.core.operations.tasks import DeletePlan, EditTask, MoveTask
 from tui_tasks.core.read.tasks import matching, task_queries
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.schema.task_fields import FIELDS, local_time

@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InvalidArgument, NotFound, Problem
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.dialects.base import Call, Table, Words

@@ -10,8 +10,7 @@ from msgspec import Meta
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations.lists import ClearList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SwapTasks
+from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask, LogTask, SwapTasks
 from tui_tasks.core.read.tasks import task_queries, task_records, task_summary
 from tui_tasks.core.read.tasks.task_summary import TaskSummary
 from tui_tasks.core.snapshots import LogEntry, Task

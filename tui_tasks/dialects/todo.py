@@ -13,8 +13,7 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import InvalidArgument, Problem, Refusal, as_utf8
-from tui_tasks.core.operations.lists import ClearList
-from tui_tasks.core.operations.tasks import AddTask, EditTask, OrderTasks
+from tui_tasks.core.operations.tasks import AddTask, ClearList, EditTask, OrderTasks
 from tui_tasks.core.read.tasks import task_summary
 from tui_tasks.core.read.tasks.task_summary import KeyedTask
 from tui_tasks.core.snapshots import TaskList

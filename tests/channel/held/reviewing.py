@@ -1,7 +1,7 @@
 """The human of the tests of held tasks, and the ways in which agents take up tasks."""
 
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import EnsureList, SetListReview
 from tui_tasks.core.store import Store
 
 

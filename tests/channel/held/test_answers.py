@@ -7,8 +7,19 @@ from tests.conftest import SECOND
 from tests.talking import add, task
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Refusal
 from tui_tasks.core.operations.changes import AtVersion, Redo, Undo
-from tui_tasks.core.operations.lists import ClearList, EnsureList, ImportTask, SetListReview
-from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, JoinTask, MoveTask
+from tui_tasks.core.operations.tasks import (
+    AcceptTask,
+    AddTask,
+    ClearList,
+    DeclineTask,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    ImportTask,
+    JoinTask,
+    MoveTask,
+    SetListReview,
+)
 from tui_tasks.core.read.tasks import held_tasks, task_queries
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from tests.conftest import START
 from tui_tasks.cli.main import main
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 
 

@@ -19,8 +19,7 @@ from tui_tasks.cli import completion
 from tui_tasks.cli.completion import SHELLS
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
 from tui_tasks.core.store import Store
 
 HOSTILE = "$(touch harmed)"

@@ -9,8 +9,7 @@ import pytest
 
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.store import Store
 

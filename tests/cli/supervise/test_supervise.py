@@ -21,8 +21,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.ask_queries import open_asks

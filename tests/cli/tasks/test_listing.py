@@ -14,8 +14,7 @@ from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import EnsureList, ImportLog
-from tui_tasks.core.operations.tasks import AddTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList, ImportLog, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import json_export

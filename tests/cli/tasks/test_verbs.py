@@ -19,8 +19,7 @@ from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
 from tui_tasks.core.read.agents import agent_queries, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy

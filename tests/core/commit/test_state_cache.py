@@ -7,8 +7,7 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core.commit import state_cache
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

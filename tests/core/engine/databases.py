@@ -6,8 +6,7 @@ from pathlib import Path
 
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.maintenance.restoring import restore
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000

@@ -25,8 +25,7 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance.backup import backup
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
@@ -162,7 +161,7 @@ MAKE_AT_ONCE = """
 import sys
 from tui_tasks.core.store import Store
 from tui_tasks.core.operations.tasks import AddTask, EditTask
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 print(flush=True)
 sys.stdin.readline()
 with Store(sys.argv[1]) as store:

@@ -9,7 +9,7 @@ import pytest
 from tests import kqueues
 from tui_tasks.core.engine import watch as watching
 from tui_tasks.core.engine.watch import Watch
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 
 

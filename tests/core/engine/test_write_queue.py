@@ -14,7 +14,7 @@ from tests.started import Started
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import Busy
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 
 LIMIT = 5.0

@@ -20,8 +20,7 @@ from tui_tasks.core.maintenance import compacting as copying
 from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations.changes import CompactJournal, Redo, Undo
 from tui_tasks.core.operations.jobs import RunJob
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.tasks import matching, task_queries

@@ -18,7 +18,7 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import restoring
 from tui_tasks.core.maintenance.backup import backup, findings
 from tui_tasks.core.maintenance.restoring import restore
-from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

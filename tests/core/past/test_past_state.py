@@ -30,8 +30,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFai
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance.compacting import compact
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.past import moments
 from tui_tasks.core.past.past_state import PREFIX, PastReader, PastState
 from tui_tasks.core.read import overview

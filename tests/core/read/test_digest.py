@@ -16,7 +16,6 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks, WaiveChecks
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.sessions import (
     InputRequested,
     Process,
@@ -30,7 +29,16 @@ from tui_tasks.core.operations.sessions import (
     TurnFailed,
     UsageReported,
 )
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, LapseClaims, LogTask
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ClaimNext,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LapseClaims,
+    LogTask,
+    SetListReview,
+)
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest

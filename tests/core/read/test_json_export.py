@@ -14,8 +14,7 @@ from tests.checks import Checks
 from tests.conftest import START
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.jobs import GiveChecks, NamedCheck
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import json_export, task_queries
 from tui_tasks.core.snapshots import full_task

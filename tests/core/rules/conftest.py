@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.conftest import Clock
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 
 

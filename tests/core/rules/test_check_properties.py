@@ -20,8 +20,7 @@ from tui_tasks.core.operations.jobs import (
     RequestChecks,
     WaiveChecks,
 )
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, MoveTask
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -4,8 +4,7 @@ import pytest
 
 from tests.conftest import SECOND, START
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.lists import EnsureList, ImportTask, SetListRule
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, ImportTask, SetListRule
 from tui_tasks.core.read.tasks import task_queries
 
 UID = "0b6a8c1e-6f0e-4a55-9d0c-7f1f6a5b9c3d"

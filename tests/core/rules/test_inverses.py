@@ -5,8 +5,7 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

@@ -5,8 +5,7 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList, LogTask
 from tui_tasks.core.vocab import MAX_NAME, MAX_TEXT
 
 LONG, LONGER = "n" * MAX_NAME, "n" * (MAX_NAME + 1)

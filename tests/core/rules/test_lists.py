@@ -8,16 +8,21 @@ from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, EnsureList, RenameList, SetListRule
 from tui_tasks.core.operations.tasks import (
     AddTask,
+    ArchiveList,
     ClaimNext,
+    CreatePlan,
+    DeleteList,
     EditTask,
+    EnsureList,
     ExtendClaim,
     LapseClaims,
     LogTask,
     MoveTask,
     ReleaseClaim,
+    RenameList,
+    SetListRule,
 )
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import overview

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import START
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.schema.task_fields import FIELDS, Range, is_overdue

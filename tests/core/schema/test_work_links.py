@@ -10,8 +10,7 @@ from tests.conftest import START
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term
 from tui_tasks.core.read.tasks import task_queries

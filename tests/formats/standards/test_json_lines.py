@@ -14,8 +14,17 @@ from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, LinkNodes, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ClaimNext,
+    CreatePlan,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LinkNodes,
+    LogTask,
+    MoveTask,
+)
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting

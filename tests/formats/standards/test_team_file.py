@@ -19,8 +19,7 @@ from tui_tasks.cli import git_merge, import_export
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store

@@ -14,8 +14,7 @@ import pytest
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, lost, out, read
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting

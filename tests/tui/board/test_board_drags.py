@@ -2,8 +2,7 @@
 
 from tests.tui.boards import board_of, columns, status
 from tests.tui.driving import by_agent, settle, shown, until
-from tui_tasks.core.operations.lists import SetListRule
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import EditTask, SetListRule
 
 
 async def drag(pilot, source, target) -> None:

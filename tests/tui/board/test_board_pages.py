@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tests.tui.plan import NOW, at
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import PARTS
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term

@@ -9,9 +9,8 @@ from tests.tui.plan import NOW
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.lists import SetListRule
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store

@@ -14,8 +14,8 @@ from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
-from tui_tasks.core.operations.lists import EnsureList, SetListReview
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
+from tui_tasks.core.operations.tasks import EnsureList, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -7,8 +7,7 @@ import pytest
 from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until, write
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.operations.jobs import CreateJob, EditJob
-from tui_tasks.core.operations.lists import SetListReview
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, SetListReview
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy

@@ -12,8 +12,7 @@ from tests.tui.plan import NOW, Plan
 from tui_tasks.cli.supervise import asks_command
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
-from tui_tasks.core.operations.lists import SetListReview
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Ask

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.tui.driving import lines, named, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.lists import DeleteList
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteList, EditTask
 from tui_tasks.core.read import auto_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -8,8 +8,7 @@ import pytest
 
 from tests.tui.driving import by_agent, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 

@@ -8,8 +8,7 @@ import pytest
 
 from tests.tui.driving import lines, opened, order, press, said, shown, until, write
 from tests.tui.plan import NOW, at
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import AddWords

@@ -9,8 +9,7 @@ from textual import events
 
 from tests.tui.driving import by_agent, opened, order, place_of, press, said, settle, shown, task, until, write
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.tui.inputs.task_form import EditScreen
 from tui_tasks.tui.inputs.text_line import AddWords

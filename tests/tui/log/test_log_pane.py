@@ -9,8 +9,18 @@ from tests.tui.plan import NOW, ZONE, at
 from tests.tui.sessions import Sessions
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.lists import CreatePlan, EnsureList, SetListReview
-from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, DeleteTask, EditTask, LogTask, MoveTask
+from tui_tasks.core.operations.tasks import (
+    AcceptTask,
+    AddTask,
+    CreatePlan,
+    DeclineTask,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    LogTask,
+    MoveTask,
+    SetListReview,
+)
 from tui_tasks.core.read.log import log_lines, log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_entry import EntryDetail

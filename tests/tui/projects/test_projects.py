@@ -10,9 +10,8 @@ from tests.tui.plan import NOW
 from tests.tui.sessions import three_projects
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 
 

@@ -11,8 +11,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, MoveTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, MoveTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries

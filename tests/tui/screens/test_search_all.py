@@ -4,8 +4,7 @@ import pytest
 
 from tests.tui.driving import SIZES, lines, opened, press, said, shown, write
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.lists import DeleteList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

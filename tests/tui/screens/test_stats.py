@@ -11,8 +11,7 @@ from tests.tui.plan import NOW, ZONE, at
 from tests.tui.week import Week
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import statistics
 from tui_tasks.core.read.statistics import Tally
 from tui_tasks.core.read.tasks import task_queries

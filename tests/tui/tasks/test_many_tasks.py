@@ -8,8 +8,7 @@ from tests.tui.driving import by_agent, opened, press, said, shown, task, until,
 from tests.tui.plan import NOW
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.lists import CreatePlan
-from tui_tasks.core.operations.tasks import AddTask, EditTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.state import database_link

@@ -14,9 +14,8 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
-from tui_tasks.core.operations.lists import CreatePlan
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe

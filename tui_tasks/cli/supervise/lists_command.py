@@ -15,7 +15,7 @@ from tui_tasks.cli.tasks import named_places
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.lists import (
+from tui_tasks.core.operations.tasks import (
     ArchiveList,
     DeleteList,
     EnsureList,

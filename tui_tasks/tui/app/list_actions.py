@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui_tasks.core.operations.lists import ArchiveList, CreatePlan, DeleteList, RenameList, SetListReview, SetListRule
+from tui_tasks.core.operations.tasks import ArchiveList, CreatePlan, DeleteList, RenameList, SetListReview, SetListRule
 from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.core.vocab import DIALECT_LISTS

@@ -11,8 +11,7 @@ import msgspec
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.lists import EnsureList
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.dialects.requests.identity import own_list
 from tui_tasks.tui.keys.actions import Controller

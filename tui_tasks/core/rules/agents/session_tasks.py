@@ -11,9 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import Refusal, StorageFailed
-from tui_tasks.core.operations.lists import EnsureList
 from tui_tasks.core.operations.sessions import TaskListItem, TaskListReported
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.tasks.list_rules import ensure_list

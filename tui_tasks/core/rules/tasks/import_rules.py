@@ -9,8 +9,7 @@ from msgspec.structs import asdict
 from tui_tasks.core import names
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations.lists import ImportDeletion, ImportList, ImportLog, ImportTask
-from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.tasks import AddTask, ImportDeletion, ImportList, ImportLog, ImportTask
 from tui_tasks.core.rank import between, is_file_rank
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
-from tui_tasks.core.operations.lists import (
+from tui_tasks.core.operations.tasks import (
     ArchiveList,
     ClearList,
     CreatePlan,
     DeleteList,
     DeletePlan,
     EnsureList,
+    MoveTask,
+    OrderTasks,
     RenameList,
     SetListRule,
+    SwapTasks,
 )
-from tui_tasks.core.operations.tasks import MoveTask, OrderTasks, SwapTasks
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
