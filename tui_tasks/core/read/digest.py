@@ -16,8 +16,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity
-from tui_tasks.core.read.digest_entries import PARTS, DigestLine, EventEntry
-from tui_tasks.core.read.digest_outcomes import failed, reported
+from tui_tasks.core.read.digest_entries import PARTS, DigestLine, EventEntry, failed, reported
 from tui_tasks.core.read.tasks import held_tasks, task_queries
 
 # How many tasks with a failed check are read at most.

@@ -1,13 +1,18 @@
-"""The journal entries that a digest is made of, and the lines that it consists of."""
+"""The journal entries that a digest is made of, and its lines about outcomes: done, proved or not, failed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
+from tui_tasks.core.read import check_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.snapshots import verified
 
 # Quotes within a text are escaped in JSON, so `instr` rules out nearly all entries cheaply. What a person or an agent
 # says of a failure is in the entry that follows.
@@ -123,3 +128,181 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
     def key(self) -> str:
         """Return what identifies the line within a digest."""
         return f"{self.part}/{self.kind}/{self.who if self.kind == 'filed' else ''}/{self.uid}"
+
+
+# The lines of a digest about outcomes: what was reported done and whether that is proved, and what has failed.
+
+
+_DONE_TASK: Final = """
+SELECT name, list_id, checks, IFNULL(status_by, updated_by) FROM task
+WHERE uid = ? AND status = 'done' AND deleted = 0
+"""
+_STATE_TEXTS: Final = {
+    "unproven": "was reported done, and its checks have not run",
+    "running": "was reported done, and its checks run",
+    "stale": "was reported done, and what its checks had passed was changed since",
+    "failed": "was reported done, and a check of it has failed",
+    "passed": "is done, and its checks have passed",
+}
+
+
+class _Reported(msgspec.Struct, gc=False):
+    """A task with the entries about it; `names` are the checks that the human gave it, None for its list's."""
+
+    uid: str
+    name: str
+    list_id: int
+    names: list[str] | None
+    who: str = ""
+    at: int = 0
+    entries: list[int] = []
+
+
+def reported(
+    db: Database, statuses: list[StatusEntry], events: list[EventEntry], listed: set[str]
+) -> Iterator[DigestLine]:
+    """Yield a line for each task that was reported done, or checked, since; tasks without checks share one line.
+
+    `listed` are the uids of tasks with a failed check that have a line already.
+    """
+    tasks = _tasks(db, statuses, events)
+    states = dict(_verified(db, tasks))
+    for task in tasks:
+        state = states.get(task.uid)
+        if state is None or (state == "failed" and task.uid in listed):
+            continue
+        part, text = "proven" if state == "passed" else "not_proven", _STATE_TEXTS[state]
+        yield DigestLine(part, "task", task.uid, task.name, task.who, text, task.at, tuple(task.entries), task.uid)
+    if unchecked := [task for task in tasks if states.get(task.uid) is None]:
+        yield _unchecked(unchecked)
+
+
+def _tasks(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> list[_Reported]:
+    """Return the tasks that are done and were reported so, or checked, in these entries."""
+    found: dict[str, _Reported] = {}
+    for entry in statuses:
+        if entry.become != "done" or entry.status != "done" or entry.deleted:
+            continue
+        task = found.get(entry.uid)
+        if task is None:
+            names = msgspec.json.decode(entry.checks) if entry.checks else None
+            task = found[entry.uid] = _Reported(entry.uid, entry.name, entry.list_id, names)
+        task.at, task.who = entry.at, entry.actor
+        task.entries.append(entry.seq)
+    for event in events:
+        for uid in _checked(db, event):
+            checked = found.get(uid) or _done_task(db, uid)
+            if checked is not None:
+                found[uid] = checked
+                checked.entries, checked.at = sorted({*checked.entries, event.seq}), event.at
+    return list(found.values())
+
+
+def _unchecked(tasks: list[_Reported]) -> DigestLine:
+    """Return the one line for tasks without checks."""
+    entries = sorted({seq for task in tasks for seq in task.entries})
+    what = tasks[0].name if len(tasks) == 1 else f"{len(tasks):,} tasks"
+    who = tasks[0].who if len({task.who for task in tasks}) == 1 else ""
+    text, at = "reported done, with nothing to check", max(task.at for task in tasks)
+    return DigestLine("not_proven", "unchecked", "", what, who, text, at, tuple(entries), None, len(tasks))
+
+
+def _checked(db: Database, event: EventEntry) -> list[str]:
+    """Return the uids of the tasks of which an entry reports that a check has ended or is stale."""
+    if event.kind == "check.finished":
+        return [event.task] if event.task is not None else []
+    return check_queries.tasks_of(db, event.uid) if event.kind == "check.stale" else []
+
+
+def _done_task(db: Database, uid: str) -> _Reported | None:
+    """Return a task that is done, whenever it was reported; None if it is not done."""
+    row = db.sql(_DONE_TASK, (uid,)).fetchone()
+    if row is None:
+        return None
+    name, list_id, names, who = row
+    return _Reported(uid, name, list_id, msgspec.json.decode(names) if names else None, who)
+
+
+def _verified(db: Database, reported: Iterable[_Reported]) -> Iterator[tuple[str, str | None]]:
+    """Yield the uid of each task that has checks, and what its checks come to."""
+    known = check_queries.definitions(db)
+    wanted = [one for one in reported if known or one.names]
+    homes = {home.id: home for home in task_queries.lists(db)} if wanted else {}
+    for list_id, group in groupby(sorted(wanted, key=lambda one: one.list_id), lambda one: one.list_id):
+        if list_id not in homes:
+            continue
+        tasks = [(one.uid, one.names) for one in group]
+        for uid, found in check_queries.of_tasks(db, tasks, homes[list_id], known).items():
+            yield uid, verified(check.state for check in found)
+
+
+class _Failure(msgspec.Struct, gc=False):
+    """A failure with all its entries; `status` is what a task that has failed is now."""
+
+    kind: str
+    uid: str
+    name: str
+    who: str
+    text: str
+    task: str | None
+    at: int = 0
+    entries: list[int] = []
+    status: str | None = None
+
+
+def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> Iterator[DigestLine]:
+    """Yield a line for each thing that has failed, however often it did."""
+    each = [(entry.seq, entry.at, _of_task(entry)) for entry in statuses if entry.become == "failed"]
+    each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
+    found: dict[tuple[str, str], _Failure] = {}
+    for seq, at, failure in each:
+        one = found.setdefault((failure.kind, failure.uid), failure)
+        one.at, one.text, one.who = at, failure.text, failure.who
+        one.entries.append(seq)
+    for one in found.values():
+        many = len(one.entries)
+        text = f"{one.text} ({many} times)" if many > 1 else one.text
+        if one.kind == "task" and one.status != "failed":
+            text += f", and is {str(one.status).replace('_', ' ')} now"
+        yield DigestLine(
+            "failed", one.kind, one.uid, one.name, one.who, text, one.at, tuple(one.entries), one.task, many
+        )
+
+
+def _of_task(entry: StatusEntry) -> _Failure:
+    text = f"failed: {entry.reason}" if isinstance(entry.reason, str) and entry.reason else "failed"
+    status = "deleted" if entry.deleted else entry.status
+    return _Failure("task", entry.uid, entry.name, entry.actor, text, entry.uid, status=status)
+
+
+def _failure(db: Database, event: EventEntry) -> _Failure | None:
+    """Return the failure that an entry reports, or None."""
+    kind, uid, task, name, new = event.kind, event.uid, event.task, event.name, event.values
+    tool = str(new.get("tool", ""))
+    if event.entity == "run":
+        return _of_run(db, uid, new, event.actor)
+    if kind == "check.finished" and new.get("state") == "failed":
+        check = str(new.get("name", ""))
+        return _Failure("check", f"{task}/{check}", name or uid, event.agent or "", f"check {check} failed", task)
+    if kind == "claim.lapsed":
+        return _Failure("claim", task or uid, name or uid, event.agent or event.actor, "its claim ran out", task)
+    if kind == "tool.failed":
+        return _Failure("tool", f"{uid}/{tool}", tool, uid, f"failed: {new.get('error', '')}", None)
+    if kind == "session.failed":
+        return _Failure("session", uid, uid, uid, str(new.get("last_message") or "its turn failed"), None)
+    if kind == "agent.refused":
+        return _Failure("refusal", f"{uid}/{tool}", tool, uid, f"was refused: {new.get('message', '')}", None)
+    return None
+
+
+def _of_run(db: Database, uid: str, new: dict[str, Any], actor: str) -> _Failure:
+    row = db.sql(
+        "SELECT run.job_uid, job.name, run.result, run.reason FROM run JOIN job ON job.uid = run.job_uid"
+        " WHERE run.uid = ?",
+        (uid,),
+    ).fetchone()
+    job, name, result, reason = row or (uid, uid, None, None)
+    why = new.get("reason") or new.get("result") or reason or result
+    lines = str(why or "").strip().splitlines()
+    outcome = new.get("outcome")
+    return _Failure("run", job, name, actor, f"{outcome}: {lines[-1]}" if lines else str(outcome), None)
