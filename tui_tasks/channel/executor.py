@@ -11,7 +11,7 @@ from tui_tasks.channel.pending_request import DEFECT_MESSAGE, JOURNALED_REFUSALS
 from tui_tasks.channel.waits import Waiting
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
-from tui_tasks.core.engine.storage_errors import is_storage_error
+from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.errors import (
     Conflict,
     InputsUnread,

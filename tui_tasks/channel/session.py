@@ -23,7 +23,7 @@ from tui_tasks.clock import Uptime, uptime_beside
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
-from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Busy, InputsUnread, Refusal, StorageFailed
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Table

@@ -9,7 +9,7 @@ import msgspec
 
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
 from tui_tasks.channel.replies import newest_seq, refused, served
-from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.dialects.base import Call, Wait

@@ -21,8 +21,8 @@ import msgspec
 
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.engine.storage_errors import is_storage_error
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.sessions import Process, RecordReport, RefuseReport, SessionReport, TurnInterrupted
 from tui_tasks.core.read import ask_queries

@@ -18,7 +18,7 @@ from typing import Any, Final
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.elapsed import Elapsed
-from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.job_snapshots import Job, Run

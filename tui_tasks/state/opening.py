@@ -28,7 +28,7 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
         DatabaseRefused: it cannot be used.
         StorageFailed: it cannot be read.
     """
-    from tui_tasks.core.engine.storage_errors import storage_errors
+    from tui_tasks.core.engine.driver import storage_errors
     from tui_tasks.core.store import Store
 
     with (

@@ -9,8 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import library_version
-from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis

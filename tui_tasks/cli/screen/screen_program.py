@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from tui_tasks import clock, terminal
-from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
 from tui_tasks.terminal import Claimed

@@ -15,7 +15,7 @@ from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
 from tui_tasks.core.commit.unfinished import StepRecord
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.storage_errors import is_storage_error
+from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import MAX_OPEN_ASKS

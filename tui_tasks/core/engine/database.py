@@ -9,10 +9,17 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.engine import open_checks, write_queue
-from tui_tasks.core.engine.driver import connect, refuse_faulty_library, sqlite3
+from tui_tasks.core.engine.driver import (
+    BUSY_SECONDS,
+    connect,
+    is_busy,
+    needs_opening,
+    refuse_faulty_library,
+    sqlite3,
+    storage_errors,
+)
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.engine.private_files import make_private
-from tui_tasks.core.engine.storage_errors import BUSY_SECONDS, is_busy, needs_opening, storage_errors
 from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tui_tasks.core.engine.storage_errors import BUSY_SECONDS
+from tui_tasks.core.engine.driver import BUSY_SECONDS
 from tui_tasks.core.errors import Busy, DatabaseRefused
 
 _RETRY_SECONDS: Final = 0.005

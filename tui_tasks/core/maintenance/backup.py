@@ -14,10 +14,9 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.engine.driver import READ_ERRORS, sqlite3, storage_errors
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.engine.private_files import sync_folder
-from tui_tasks.core.engine.storage_errors import READ_ERRORS, storage_errors
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base

@@ -14,9 +14,8 @@ from typing import Final, NamedTuple
 
 from tui_tasks.core.engine import open_checks, open_files, write_queue
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import connect, sqlite3
+from tui_tasks.core.engine.driver import BUSY_SECONDS, connect, is_busy, sqlite3, storage_errors
 from tui_tasks.core.engine.private_files import make_private, sync_folder
-from tui_tasks.core.engine.storage_errors import BUSY_SECONDS, is_busy, storage_errors
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.store import Store

@@ -16,7 +16,7 @@ import msgspec
 
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.storage_errors import storage_errors
+from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.past import replay

@@ -18,7 +18,7 @@ from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
 
-from tui_tasks.core.engine.storage_errors import READ_ERRORS
+from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import overview, views
 from tui_tasks.settings.config import Config

@@ -22,7 +22,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.worker import Worker, WorkerError
 
-from tui_tasks.core.engine.storage_errors import READ_ERRORS
+from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
 from tui_tasks.tui.state.context import LastInput
 from tui_tasks.tui.state.database_link import DatabaseLink

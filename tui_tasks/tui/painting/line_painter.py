@@ -13,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.timer import Timer
 
-from tui_tasks.core.engine.storage_errors import READ_ERRORS
+from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import draw_again_in
 from tui_tasks.tui.keys.actions import Controller

@@ -23,7 +23,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import WorkerFailed
 
-from tui_tasks.core.engine.storage_errors import READ_ERRORS
+from tui_tasks.core.engine.driver import READ_ERRORS
 
 R = TypeVar("R")
 
