@@ -13,7 +13,7 @@ import termios
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -23,6 +23,9 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths, permissions
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
+
+if TYPE_CHECKING:
+    from tui_tasks.channel.loop import ControlChannel
 
 
 class Left(Exception):
@@ -298,6 +301,61 @@ def _channel(claimed: Claimed, path: str, identity: Identity) -> contextlib.Abst
     """Serve the pipe, if there is one, while the block runs."""
     if claimed.input_fd is None:
         return contextlib.nullcontext()
-    from tui_tasks.cli.screen.channel_thread import served
 
     return served(path, identity, claimed.input_fd, claimed.output_fd)
+
+
+# The channel beside the screen, in a thread with a database connection of its own: neither waits for the other.
+
+
+# Seconds for which the channel may write ready replies after the screen has closed.
+
+
+@contextlib.contextmanager
+def served(path: str, identity: Identity, input_fd: int, output_fd: int | None) -> Iterator[None]:
+    """Serve a pipe while the block runs.
+
+    `output_fd`: None where standard output is the screen: the agent is heard, but hears nothing.
+    """
+    output = os.open(os.devnull, os.O_WRONLY) if output_fd is None else output_fd
+    thread = _ChannelThread(path, identity, input_fd, output)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.stop()
+
+
+class _ChannelThread(threading.Thread):
+    def __init__(self, path: str, identity: Identity, input_fd: int, output_fd: int) -> None:
+        super().__init__(name="channel", daemon=True)
+        self._path = path
+        self._identity = identity
+        self._fds = input_fd, output_fd
+        self._channel: ControlChannel | None = None
+        self._ready = threading.Event()
+
+    def run(self) -> None:
+        """Serve until the input ends or `stop` is called."""
+        # Imported in this thread, since the screen is painted meanwhile.
+        from tui_tasks.channel.loop import ControlChannel
+        from tui_tasks.dialects.table import TABLE
+        from tui_tasks.state.opening import opened_store, session_for
+
+        try:
+            with opened_store(self._path, read_only=self._identity.read_only) as store:
+                session = session_for(self._identity, store, TABLE, stays=True)
+                self._channel = ControlChannel(session, *self._fds)
+                self._ready.set()
+                self._channel.run()
+        except Exception:  # the screen continues without it
+            _log.exception("the channel has ended")
+        finally:
+            self._ready.set()
+
+    def stop(self) -> None:
+        """End the channel after writing ready replies."""
+        self._ready.wait(STOP_SECONDS)
+        if self._channel is not None:
+            self._channel.stop()
+        self.join(STOP_SECONDS)
