@@ -25,7 +25,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.hooks.main import PROGRAMS
 from tui_tasks.hooks.presence import own_session
-from tui_tasks.hooks.replies import mcp_delivery
+from tui_tasks.hooks.replies import outbox
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
 from tui_tasks.state.opening import take_in_hooks
 
@@ -93,7 +93,7 @@ class SessionSpeaker:
         if identity.agent == self._plain or identity.read_only or identity.inside_run:
             return []
         with contextlib.suppress(StorageFailed, OSError):
-            found = mcp_delivery.collect(session.store, identity.agent, session.clock())
+            found = outbox.collect(session.store, identity.agent, session.clock())
             return [{"at": iso(message.sent_at), "text": message.text} for message in found]
         return []
 
