@@ -45,8 +45,7 @@ from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner.assignment import Assignment
 from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.command import RunProcess
-from tui_tasks.runner.process.output import MAX_LINE, RESULT
+from tui_tasks.runner.process.command import MAX_LINE, RESULT, RunProcess
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.settings.config import SessionSettings
