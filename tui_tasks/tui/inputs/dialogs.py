@@ -15,8 +15,7 @@ from textual.widgets import Static
 
 from tui_tasks.tui.inputs.text_line import AnswerLine
 from tui_tasks.tui.painting.frame_line import rule
-from tui_tasks.tui.widgets.bases import Dialog
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
 from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

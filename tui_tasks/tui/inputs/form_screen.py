@@ -12,8 +12,7 @@ from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.painting.frame_line import rule
-from tui_tasks.tui.widgets.bases import Dialog
-from tui_tasks.tui.widgets.content import block, plain
+from tui_tasks.tui.widgets.bases import Dialog, block, plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:

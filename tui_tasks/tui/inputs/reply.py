@@ -14,7 +14,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 _MAX: Final = 100_000

@@ -21,7 +21,7 @@ from tui_tasks.tui.inputs.text_area import LongText
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:

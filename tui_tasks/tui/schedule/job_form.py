@@ -26,7 +26,7 @@ from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wra
 from tui_tasks.tui.schedule import job_syntax, job_text
 from tui_tasks.tui.schedule.job_syntax import Times
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from tui_tasks.tui.inputs.text_line import PickerWords
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.widgets.bases import Dialog
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:

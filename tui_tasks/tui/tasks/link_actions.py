@@ -19,8 +19,7 @@ from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.frame_line import rule
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
-from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import Overlay, plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:

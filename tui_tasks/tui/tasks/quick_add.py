@@ -19,7 +19,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.painting.frame_line import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages
 
 if TYPE_CHECKING:

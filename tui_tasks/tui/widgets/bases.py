@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
+from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.state.database_link import StateChanges
@@ -18,6 +19,8 @@ from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, ResilientMessages, TransparentContainer
 
 if TYPE_CHECKING:
+    from textual.content import Content
+
     from tui_tasks.tui.state.context import Context, Hint
 
 
@@ -156,3 +159,17 @@ class Overlay(ClosesOnce, Actor, CellsScreen[None]):
     def hint_of(self, id: str, word: str = "") -> Hint:
         """Return the hint of an action for the foot line."""
         return self.context.keymap.key_of(id), word or ACTIONS[id].short, id
+
+
+def plain(text: str, style: str = "", limit_cells: int | None = None) -> Content:
+    """Return one safe line as Content in one style (`"$state-done"`); none of it is markup."""
+    from textual.content import Content
+
+    return Content.styled(safe_line(text, limit_cells), style, strip_control_codes=False)
+
+
+def block(text: str, style: str = "", limit_chars: int = TEXT_CHARS) -> Content:
+    """Return safe lines as Content in one style; none of it is markup."""
+    from textual.content import Content
+
+    return Content.styled(safe_text(text, limit_chars), style, strip_control_codes=False)

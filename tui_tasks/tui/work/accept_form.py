@@ -15,8 +15,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.text_line import AnswerLine
 from tui_tasks.tui.painting.frame_line import rule
-from tui_tasks.tui.widgets.bases import Dialog
-from tui_tasks.tui.widgets.content import plain
+from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work import starting
