@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, tzinfo
 from typing import ClassVar, Final
 
@@ -14,15 +16,16 @@ from textual.containers import VerticalScroll
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries, statistics
 from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.statistics import AskWait, JobCounts, Tally
 from tui_tasks.text.glyphs import bar
-from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import SECOND
+from tui_tasks.text.safe import cell_len, safe_line
+from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, duration
 from tui_tasks.tui.keys.action_table import bindings
+from tui_tasks.tui.painting import charts
 from tui_tasks.tui.painting.frame_line import FrameLine, rule
 from tui_tasks.tui.painting.line_painter import ScrollKeys
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
-from tui_tasks.tui.screens.stats_charts import DAYS, QUARTERS, Figures, drawn
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
@@ -187,3 +190,185 @@ class Stats(Overlay):
     def scroll_rows(self, by: int) -> None:
         """Scroll the figures."""
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+
+# Draws the figures of the statistics screen as lines and charts. Pure; instants and durations are in microseconds.
+
+
+DAYS: Final = 7
+QUARTERS: Final = 4
+_EDGES: Final = (MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 4 * HOUR, DAY)
+_SPANS: Final = ("< 1m", "1–5m", "5–15m", "15–60m", "1–4h", "4–24h", "> 1d")
+_WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_NARROW: Final = 60
+_GAP: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The figures of the last days. `longest` is the longest wait for the human, `longest_about` its task's number."""
+
+    tally: Tally
+    now_open: int
+    waits: Sequence[AskWait]
+    longest: int | None
+    longest_about: str
+    jobs: JobCounts
+    runs: Sequence[tuple[int, str | None]]
+    now: int
+    zone: tzinfo
+    cut: bool
+    proven: Mapping[str, int] = field(default_factory=dict)
+    """How many of the tasks that were set done have been checked, by what came of it."""
+
+    @property
+    def open_by_day(self) -> list[int]:
+        """The number of open tasks at the end of each day."""
+        return self.tally.open(self.now_open)[QUARTERS - 1 :: QUARTERS]
+
+    @property
+    def done_by_day(self) -> list[int]:
+        """The number of tasks that were done on each day."""
+        done = self.tally.done
+        return [sum(done[at : at + QUARTERS]) for at in range(0, len(done), QUARTERS)]
+
+
+def drawn(figures: Figures, width: int, *, ascii_only: bool) -> list[Drawn]:
+    """Return all lines in a width: numbers with sparklines first, then the charts."""
+    lines = _numbers(figures, width, ascii_only)
+    if width < _NARROW:
+        return lines
+    half = (width - _GAP - 2) // 2
+    tall = 6 if width >= 100 else 4
+    lines += _beside(_burn_down(figures, half, tall, ascii_only), _done(figures, half, tall, ascii_only), half)
+    took = _spans("time to done", figures.tally.took, half, ascii_only)
+    waited = [
+        wait.answered_at - wait.opened_at for wait in figures.waits if wait.answered_at and wait.state == "answered"
+    ]
+    lines += _beside(took, _spans("waiting for you", waited, half, ascii_only), half)
+    lines += [[], *_runs(figures, width - 2, ascii_only)]
+    if figures.cut:
+        lines += [[], [(f" of the newest {statistics.MAX:,} journal entries alone", "$muted")]]
+    return lines
+
+
+def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
+    tally, jobs = figures.tally, figures.jobs
+    start = tally.open_at_start(figures.now_open)
+    done = sum(tally.done)
+    finished = done + tally.failed
+    arrow = "->" if ascii_only else "→"
+    share = f"{tally.failed} of {finished}" + (f"   ({tally.failed * 100 // finished}%)" if finished else "")
+    wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "overdue")) if count]
+    quiet = tally.quiet(figures.now)
+    longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
+    sparks = [
+        _spark("open", figures.open_by_day, f"{start} {arrow} {figures.now_open}", "$primary", ascii_only),
+        _spark("done/day", figures.done_by_day, f"{done / DAYS:.1f}", "$state-done", ascii_only),
+    ]
+    left = [
+        _number("median time to done", _span(tally.median_took)),
+        _number("median wait for you", _span(statistics.median_wait(figures.waits))),
+        _number("longest quiet spell", _span(quiet or None)),
+    ]
+    right = [
+        _number("failed", share, 14, "$state-failed" if tally.failed else ""),
+        _number("longest wait", longest, 14),
+        _number("schedules", ", ".join((str(jobs.total), *wrong)), 14, "$state-failed" if jobs.failing else ""),
+    ]
+    if figures.proven:
+        checked = sum(figures.proven.values())
+        left.append(_number("reported, with checks", str(checked)))
+        right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", 14, "$state-done"))
+    if width < _NARROW:
+        return [*sparks, *left, *right]
+    half = (width - _GAP - 2) // 2
+    return [*_beside([sparks[0]], [sparks[1]], half), *_beside(left, right, half)]
+
+
+def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
+    return [(f" {name:<10}", "$muted"), (charts.spark(values, ascii_only=ascii_only), style), (f"  {text}", "bold")]
+
+
+def _number(name: str, text: str, label: int = 21, style: str = "") -> Drawn:
+    return [(f" {name:<{label}} ", "$muted"), (f"{text:>4}", style or "bold")]
+
+
+def _span(time: int | None) -> str:
+    return "-" if time is None else duration(time, 1)
+
+
+def _beside(left: Sequence[Drawn], right: Sequence[Drawn], half: int) -> list[Drawn]:
+    """Return two blocks side by side, and an empty line."""
+    lines: list[Drawn] = []
+    for at in range(max(len(left), len(right))):
+        one = left[at] if at < len(left) else ()
+        other = right[at] if at < len(right) else ()
+        used = sum(cell_len(text) for text, _ in one)
+        lines.append([*one, (" " * max(0, half + _GAP - used), ""), *other])
+    return [*lines, []]
+
+
+def _weekdays(figures: Figures, cells: int) -> str:
+    days = (figures.tally.bounds[at] for at in range(0, DAYS * QUARTERS, QUARTERS))
+    names = (_WEEKDAYS[datetime.fromtimestamp(day // SECOND, figures.zone).weekday()] for day in days)
+    return "".join(name[:cells].ljust(cells) for name in names)
+
+
+def _titled(title: str) -> list[Drawn]:
+    return [[(f" {title}", "$muted")]]
+
+
+def _burn_down(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
+    values = figures.tally.open(figures.now_open)
+    top = max(values, default=0)
+    margin = len(str(top)) + 2
+    wide = max(1, min(2, (width - margin) // len(values)))
+    lines = _titled("open tasks")
+    for at, line in enumerate(charts.columns(values, tall, wide, ascii_only=ascii_only)):
+        label = f" {top if at == 0 else '':>{margin - 2}} "
+        lines.append([(label, "$muted"), (line, "$primary")])
+    return [*lines, [(" " * margin + _weekdays(figures, QUARTERS * wide), "$muted")]]
+
+
+def _done(figures: Figures, width: int, tall: int, ascii_only: bool) -> list[Drawn]:
+    values = figures.done_by_day
+    cells = max(4, min(6, (width - 1) // DAYS))
+    bars = [charts.columns([value, max(values)], tall, cells - 1, ascii_only=ascii_only) for value in values]
+    lines = _titled("done per day")
+    for at in range(tall):
+        lines.append([(" " + "".join(each[at][: cells - 1] + " " for each in bars), "$state-done")])
+    counts = "".join(str(value or "").ljust(cells) for value in values)
+    return [*lines, [(" " + _weekdays(figures, cells), "$muted")], [(f" {counts}", "")]]
+
+
+def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> list[Drawn]:
+    counts = statistics.spread(times, _EDGES)
+    room = max(4, width - 16)
+    lines = _titled(title)
+    for name, count in zip(_SPANS, counts, strict=True):
+        bars = charts.bar(count, max(counts), room, ascii_only=ascii_only)
+        name = name.replace("–", "-") if ascii_only else name
+        lines.append([(f" {name:<8}", "$muted"), (bars, "$primary"), (f" {count}" if count else "", "")])
+    return lines
+
+
+def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
+    """Return a bar for each hour of the day, in the colour of failure when a run failed."""
+    started: Counter[int] = Counter()
+    failed: set[int] = set()
+    for at, outcome in figures.runs:
+        hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
+        started[hour] += 1
+        failed |= {hour} if outcome in ("error", "interrupted") else set()
+    cells = max(2, min(4, (width - 2) // 24))
+    lines = _titled(f"runs over the day   {len(figures.runs)} in {DAYS} days")
+    rows = charts.columns([started[hour] for hour in range(24)], 3, cells - 1, ascii_only=ascii_only)
+    for row in rows:
+        parts = [(" ", "")]
+        for hour in range(24):
+            text = row[hour * (cells - 1) : (hour + 1) * (cells - 1)] + " "
+            parts.append((text, "$state-failed" if hour in failed else "$primary"))
+        lines.append(parts)
+    hours = "".join((f"{hour:02}" if hour % (1 if cells > 2 else 3) == 0 else "").ljust(cells) for hour in range(24))
+    return [*lines, [(f" {hours}", "$muted")]]
