@@ -63,9 +63,9 @@ class LinkActions(Controller):
         if link["kind"] == PULL_REQUEST:
             await self._browse(link["target"])
             return
-        from tui_tasks.tui.tasks import link_facts
+        from tui_tasks.tui.tasks import link_lines
 
-        folder = link_facts.folder_of(self._context, task)
+        folder = link_lines.folder_of(self._context, task)
         if folder is None:
             self._context.say("Its folder is not known: open this screen there.")
         elif link["kind"] == FILE:
@@ -77,10 +77,10 @@ class LinkActions(Controller):
         import shlex
 
         from tui_tasks.runner.process.git import GitFailed
-        from tui_tasks.tui.tasks import link_facts
+        from tui_tasks.tui.tasks import link_lines
 
         try:
-            text = await asyncio.to_thread(link_facts.text, folder, link)
+            text = await asyncio.to_thread(link_lines.text, folder, link)
         except GitFailed as failed:
             self._context.say(str(failed))
             return
