@@ -20,8 +20,17 @@ from tui_tasks.core.read.pages.sorted_pages import MAX_SORTED
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.cards_of_column import CardCounts, CardsOfColumn
-from tui_tasks.tui.board.column_spec import NARROW, STACKED, WIDE, BoardTabs, ColumnSpec
-from tui_tasks.tui.board.columns import CardRows, Column, ColumnHead, ColumnMarks
+from tui_tasks.tui.board.columns import (
+    NARROW,
+    STACKED,
+    WIDE,
+    BoardTabs,
+    CardRows,
+    Column,
+    ColumnHead,
+    ColumnMarks,
+    ColumnSpec,
+)
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
 from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
