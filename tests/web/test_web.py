@@ -23,7 +23,7 @@ from tests.started import Started
 from tui_tasks.cli.main import main
 from tui_tasks.cli.parser import parser as made_parser
 from tui_tasks.cli.screen import web_command
-from tui_tasks.web import server, tab
+from tui_tasks.web import server
 
 TOKEN = "the-token"
 NEVER = ["/nonexistent/program"]
@@ -142,15 +142,15 @@ def test_a_tab_shows_the_panes_takes_keys_and_ends_with_its_process(db: Path) ->
 
 
 def test_a_closed_tab_ends_its_process_by_force_where_it_does_not_listen(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(tab, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(server, "STOP_SECONDS", 0.2)
     began: list[Any] = []
-    open_process = tab.Tab._open_app_process
+    open_process = server.Tab._open_app_process
 
     async def noting(self: Any, *size: int) -> Any:
         began.append(await open_process(self, *size))
         return began[-1]
 
-    monkeypatch.setattr(tab.Tab, "_open_app_process", noting)
+    monkeypatch.setattr(server.Tab, "_open_app_process", noting)
 
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws"):
@@ -173,7 +173,7 @@ def test_a_screen_that_cannot_begin_closes_the_page_and_its_reason_stands_in_the
 
 def test_so_many_tabs_and_no_more(monkeypatch) -> None:
     monkeypatch.setattr(server, "MAX_TABS", 1)
-    monkeypatch.setattr(tab, "STOP_SECONDS", 0.2)
+    monkeypatch.setattr(server, "STOP_SECONDS", 0.2)
 
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws"):
