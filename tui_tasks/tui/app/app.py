@@ -25,8 +25,7 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
-from tui_tasks.tui.app.global_actions import GlobalActions
-from tui_tasks.tui.app.list_actions import ListActions
+from tui_tasks.tui.app.global_actions import GlobalActions, ListActions
 from tui_tasks.tui.app.main_screen import Frame, MainScreen
 from tui_tasks.tui.app.navigation import Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
