@@ -9,11 +9,11 @@ import shlex
 
 import pytest
 
+from tui_tasks.cli.command_line import command_of, parser
 from tui_tasks.cli.command_table import COMMANDS
 from tui_tasks.cli.help_texts import DAILY, HEADINGS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.options import SHARED, parse
-from tui_tasks.cli.parser import command_of, parser
 
 OF_THE_CONTRACT = ("db", "agent", "list", "read-only", "no-scheduler")
 

@@ -10,8 +10,8 @@ from argparse_manpage.manpage import Manpage
 
 from tests.contract.client import ROOT
 from tui_tasks import __version__
+from tui_tasks.cli.command_line import parser
 from tui_tasks.cli.options import SHARED
-from tui_tasks.cli.parser import parser
 
 FILE: Final = ROOT / "tui_tasks" / "docs" / "tui-tasks.1"
 # The usage is one line; the program that shows the page wraps it.

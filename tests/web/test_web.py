@@ -20,8 +20,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tests.contract.client import program
 from tests.started import Started
+from tui_tasks.cli.command_line import parser as made_parser
 from tui_tasks.cli.main import main
-from tui_tasks.cli.parser import parser as made_parser
 from tui_tasks.cli.screen import web_command
 from tui_tasks.web import server
 

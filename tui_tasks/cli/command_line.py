@@ -6,10 +6,126 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from tui_tasks import __version__
 from tui_tasks.cli import person, streams
-from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.options import INTERRUPTED, REFUSED, USAGE, check_speaker, parse, print_refusal, table_of
-from tui_tasks.cli.parser import command_of, parser, screen_alone, unknown_option
+from tui_tasks.cli.command_table import COMMANDS, SCREEN, Command
+from tui_tasks.cli.options import (
+    INTERRUPTED,
+    REFUSED,
+    USAGE,
+    check_speaker,
+    declare_options,
+    help_format,
+    parse,
+    print_refusal,
+    table_of,
+)
+
+# The parser of the command line.
+
+
+_EPILOG = (
+    "All commands: tui-tasks help commands. One command: tui-tasks COMMAND --help. Its options may also precede it. "
+    "JSON lines on standard input are an agent's control channel; the screen stays on the terminal.\n\n"
+    "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
+)
+
+
+def parser(name: str | None = None, *, whole: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of the program.
+
+    Only the named command gets its arguments, or all commands with `whole`: declaring arguments imports the command's
+    modules, which takes longer than most commands run.
+    """
+    made = argparse.ArgumentParser(
+        prog="tui-tasks",
+        formatter_class=help_format,
+        description="A human and AI agents work on the same live tasks, in a terminal.",
+        epilog=_EPILOG,
+    )
+    made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    declare_options(made, SCREEN.options, None)
+    made.set_defaults(command=SCREEN, tools=None)
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
+    if name in COMMANDS and not whole:
+        _add(commands, COMMANDS[name], declares=True)
+        return made
+    from tui_tasks.cli.help_texts import DAILY
+
+    for command in COMMANDS.values():
+        _add(commands, command, declares=whole)
+        if not whole and command.name not in DAILY:
+            commands._choices_actions.pop()
+    return made
+
+
+def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
+    # `call` prints its own help, with the tools.
+    added = commands.add_parser(
+        command.name,
+        help=command.help,
+        description=f"{command.help[0].upper()}{command.help[1:]}.",
+        formatter_class=help_format,
+        add_help=command.name != "call",
+    )
+    added.set_defaults(command=command)
+    if declares:
+        command.load().declare(command.name, added)
+        declare_options(added, command.options, argparse.SUPPRESS)
+        added.epilog = _with_examples(command.name, added.epilog)
+
+
+def _with_examples(name: str, epilog: str | None) -> str | None:
+    from tui_tasks.cli.help_texts import EXAMPLES
+
+    if name not in EXAMPLES:
+        return epilog
+    lines = EXAMPLES[name].splitlines()
+    examples = "\n".join([f"example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
+    return f"{epilog}\n\n{examples}" if epilog else examples
+
+
+def command_of(arguments: Sequence[str]) -> str | None:
+    """Return the word that is the command; None if there is none, or an unknown option comes before it."""
+    if arguments[:1] and not arguments[0].startswith("-"):
+        return arguments[0]
+    found = _shared_alone(arguments)
+    others = found[1] if found is not None else []
+    return others[0] if others and not others[0].startswith("-") else None
+
+
+def unknown_option(arguments: Sequence[str]) -> str | None:
+    """Return an unknown option before a command, which would be blamed for it; None if there is none."""
+    found = None if arguments[:1] and not arguments[0].startswith("-") else _shared_alone(arguments)
+    first, *others = (found[1] if found is not None else []) or [""]
+    is_known = not first.startswith("--") or any(each.startswith(first) for each in ("--help", "--version"))
+    return first if not is_known and any(word in COMMANDS for word in others) else None
+
+
+def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """Return the options if only the screen is asked for; None if the whole parser is needed.
+
+    Making the whole parser takes longer than everything else before the screen appears.
+    """
+    if arguments[:1] and not arguments[0].startswith("-"):
+        return None
+    found = _shared_alone(arguments)
+    if found is None or found[1]:
+        return None
+    options = found[0]
+    is_bounded = options.agent_only is not None or options.list_only is not None
+    return None if is_bounded or not all(word.isascii() for word in arguments) else options
+
+
+def _shared_alone(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
+    """Parse the screen's options; return them with the other words, or None if they are wrong."""
+    made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
+    declare_options(made, SCREEN.options, None)
+    made.set_defaults(command=SCREEN, tools=None)
+    try:
+        return made.parse_known_args(arguments)
+    except argparse.ArgumentError:
+        return None
 
 
 def is_short(arguments: Sequence[str]) -> bool:

@@ -18,8 +18,8 @@ import argcomplete
 from argcomplete.completers import FilesCompleter, SuppressCompleter
 from argcomplete.lexers import split_line
 
+from tui_tasks.cli.command_line import command_of, parser
 from tui_tasks.cli.options import project_of
-from tui_tasks.cli.parser import command_of, parser
 from tui_tasks.core.vocab import OPEN, STATUSES
 
 _TEXT: Final = 60  # characters of the text beside a word
