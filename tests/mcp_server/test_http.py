@@ -36,7 +36,7 @@ from tui_tasks.core.operations.sessions import Process, SessionReport, SessionSt
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.hooks.presence import own_session
+from tui_tasks.hooks.presence import departures
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
 from tui_tasks.runner.process import processes
@@ -130,8 +130,8 @@ def test_a_token_with_the_name_of_a_program_is_nobodys_session(elsewhere: Elsewh
     with Store(str(elsewhere.db)) as store, store.transaction(1) as transaction:
         report = SessionReport("claude", "s", (SessionStarted(),), process=starter)
         assert intake.record_report(transaction, "", report, tasks=False)
-        started_by = (own_session.Starter(starter, is_shared=False),)
-        assert own_session.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
+        started_by = (departures.Starter(starter, is_shared=False),)
+        assert departures.agent_of(store.db, "claude", started_by, "claude") == "claude-1"
 
     async def script() -> None:
         async with elsewhere.client("claude") as client:

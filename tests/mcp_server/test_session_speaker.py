@@ -33,7 +33,7 @@ from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.hooks import hooks_folder
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.presence import departures, own_session
+from tui_tasks.hooks.presence import departures
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.mcp_server.async_sessions import AsyncSession
@@ -224,9 +224,9 @@ def test_a_process_that_is_known_to_have_several_sessions_gives_no_name_to_a_ser
 ) -> None:
     codex = player(store, clock, program="codex", is_shared=True)
     codex.play({"session_id": "one", "hook_event_name": "UserPromptSubmit", "prompt": "go"})
-    shared = (own_session.Starter(PROGRAM, is_shared=True),)
-    assert own_session.agent_of(store.db, "codex", shared, "codex") == "codex"
-    assert own_session.agent_of(store.db, "codex", shared, "codex", ["one"]) == "codex-1"
+    shared = (departures.Starter(PROGRAM, is_shared=True),)
+    assert departures.agent_of(store.db, "codex", shared, "codex") == "codex"
+    assert departures.agent_of(store.db, "codex", shared, "codex", ["one"]) == "codex-1"
 
 
 def test_the_program_names_its_session_beside_the_arguments_of_a_call(store: Store, clock: Clock) -> None:
@@ -487,7 +487,7 @@ def _ask() -> Any:
 # Whose child a process is
 
 STARTERS = (
-    "from tui_tasks.hooks.presence.own_session import starters; print([one.process.pid for one in starters('claude')])"
+    "from tui_tasks.hooks.presence.departures import starters; print([one.process.pid for one in starters('claude')])"
 )
 BETWEEN = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
 

@@ -31,7 +31,7 @@ from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
 from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import programs, session_records, storable
-from tui_tasks.hooks.presence import own_session
+from tui_tasks.hooks.presence import departures
 from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.session_records import Record
 from tui_tasks.hooks.spool import Payload, Spool
@@ -144,7 +144,7 @@ def _read_some(
             report = msgspec.structs.replace(
                 report, agent=session_queries.without_id(db, report.program, (report.process, *above))
             )
-        other = own_session.other_above(db, *whose, above)
+        other = departures.other_above(db, *whose, above)
         found.append(_Read(name, report if other is not None else _with_record(report, records, settings), other))
     return found
 
