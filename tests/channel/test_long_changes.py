@@ -11,12 +11,14 @@ from tests.conftest import SECOND, START
 from tests.core.job_steps import replayed, tables
 from tests.talking import ADD, add, names
 from tui_tasks.core.commit import transaction as transactions
+from tui_tasks.core.commit import unfinished
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import NotFound, StorageFailed
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules import undo
 from tui_tasks.core.store import Store
 
 MANY = 20
@@ -154,6 +156,7 @@ def test_others_write_while_a_long_list_is_replaced(talk, other, between):
 KILLED = """
 import os, signal, sys
 from tui_tasks.core.commit import transaction as transactions
+from tui_tasks.core.commit import unfinished
 from tui_tasks.core.store import Store
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.tasks import ClearList
@@ -302,3 +305,28 @@ def test_a_task_that_two_steps_change_has_a_newer_version_after_each(path, betwe
         opened.commit_each(edits, "human", START + SECOND, in_steps=True)
         assert seen == [added.version, added.version + 1]
         assert task_queries.any_task(second.db, added.uid).version == added.version + 2
+
+
+def test_an_undo_that_must_be_refused_at_its_last_task_is_refused_before_its_first_step(
+    talk, other, between, monkeypatch
+):
+    monkeypatch.setattr(undo, "_SOON_DONE", 1)
+    talk.one([{"tool": ADD, "arguments": {"name": f"task {number}"}} for number in range(MANY)])
+    first = talk.ok("tasklist:display")[0]["uid"]
+    other.ok("tasklist:update_task", uid=first, name="theirs")
+    before = talk.seq()
+    assert talk.refused("control:undo")["code"] == "conflict"
+    assert talk.seq() == before
+
+
+def test_no_lock_file_is_left_by_a_long_change_whether_it_is_done_or_taken_back(talk, other, between):
+    uids = filled(talk)
+    folder = Path(talk.store.db.path).parent
+    between += [lambda: None] * (MANY + 5) + [lambda: other.ok("tasklist:swap_tasks", uid1=uids[-1], uid2=uids[-2])]
+    between += [lambda: other.ok("control:claim", list="tasklist")]
+    talk.refused("tasklist:clear")
+    assert list(folder.glob("*-step*")) == []
+    assert unfinished.recorded(talk.store.db) == []
+    other.ok("control:undo")
+    talk.ok("tasklist:clear")
+    assert list(folder.glob("*-step*")) == []

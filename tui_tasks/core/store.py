@@ -117,6 +117,7 @@ class Store:
 
     def _undo_steps(self, failed: Transaction) -> None:
         """Undo the committed steps of a failed change."""
+        undo_transaction: Transaction | None = None
         try:
             with self.db.transaction(write=True):
                 undo_transaction = Transaction(
@@ -126,11 +127,15 @@ class Store:
                     undo_transaction.begin_change()
                     undo_transaction.speak(actor)
                     undo_transaction.run(Undo(change))
+                undo_transaction.forget_steps()
                 failed.forget_steps()
         except (Refusal, HalfWritten) as error:
             _log.error("a failed change is partly done (undo reverts it): %s", error)
             with self.db.transaction(write=True):
                 failed.forget_steps()
+        finally:
+            if undo_transaction is not None:
+                undo_transaction.release_steps()
 
     def _undo_interrupted_changes(self, now: int) -> None:
         """Undo the changes of processes that were killed between two steps.
