@@ -5,7 +5,9 @@ import pytest
 from tests.talking import ADD, add, names, task
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.read.tasks import task_queries
 
 
 def test_undo_takes_back_ones_own_newest_change_one_after_the_other(talk):
@@ -210,3 +212,28 @@ def test_a_change_that_was_taken_back_is_not_taken_back_again(talk, store, clock
         store.commit(Undo(change), actor="agent", now=clock())
     assert refused.value.data["seq"] == change
     assert talk.seq() == newest
+
+
+def test_an_undo_within_a_list_passes_over_newer_changes_of_other_lists(talk, store, clock):
+    both = EnsureList("one", "task"), EnsureList("two", "task")
+    within, beside = store.commit(*both, actor="agent", now=clock())
+    store.commit(AddTask("inside", within.uid), actor="agent", now=clock())
+    store.commit(AddTask("outside", beside.uid), actor="agent", now=clock())
+    store.commit(Undo(within=within.uid), actor="agent", now=clock())
+    left = [[task.name for task in task_queries.tasks(store.db, home.id)] for home in (within, beside)]
+    assert left == [[], ["outside"]]
+
+
+def test_a_redo_passes_over_what_cannot_be_undone_and_stops_at_a_change_of_ones_own(talk, store, clock):
+    add(talk, "claimed")
+    claim = talk.ok("control:claim", list="tasklist")["claim"]
+    add(talk, "again")
+    talk.ok("control:undo")
+    talk.ok("control:heartbeat", claim=claim)
+    store.commit(Redo(), actor="agent", now=clock())
+    assert names(talk) == ["claimed", "again"]
+    talk.ok("control:undo")
+    add(talk, "newer")
+    with pytest.raises(Conflict, match="no undo to redo"):
+        store.commit(Redo(), actor="agent", now=clock())
+    assert names(talk) == ["claimed", "newer"]

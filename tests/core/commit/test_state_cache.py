@@ -7,9 +7,11 @@ import pytest
 from tests.conftest import START
 from tui_tasks.core.commit import state_cache
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, MoveTask
+from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
+from tui_tasks.core.operations.tasks import AddTask, DeleteList, DeleteTask, EditTask, EnsureList, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import HUMAN, SYSTEM
 
 
 def commit(store: Store, *operations):
@@ -123,3 +125,22 @@ def test_what_was_looked_up_of_another_history_with_as_many_entries_is_not_used(
     assert state_cache.current_cache(stores[1].db, before[0]).find_list("x").id == before[1].find_list("x").id
     for store in stores:
         store.close()
+
+
+def test_a_list_that_was_looked_up_after_its_deletion_takes_no_task(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    one.commit(DeleteList(home.uid), actor=HUMAN, now=START)
+    cache = state_cache.current_cache(one.db, None)
+    assert cache.list_by_id(home.id).deleted
+    with pytest.raises(NotFound):
+        cache.list_by_uid(home.uid)
+
+
+def test_a_check_that_is_defined_after_the_definitions_were_looked_up_counts_at_once(stores):
+    one, _ = stores
+    with one.transaction(START) as transaction:
+        transaction.speak(SYSTEM)
+        assert transaction.state_cache.check_definitions == ()
+        transaction.run(DefineChecks("checks.toml", (NamedCheck("tests", "1"),)))
+        assert [check.name for check in transaction.state_cache.check_definitions] == ["tests"]
