@@ -1,4 +1,6 @@
-"""Run one command line: parse it, check who may run it, run it. Each command imports only what it needs."""
+"""The parser of the command line, and running one: check who may run it, run it. Each command imports only what it
+needs.
+"""
 
 from __future__ import annotations
 

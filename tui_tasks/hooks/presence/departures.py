@@ -1,4 +1,4 @@
-"""Ends sessions, agents of the channel and questions whose process has ended, and notes which are suspended."""
+"""Ends sessions, agents and questions whose process has ended, notes suspended ones, and finds a process's session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actions that are available everywhere: showing panes and screens, undo, going to what needs attention."""
+"""Actions that are available everywhere: panes and screens, undo, lists, going to what needs attention."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 One line holds the times: a cron of five fields, dates, or nothing for a job that is run by hand. It also takes common
 words: `every 15m`, `@daily`, `9:00 mon-fri`, `noon`, `tomorrow 18:25`, `in 2h`, and dates in English such as
-`next friday 9:00` (`date_words`). The channel takes none of these words.
+`next friday 9:00`. The channel takes none of these words.
 """
 
 from __future__ import annotations
