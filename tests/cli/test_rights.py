@@ -56,6 +56,8 @@ LINES = {
     ("work", "clean"): "work clean",
     ("work", "comment"): "work comment 1 more",
     ("work", "discard"): "work discard 1",
+    ("work", "merge"): "work merge 1",
+    ("work", "pr"): "work pr 1",
     ("work", "restore"): "work restore 1",
     ("token", "add"): "token add robin",
     ("token", "revoke"): "token revoke robin",

@@ -161,7 +161,7 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
     **{f"work {name}": _array(_ref("work")) for name in ("start", "ls")},
     "work show": {"allOf": [_ref("version"), _ref("work"), _object(lines=_array(_TEXT))]},
     "work attach": _versioned(_object(agent=_TEXT, argv={"anyOf": [_array(_TEXT), {"type": "null"}]})),
-    **{f"work {name}": _versioned(_ref("work")) for name in ("comment", "discard", "restore")},
+    **{f"work {name}": _versioned(_ref("work")) for name in ("comment", "merge", "pr", "discard", "restore")},
     "work review": {
         "allOf": [
             _ref("version"),

@@ -12,6 +12,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.work.accepting import LineComment
 from tui_tasks.work.git_merging import Moved
 from tui_tasks.work.starting import Request
 
@@ -100,6 +101,16 @@ def test_a_conflict_is_told_with_its_files_and_moves_nothing(store, repo, config
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.message) == ("conflict", "conflicts in a.txt")
     assert titles(repo) == ["Ours", "First"] and worktree(store).exists()
+    assert acceptance.accept(work, acceptance.review(work)).state == "conflict"
+
+
+def test_an_agent_that_goes_on_already_takes_another_comment(store, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    acceptance.comment(work, [LineComment("what if put fails?", "b.txt", 1), LineComment("And a test.")])
+    assert acceptance.comment(work, "One more.").state == "working"
+    told = store.db.sql("SELECT text FROM human_message WHERE agent = ? ORDER BY id", (work.agent,)).fetchall()
+    assert [text for (text,) in told] == ["b.txt:1: what if put fails?\nAnd a test.", "One more."]
 
 
 def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, starter, task, acceptance):

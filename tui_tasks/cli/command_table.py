@@ -88,7 +88,7 @@ RIGHTS: Final[dict[str, Rights]] = {
     "release": Rights("*"),
     "jobs": Rights("stop"),
     "agents": Rights("message stop pause resume undo", "resume"),
-    "work": Rights("start attach comment discard restore clean", "start discard"),
+    "work": Rights("start attach comment merge pr discard restore clean", "start merge pr discard"),
     "token": Rights("add revoke", "add"),
     "restore": NOBODY_ELSE,
     "compact": NOBODY_ELSE,

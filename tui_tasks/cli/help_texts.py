@@ -55,7 +55,8 @@ tui-tasks undo --agent robin""",
     "work": """\
 tui-tasks work start 3 5 --program claude
 tui-tasks work attach 3
-tui-tasks work clean""",
+tui-tasks work review 3
+tui-tasks work merge 3 --method rebase""",
     "lists": """\
 tui-tasks lists --all
 tui-tasks lists rename sprint 'sprint 12'

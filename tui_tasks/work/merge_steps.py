@@ -5,6 +5,7 @@ A work that is merged has in `kept` what takes the merge back, and what brings b
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from tui_tasks.core.operations.work import BeginMerge, GiveUpMerge, MergeWork, R
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import LIVE_WORK, SYSTEM
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
@@ -142,7 +143,7 @@ def clean_up(store: Store, work: Work, *, clock: Callable[[], int]) -> list[str]
     ending.end_agent(store, work)
     notes = []
     try:
-        if work.makes_worktree and not _is_shared(store, work):
+        if work.makes_worktree and not is_shared(store, work):
             _put_away(store, work, clock)
     except (Refusal, GitFailed, OSError) as error:
         notes.append(f"kept {work.worktree}: {error}")
@@ -151,7 +152,8 @@ def clean_up(store: Store, work: Work, *, clock: Callable[[], int]) -> list[str]
     return notes
 
 
-def _is_shared(store: Store, work: Work) -> bool:
+def is_shared(store: Store, work: Work) -> bool:
+    """Return whether another agent is at work in the same worktree."""
     return any(
         one.uid != work.uid and one.worktree == work.worktree and one.state in LIVE_WORK
         for one in work_queries.live(store.db)
@@ -163,7 +165,9 @@ def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
     kept = kept_worktree(work)
     if (folder / ".git").exists():
         trash = Path(store.path).resolve().parent / "trash" / work.uid
-        kept = git_worktrees.put_away(folder, work.uid, trash, remove_branch=work.branch)
+        # The branch of work that was not merged stays.
+        gone = work.branch if work.state == "merged" else None
+        kept = git_worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
         held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
         store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
     if kept is not None:
@@ -235,10 +239,23 @@ def recover(store: Store, work: Work, clock: Callable[[], int]) -> str | None:
     Raises:
         Conflict: git still works there; it can be tried again.
         GitFailed: git failed.
+        OSError: a file cannot be moved.
     """
+    work = work_queries.find(store.db, work.uid)
     intent = intent_of(work)
     if intent is None or not is_cut_off(intent):
         return None
+    claimed = msgspec.structs.replace(intent, process=this_process())
+    store.commit(SetWork(work.uid, {"intent": msgspec.to_builtins(claimed)}), actor=SYSTEM, now=clock())
+    try:
+        return _carry_on(store, work_queries.find(store.db, work.uid), intent, clock)
+    except BaseException:
+        with contextlib.suppress(Refusal):  # it may be ended all the same
+            store.commit(SetWork(work.uid, {"intent": work.intent}), actor=SYSTEM, now=clock())
+        raise
+
+
+def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]) -> str:
     root, merge = Path(work.repository), intent.merge
     if intent.step == "merge":
         if intent.proof is not None:
@@ -246,12 +263,13 @@ def recover(store: Store, work: Work, clock: Callable[[], int]) -> str | None:
         if not git_merging.recover(root, merge):
             store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
             return f"took back the merge of {work.agent}"
-        finish(store, work, intent, actor=SYSTEM, clock=clock)
+        # The human has decided it, and a check that has not passed was looked at then.
+        finish(store, work, intent, actor=HUMAN, clock=clock)
         return f"ended the merge of {work.agent}"
     if intent.step == "undo":
         git_merging.recover(root, merge, undo=merge.method != "revert")
         _move_back(root, merge)
-        restore(store, work, actor=SYSTEM, clock=clock)
+        restore(store, work, actor=HUMAN, clock=clock)
         return f"took back the merge of {work.agent}, as was begun"
     notes = clean_up(store, work, clock=clock)
     return notes[0] if notes else f"cleaned up after {work.agent}"

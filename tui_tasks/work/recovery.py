@@ -1,7 +1,7 @@
-"""After a crash: what was begun is taken back, and what nobody knows of is named.
+"""After a crash: what was begun is carried on or taken back, and what nobody knows of is named.
 
-A start writes the paths and refs that it is about to make before git runs. So a start whose process is gone is found by
-its row, and a worktree without a row by its folder.
+A start and a merge write the paths and refs that they are about to change before git runs. So one whose process is gone
+is found by its row, and a worktree without a row by its folder.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.process import git, git_trees
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import worktrees
+from tui_tasks.work import merge_steps, worktrees
 from tui_tasks.work.terminals import Terminals
 from tui_tasks.work.worktrees import Place
 
@@ -30,7 +29,7 @@ _MICROSECONDS: Final = 1_000_000
 
 
 def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
-    """Take back the starts that were interrupted; return what was done.
+    """Take back the starts that were interrupted, carry on or take back merges; return what was done.
 
     Raises:
         StorageFailed: the database cannot be read or written.
@@ -45,6 +44,12 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
         with contextlib.suppress(Refusal):
             store.commit(FailWork(work.uid, "its start was interrupted"), actor=SYSTEM, now=now)
             done.append(f"took back the start of {work.agent}")
+    for work in work_queries.begun(store.db):
+        try:
+            told = merge_steps.recover(store, work, lambda: now)
+        except (Refusal, GitFailed, OSError) as error:  # it is tried again at the next look
+            told = f"the merge of {work.agent} is not ended: {error}"
+        done += [told] if told is not None else []
     return done
 
 
@@ -57,19 +62,22 @@ def _place(work: Work) -> Place:
 
 
 def orphans(store: Store) -> Iterator[str]:
-    """Yield a line about each thing that has lost its other half: worktrees, work, terminals, launch files."""
+    """Yield a line about each thing that has lost its other half: worktrees, work, branches, terminals."""
     works = work_queries.everything(store.db)
     known = {os.path.realpath(work.worktree) for work in works}
     for work in works:
         if work.state in ("starting", "working", "ready", "conflict") and not Path(work.worktree).is_dir():
             yield f"work of {work.agent}: its worktree {work.worktree} is gone; discard it"
-        if work.state == "merging":
-            yield f"work of {work.agent}: its merge was begun and not ended; `tui-tasks work ls` carries it on"
-        if work.state in ("merged", "discarded", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
+        intent = merge_steps.intent_of(work)
+        if intent is not None and merge_steps.is_cut_off(intent):
+            what = {"merge": "merge", "undo": "undo", "clean": "clean-up"}[intent.step]
+            yield f"work of {work.agent}: its {what} was begun and not ended; `tui-tasks work ls` carries it on"
+        elif work.state in ("merged", "discarded", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
-    below = Path(store.path).resolve().parent / "worktrees"
-    for folder in sorted(below.glob("*/*")) if below.is_dir() else ():
-        if folder.is_dir() and os.path.realpath(folder) not in known:
+    data = Path(store.path).resolve().parent
+    for folder in sorted((*data.glob("worktrees/*/*"), *data.glob("proofs/*"))):
+        begun = any(_proof(work) == folder for work in works)
+        if folder.is_dir() and not begun and os.path.realpath(folder) not in known:
             yield f"worktree {folder}: no work knows it; `git worktree remove` removes it"
     terminals = {work.terminal for work in works if work.terminal is not None}
     for name in Terminals(store.path).names():
@@ -77,10 +85,16 @@ def orphans(store: Store) -> Iterator[str]:
             yield f"terminal {name}: no work knows it"
 
 
+def _proof(work: Work) -> Path | None:
+    """Return the second worktree that a merge has made or is about to make."""
+    intent = merge_steps.intent_of(work)
+    return Path(intent.proof) if intent is not None and intent.proof is not None else None
+
+
 def clean(store: Store, uids: Collection[str], now: int) -> list[str]:
     """Remove what ended work has left, of these tasks or of all; return what was done.
 
-    A worktree with changes of its own stays, and so does a branch that is not merged: nothing is lost.
+    Nothing is lost: what is in no commit is kept in one, ignored files in a folder, and `restore` brings all back.
     """
     done = recover(store, now)
     terminals = Terminals(store.path)
@@ -91,30 +105,11 @@ def clean(store: Store, uids: Collection[str], now: int) -> list[str]:
         if work.terminal in names and work.terminal is not None:
             terminals.end(work.terminal)
             done.append(f"closed the terminal of {work.agent}")
-        if work.makes_worktree and Path(work.worktree).is_dir():
-            done.append(_remove(work))
+        if work.makes_worktree and Path(work.worktree).is_dir() and not merge_steps.is_shared(store, work):
+            notes = merge_steps.clean_up(store, work, clock=lambda: now)
+            done += notes or [f"removed {work.worktree}"]
         _remove_files(Path(store.path).resolve().parent / "work", work.uid)
     return done
-
-
-def _remove(work: Work) -> str:
-    """Remove a worktree in which nothing would be lost; return what was done."""
-    folder = Path(work.worktree)
-    try:
-        left = git.read_work_tree(folder, "status", "--porcelain", "-z", "--ignored", timeout=30, max_bytes=1024 * 1024)
-        if left:
-            return f"kept {folder}: it has files that are in no commit"
-        if git_trees.links(folder):
-            return f"kept {folder}: it has submodules, which may have files that are in no commit"
-        git.run(Path(work.repository), "worktree", "remove", "--", str(folder))
-    except (GitFailed, OSError) as error:
-        return f"kept {folder}: {error}"
-    with contextlib.suppress(GitFailed):
-        # With the old value: a branch with commits of its own stays.
-        words = ("update-ref", "-d", f"refs/heads/{work.branch}", work.head or work.base_commit or "")
-        if work.branch is not None and (work.state == "merged" or work.head is None):
-            git.run(Path(work.repository), *words)
-    return f"removed {folder}"
 
 
 def _remove_files(folder: Path, uid: str) -> None:

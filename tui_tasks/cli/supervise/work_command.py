@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -19,7 +19,6 @@ from tui_tasks.cli.printing import print_json
 from tui_tasks.cli.supervise.actions import CommandAction, declare_actions
 from tui_tasks.cli.tasks.task_lookup import find_task, titled
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations.work import CommentWork, RestoreWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, Work
@@ -28,6 +27,10 @@ from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.shell import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
+
+if TYPE_CHECKING:
+    from tui_tasks.work.accepting import Acceptance
+    from tui_tasks.work.git_review import Review
 
 _EPILOG: Final = (
     "Without an action, as `ls`. All but `ls`, `show` and `review` are a person's, at a terminal. "
@@ -163,8 +166,8 @@ def _declare_task(command: argparse.ArgumentParser) -> None:
     command.add_argument("task", metavar="TASK", help=TASK_REFERENCE)
 
 
-def _work_of(session: Session, reference: str) -> tuple[Task, Work]:
-    """Return a task and the newest work on it.
+def _work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Work]:
+    """Return a task and the newest work on it, or that of an agent.
 
     Raises:
         NotFound: there is no such task, or no agent was started on it.
@@ -173,7 +176,11 @@ def _work_of(session: Session, reference: str) -> tuple[Task, Work]:
     found = work_queries.of_task(session.store.db, task.uid)
     if not found:
         raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
-    return task, found[-1]
+    if agent and not (of_agent := [work for work in found if work.agent == agent]):
+        raise NotFound(
+            "work", f"of {agent} on #{task.number}; there is that of {', '.join(one.agent for one in found)}"
+        )
+    return task, of_agent[-1] if agent else found[-1]
 
 
 def _show(options: argparse.Namespace) -> None:
@@ -224,23 +231,35 @@ def _attach(options: argparse.Namespace) -> None:
     subprocess.run(argv, check=False, env=os.environ)
 
 
-def _review(options: argparse.Namespace) -> None:
-    from tui_tasks.runner.process.git import GitFailed
-    from tui_tasks.work import git_review
+def _declare_one(command: argparse.ArgumentParser) -> None:
+    _declare_task(command)
+    command.add_argument("--by", metavar="AGENT", default="", help="the work of this agent, if there are several")
 
+
+def _declare_review(command: argparse.ArgumentParser) -> None:
+    _declare_one(command)
+    command.add_argument("--base", default="", help="compare with this branch")
+
+
+def _acceptance(options: argparse.Namespace, store: Store) -> Acceptance:
+    from tui_tasks.work.accepting import Acceptance
+
+    return Acceptance(store, clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
+
+
+def _review(options: argparse.Namespace) -> None:
     with open_store(options) as store:
-        task, work = _work_of(session_of(options, store, TOOLS), options.task)
-        if work.base is None:
-            raise Conflict(f"the work on #{task.number} has no base branch")
-        try:
-            found = git_review.review(Path(work.worktree), work.base, work.branch)
-        except (GitFailed, OSError) as error:
-            raise Conflict(f"the work cannot be read: {error}") from error
+        session = session_of(options, store, TOOLS)
+        session.look_at_checks()
+        task, work = _work_of(session, options.task, options.by)
+        acceptance = _acceptance(options, store)
+        found = acceptance.review(work, options.base)
+        checks = acceptance.checks(work, found)
         if options.json:
             files = [{**one._asdict(), "is_binary": one.is_binary} for one in found.files]
             commits = [one._asdict() for one in found.commits]
             told: dict[str, Any] = {"head": found.head, "tree": found.tree, "files": files, "commits": commits}
-            told |= {"conflicts": found.conflicts, "notes": found.notes}
+            told |= {"conflicts": found.conflicts, "notes": found.notes, "checks": [one.to_json() for one in checks]}
             print_json({**_json(store, work), "review": told})
             return
     where = f"{work.branch or work.worktree}  {found.ahead} ahead of {found.base}, {found.behind} behind"
@@ -253,44 +272,125 @@ def _review(options: argparse.Namespace) -> None:
         print(f"{commit.id[:9]}  {safe_line(commit.author, 30)}  {safe_line(commit.title)}")
     for path in found.conflicts:
         print(f"conflict  {safe_line(path)}")
+    for check in checks:
+        print(f"{safe_line(check.name)} {check.state} on these files{', gate' * check.gate}")
     for note in found.notes:
         print(safe_line(note))
+    print(f"`tui-tasks work merge {task.number} --reviewed {found.head[:10]}` merges exactly this")
+
+
+def _declare_merge(command: argparse.ArgumentParser) -> None:
+    _declare_review(command)
+    command.add_argument("--method", choices=("squash", "merge", "rebase", "ff"), help="as set in [work] by default")
+    command.add_argument("--message", default="", help="the message of the merged commit")
+    command.add_argument("--commit", metavar="MESSAGE", default="", help="commit what is not committed, with a message")
+    command.add_argument("--reviewed", metavar="COMMIT", default="", help="refuse if the work is at another commit")
+    command.add_argument("--go-on", action="store_true", help="the agent continues in the same worktree")
+    command.add_argument("--unproven", action="store_true", help="although checks that gate have not passed")
+    command.add_argument("--hand-back", action="store_true", help="send a conflict to the agent, to resolve it")
+
+
+def _merge(options: argparse.Namespace) -> None:
+    from tui_tasks.work.accepting import conflict_text
+
+    with open_store(options) as store:
+        session = session_of(options, store, TOOLS)
+        session.look_at_checks()
+        task, work = _work_of(session, options.task, options.by)
+        acceptance = _acceptance(options, store)
+        review = acceptance.review(work, options.base)
+        if not review.head.startswith(options.reviewed):
+            raise Conflict(f"it is at {review.head[:10]} now, not at {options.reviewed[:40]}: look again")
+        method = options.method or acceptance.method
+        person.confirm(options, store, f"{method} the work on {task.name} into {review.base}: {_size(review)}")
+        person.record(options, store)
+        outcome = acceptance.accept(
+            work,
+            review,
+            method=method,
+            message=options.message,
+            commit_message=options.commit,
+            go_on=options.go_on,
+            unproven=options.unproven,
+        )
+        if outcome.state == "conflict":
+            files = ", ".join(outcome.files)
+            if not options.hand_back:
+                raise Conflict(
+                    f"it conflicts with {review.base} in {files}: --hand-back sends it to the agent, to resolve it",
+                    files=list(outcome.files),
+                )
+            acceptance.comment(work, conflict_text(outcome.work, outcome.files))
+            _print_changed(options, store, work, f"it conflicts in {safe_line(files)}; sent to {work.agent}")
+            return
+        if outcome.state == "unproven":
+            raise Conflict(
+                f"{outcome.work.message}; `tui-tasks check {task.number}`; --unproven merges it all the same"
+            )
+        for note in outcome.notes:
+            print(safe_line(note), file=sys.stderr)
+        told = [f"merged into {safe_line(review.base)}"]
+        told += [f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}"] * bool(outcome.discarded)
+        told += [f"`tui-tasks work restore {task.number}` takes it back"] * (not options.go_on)
+        _print_changed(options, store, work, "; ".join(told))
+
+
+def _size(review: Review) -> str:
+    found = review.counts()
+    files = f"{found['files']} file{'s' * (found['files'] != 1)}"
+    return f"{files} +{found['insertions']} -{found['deletions']} at {review.head[:10]}"
+
+
+def _declare_pull_request(command: argparse.ArgumentParser) -> None:
+    _declare_review(command)
+    command.add_argument("--title", default="", help="the task's name by default")
+    command.add_argument("--message", default="", help="its text; the agent's summary by default")
+
+
+def _pull_request(options: argparse.Namespace) -> None:
+    with open_store(options) as store:
+        task, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
+        acceptance = _acceptance(options, store)
+        review = acceptance.review(work, options.base)
+        person.confirm(options, store, f"push the work on {task.name} and open a pull request: {_size(review)}")
+        person.record(options, store)
+        opened = acceptance.open_pull_request(work, review, title=options.title, body=options.message)
+        _print_changed(options, store, work, safe_line(opened.pull_request or ""))
 
 
 def _declare_comment(command: argparse.ArgumentParser) -> None:
-    _declare_task(command)
+    _declare_one(command)
     command.add_argument("message", metavar="TEXT", nargs="+", help="what the agent is to change")
 
 
 def _comment(options: argparse.Namespace) -> None:
-    from tui_tasks.hooks.replies.outbox import Outbox
-
     with open_store(options) as store:
-        _, work = _work_of(session_of(options, store, TOOLS), options.task)
-        text = " ".join(options.message)
-        person.commit(options, store, CommentWork(work.uid, text))
-        Outbox(store).look(clock.now())
+        _, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
+        person.record(options, store)
+        _acceptance(options, store).comment(work, " ".join(options.message))
         _print_changed(options, store, work, f"sent to {work.agent}")
 
 
 def _discard(options: argparse.Namespace) -> None:
-    from tui_tasks.work import ending
-
     with open_store(options) as store:
-        task, work = _work_of(session_of(options, store, TOOLS), options.task)
-        person.commit(options, store, ending.discarding(work), what=f"discard the work on {task.name}")
-        ending.end_agent(store, work)
+        task, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
+        person.confirm(options, store, f"discard the work on {task.name}")
+        person.record(options, store)
+        _acceptance(options, store).discard(work)
         told = f"discarded; `tui-tasks work restore {task.number}` brings it back"
         _print_changed(options, store, work, told)
 
 
-def _restore(options: argparse.Namespace) -> None:
-    from tui_tasks.work import ending
+def _declare_restore(command: argparse.ArgumentParser) -> None:
+    _declare_one(command)
+    command.add_argument("--revert", action="store_true", help="add a commit that undoes a merge which others built on")
 
+
+def _restore(options: argparse.Namespace) -> None:
     with open_store(options) as store:
-        _, work = _work_of(session_of(options, store, TOOLS), options.task)
-        ending.bring_back(work)
-        person.commit(options, store, RestoreWork(work.uid))
+        _, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
+        person.record(options, store)
+        _acceptance(options, store).take_back(work, is_revert=options.revert)
         _print_changed(options, store, work, "back for review")
 
 
@@ -328,9 +428,11 @@ _ACTIONS: Final[dict[str, CommandAction]] = {
     "ls": CommandAction("list the work that is not over", _declare_ls, _ls),
     "attach": CommandAction("go to the terminal of a task's agent", _declare_task, _attach),
     "show": CommandAction("show the work on a task, and the last lines of its terminal", _declare_task, _show),
-    "review": CommandAction("show what a task's work has changed: files, commits, conflicts", _declare_task, _review),
+    "review": CommandAction("show what a task's work has changed: files, commits, conflicts", _declare_review, _review),
     "comment": CommandAction("send the agent back to work, with what to change", _declare_comment, _comment),
-    "discard": CommandAction("discard the work on a task; its branch and files stay", _declare_task, _discard),
-    "restore": CommandAction("bring discarded work back for review", _declare_task, _restore),
+    "merge": CommandAction("merge the work on a task as you reviewed it, and clean up", _declare_merge, _merge),
+    "pr": CommandAction("push the work on a task and open a pull request by gh", _declare_pull_request, _pull_request),
+    "discard": CommandAction("discard the work on a task; its branch and files stay", _declare_one, _discard),
+    "restore": CommandAction("take a merge back, or bring discarded work back", _declare_restore, _restore),
     "clean": CommandAction("remove what ended work has left: worktrees, terminals, files", _declare_clean, _clean),
 }

@@ -56,6 +56,11 @@ def live(db: Database) -> list[Work]:
     return _where(db, f"state IN ({_LIVE})")
 
 
+def begun(db: Database) -> list[Work]:
+    """Return the works whose merge, undo or clean-up was begun and not ended, oldest first."""
+    return _where(db, "intent IS NOT NULL AND intent <> 'null'")
+
+
 def everything(db: Database) -> list[Work]:
     """Return every work, oldest first."""
     return _where(db, "1")

@@ -63,6 +63,10 @@ def require_human(tx: Transaction) -> None:
 def set_columns(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
     """Emit an entry with the columns of a work that it changes."""
     new = {name: value for name, value in changes.items() if getattr(work, name) != value}
+    if not new:
+        if kind == "work.updated":
+            return work
+        new = {"state": work.state}  # it has happened again
     changed = msgspec.structs.replace(work, **new)
     task = task_queries.any_task(tx.db, work.task_uid)
     tx.emit(kind, "work", work.uid, old={name: getattr(work, name) for name in new}, new=new, task=task)

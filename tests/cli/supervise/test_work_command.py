@@ -1,0 +1,165 @@
+"""Work is reviewed, merged, sent back and taken back from a shell, by a person alone."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import START
+from tests.work.repositories import Place, commit, git, make, write
+from tui_tasks.cli.main import main
+from tui_tasks.core.operations.lists import EnsureList
+from tui_tasks.core.operations.tasks import AddTask
+from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.store import Store
+from tui_tasks.state import person as callers
+
+Run = Callable[[str], tuple[int, str, str]]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return make(tmp_path / "made")
+
+
+@pytest.fixture
+def database(tmp_path: Path, place: Place, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database with a task whose work is ready in the worktree."""
+    path = tmp_path / "tasks.db"
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("jobs", "task"), actor="human", now=START)
+        (task,) = store.commit(AddTask("Rotate keys", home.uid), actor="human", now=START)
+        start(store, task.uid, place.root, place.tree, "task/1")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TUI_TASKS_DB", str(path))
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "no-config"))
+    monkeypatch.setattr(callers, "has_terminal", lambda: True)
+    return path
+
+
+def start(store: Store, task: str, root: Path, tree: Path, branch: str) -> None:
+    started = StartWork(
+        task,
+        "claude",
+        str(root),
+        str(tree),
+        branch=branch,
+        base="main",
+        base_commit=git(root, "rev-parse", "main"),
+        is_race=True,
+    )
+    (work,) = store.commit(started, actor="human", now=START)
+    store.commit(RunWork(work.uid), actor="system", now=START)
+    store.commit(ReportWork(task, "All rotated."), actor=work.agent, now=START)
+
+
+@pytest.fixture
+def run(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def run(line: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(shlex.split(line))
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+def state(database: Path) -> str:
+    with Store(str(database), read_only=True) as store:
+        return work_queries.everything(store.db)[-1].state
+
+
+def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Path, place: Place) -> None:
+    status, told, _ = run("work review 1")
+    head = git(place.tree, "rev-parse", "HEAD")
+    assert status == 0 and told.endswith(f"`tui-tasks work merge 1 --reviewed {head[:10]}` merges exactly this\n")
+    assert run(f"work merge 1 --reviewed {head[:10]} --method merge")[:2] == (
+        0,
+        "merged into main; `tui-tasks work restore 1` takes it back\n",
+    )
+    assert git(place.root, "log", "-1", "--format=%an %s%n%b").splitlines() == ["Ada Rotate keys", "All rotated."]
+    assert not place.tree.exists()
+    assert run("work restore 1")[:2] == (0, "back for review\n")
+    assert git(place.root, "log", "-1", "--format=%s") == "First"
+    assert git(place.tree, "rev-parse", "HEAD") == head
+
+
+def test_a_merge_prints_the_work_as_json(run: Run, place: Place) -> None:
+    status, told, _ = run("work merge 1 --message 'Rotate all' --json")
+    assert status == 0 and json.loads(told)["state"] == "merged"
+    assert git(place.root, "log", "-1", "--format=%s") == "Rotate all"
+
+
+def test_work_that_has_moved_since_it_was_looked_at_is_not_merged(run: Run, database: Path, place: Place) -> None:
+    head = git(place.tree, "rev-parse", "HEAD")
+    commit(place.tree, "More", c_txt="more\n")
+    status, _, told = run(f"work merge 1 --reviewed {head[:10]}")
+    assert status == 1 and "look again" in told and told.count("\n") == 1
+    assert state(database) == "ready"
+
+
+def test_what_is_not_committed_is_refused_or_committed_with_a_message(run: Run, place: Place) -> None:
+    write(place.tree, x_txt="x\n")
+    status, _, told = run("work merge 1")
+    assert status == 1 and "1 changed files are not committed" in told
+    assert run("work merge 1 --commit 'Add x' --method ff")[0] == 0
+    assert git(place.root, "log", "-1", "--format=%s") == "Add x"
+
+
+def test_a_conflict_is_told_in_one_line_and_handed_back_to_the_agent(run: Run, database: Path, place: Place) -> None:
+    commit(place.root, "Ours", a_txt="ours\n")
+    status, _, told = run("work merge 1")
+    assert status == 1 and "conflicts with main in a.txt" in told and told.count("\n") == 1
+    assert state(database) == "conflict"
+    assert run("work merge 1 --hand-back") == (0, "it conflicts in a.txt; sent to claude-1\n", "")
+    assert state(database) == "working"
+    assert git(place.root, "log", "-1", "--format=%s") == "Ours"
+
+
+def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: Path, place: Place) -> None:
+    other = place.tree.with_name("other")
+    git(place.root, "worktree", "add", "-q", "-b", "task/2", str(other))
+    commit(other, "Another way", b_txt="other\n")
+    with Store(str(database)) as store:
+        (first,) = work_queries.everything(store.db)
+        start(store, first.task_uid, place.root, other, "task/2")
+    status, _, told = run("work merge 1 --by claude-9")
+    assert status == 1 and "there is that of claude-1, claude-2" in told
+    status, told, _ = run("work merge 1 --by claude-1")
+    assert status == 0 and "discarded the work of claude-2" in told
+    assert git(place.root, "log", "-1", "--format=%s") == "Rotate keys"
+    assert other.is_dir()
+
+
+def test_a_merge_that_others_have_built_on_is_taken_back_by_a_revert_alone(run: Run, place: Place) -> None:
+    run("work merge 1")
+    commit(place.root, "Build on it", c_txt="built\n")
+    status, _, told = run("work restore 1")
+    assert status == 1 and "--revert" in told and told.count("\n") == 1
+    assert run("work restore 1 --revert")[0] == 0
+    assert git(place.root, "show", "HEAD:c.txt") == "built"
+    assert git(place.root, "ls-tree", "--name-only", "HEAD", "new.txt") == ""
+
+
+def test_discarded_work_is_cleaned_up_and_comes_back_with_its_draft(run: Run, database: Path, place: Place) -> None:
+    write(place.tree, draft_txt="draft\n")
+    assert run("work discard 1")[0] == 0
+    assert run("work clean")[:2] == (0, f"removed {place.tree}\n")
+    assert run("work restore 1")[0] == 0
+    assert (place.tree / "draft.txt").read_text() == "draft\n"
+    with Store(str(database), read_only=True) as store:
+        assert session_queries.find(store.db, "claude-1") is not None
+
+
+def test_a_pull_request_without_gh_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    status, _, told = run("work pr 1")
+    assert status == 1 and told.count("\n") == 1 and "gh is not installed: install it from" in told

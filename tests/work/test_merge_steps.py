@@ -1,0 +1,117 @@
+"""A merge that was cut off is carried on or taken back; what it was about to change is in its row."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.work.conftest import git
+from tests.work.test_accepting import branches, titles
+from tests.work.test_starting import COMMITS, ROBOT, worktree
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.work import BeginMerge, MergeWork, SetWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.work import git_merging, git_worktrees, merge_steps, recovery
+from tui_tasks.work.git_merging import Identity, Merge
+from tui_tasks.work.merge_steps import Intent
+
+GONE = Process()
+
+
+@pytest.fixture
+def begun(store, clock, repo, configure, starter, task, acceptance):
+    """Return a work whose merge was written down by a process that is gone, and the merge."""
+
+    def begin(**more) -> tuple[object, Merge]:
+        configure(COMMITS)
+        work = starter.start(task, ROBOT).work
+        review = acceptance.review(work)
+        merge = git_merging.prepare(repo, review, "squash", "Rotate", Identity("Ada", "ada@x"))
+        intent = msgspec.to_builtins(Intent("merge", merge, GONE, **more))
+        store.commit(BeginMerge(work.uid, intent), actor="human", now=clock())
+        return work_queries.find(store.db, work.uid), merge
+
+    return begin
+
+
+def test_a_merge_that_was_cut_off_before_the_branch_moved_is_taken_back(store, clock, repo, begun):
+    work, _ = begun()
+    assert recovery.recover(store, clock()) == ["took back the merge of robot-1"]
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent, found.message) == ("ready", None, "its merge was interrupted")
+    assert titles(repo) == ["First"] and worktree(store).is_dir()
+
+
+def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended(store, clock, repo, task, begun):
+    work, merge = begun()
+    git_merging.carry_out(repo, merge)
+    assert recovery.recover(store, clock()) == ["ended the merge of robot-1"]
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent) == ("merged", None)
+    assert task_queries.task(store.db, task).status == "done"
+    assert not worktree(store).exists() and branches(repo) == ["main"]
+    assert recovery.recover(store, clock()) == []
+
+
+def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, acceptance):
+    work, merge = begun()
+    git_merging.carry_out(repo, merge)
+    (worktree(store) / "late.md").write_text("late\n")
+    held = msgspec.to_builtins(Intent("clean", merge, GONE))
+    kept = {"merge": msgspec.to_builtins(merge)}
+    store.commit(MergeWork(work.uid, merge.head, kept, held), actor="human", now=clock())
+    git_worktrees.put_away(worktree(store), work.uid, Path(store.path).parent / "trash" / work.uid)
+    assert recovery.recover(store, clock()) == ["cleaned up after robot-1"]
+    assert not worktree(store).exists()
+    acceptance.take_back(work_queries.find(store.db, work.uid))
+    assert (worktree(store) / "late.md").read_text() == "late\n"
+    assert git(worktree(store), "status", "--porcelain") == "?? late.md"
+
+
+@pytest.mark.parametrize("has_moved", [False, True])
+def test_an_undo_that_was_cut_off_is_carried_on(store, clock, repo, configure, starter, task, acceptance, has_moved):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    merge = acceptance.accept(work, acceptance.review(work)).merge
+    held = msgspec.to_builtins(Intent("undo", merge, GONE))
+    store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
+    if has_moved:
+        git_merging.take_back(repo, merge)
+    assert recovery.recover(store, clock()) == ["took back the merge of robot-1, as was begun"]
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent) == ("ready", None)
+    assert titles(repo) == ["First"] and worktree(store).is_dir()
+
+
+def test_the_second_worktree_of_a_merge_that_was_cut_off_is_removed(store, clock, repo, tmp_path, begun):
+    proof = Path(store.path).parent / "proofs" / "1"
+    proof.parent.mkdir()
+    _, merge = begun(proof=str(proof))
+    git_merging.materialise(repo, merge.new, proof)
+    assert any("its merge was begun" in line for line in recovery.orphans(store))
+    recovery.recover(store, clock())
+    assert not proof.exists()
+    assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 2
+
+
+def test_what_a_living_process_has_begun_is_left_to_it(store, clock, repo, begun):
+    work, merge = begun()
+    held = msgspec.to_builtins(Intent("merge", merge, merge_steps.this_process()))
+    store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
+    assert recovery.recover(store, clock()) == []
+    assert work_queries.find(store.db, work.uid).state == "merging"
+    assert not any("begun" in line for line in recovery.orphans(store))
+    assert os.getpid() == merge_steps.intent_of(work_queries.find(store.db, work.uid)).process.pid
+
+
+def test_a_merge_in_a_folder_where_git_was_killed_just_now_is_tried_again_later(store, clock, repo, begun):
+    begun()
+    (repo / ".git" / "index.lock").touch()
+    (told,) = recovery.recover(store, clock())
+    assert "git still works there" in told
+    os.utime(repo / ".git" / "index.lock", (0, 0))
+    assert recovery.recover(store, clock()) == ["took back the merge of robot-1"]
