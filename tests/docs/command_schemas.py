@@ -174,6 +174,7 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
                     commits=_array(_object(id=_TEXT)),
                     conflicts=_array(_TEXT),
                     notes=_array(_TEXT),
+                    checks=_array(_object(name=_TEXT, state=_TEXT)),
                 )
             ),
         ]

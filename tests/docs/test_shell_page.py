@@ -30,7 +30,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.state import person
-from tui_tasks.work import starting
+from tui_tasks.work import pull_requests, starting
 
 PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 
@@ -116,7 +116,10 @@ work ls
 work show 4
 work attach 4
 work review 4
+work pr 4
 work discard 4
+work restore 4
+work merge 4
 work restore 4
 work comment 4 more
 work clean
@@ -135,7 +138,15 @@ def test_what_each_prints_is_as_its_schema_has_it(
         file.write('[[rule]]\nanswer = "allow"\ntool = "Bash"\npattern = "git status"\n')
     for git in (("init", "-q"), ("-c", "user.name=me", "-c", "user.email=me@x", "commit", "-qm", "x", "--allow-empty")):
         subprocess.run(["git", *git], cwd=tmp_path, check=True)
-    monkeypatch.setattr(starting, "_start_headless", lambda *_: None)
+    identity = ("-c", "user.name=me", "-c", "user.email=me@x")
+    for words in (("config", "user.name", "me"), ("config", "user.email", "me@x")):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+
+    def work(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
+        subprocess.run(["git", *identity, "commit", "-qm", "x", "--allow-empty"], cwd=cwd, check=True)
+
+    monkeypatch.setattr(starting, "_start_headless", work)
+    monkeypatch.setattr(pull_requests, "create", lambda *_, **__: "https://github.com/ada/api/pull/7")
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
     monkeypatch.setenv("TUI_TASKS_DB", str(tmp_path / "tasks.db"))
     monkeypatch.chdir(tmp_path)
