@@ -137,6 +137,12 @@ class Terminals:
         found = done.stdout.rstrip().splitlines() if done.returncode == 0 else []
         return [line.rstrip() for line in found[-most:]]
 
+    def type_line(self, name: str, text: str) -> None:
+        """Type a line into a terminal, as a person would, and press Enter."""
+        if self.socket.exists():
+            self._run("send-keys", "-t", f"={name}:", "-l", "--", text)
+            self._run("send-keys", "-t", f"={name}:", "Enter")
+
     def attach_argv(self, name: str) -> list[str]:
         """Return the command that attaches this terminal to one of ours, from inside another tmux as well."""
         return ["env", "-u", "TMUX", *self._argv("attach-session", "-t", f"={name}")]

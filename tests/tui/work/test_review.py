@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.tui.driving import SIZES, named, said, settle, shown, until
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.tui.agents import answering
-from tui_tasks.tui.work import review_screen, syntax
+from tui_tasks.tui.work import decisions, review_screen, syntax
 from tui_tasks.tui.work.review_screen import ReviewScreen
+from tui_tasks.work.terminals import Terminals
 
 BRANCH = "task/31-rotate-keys"
 
@@ -329,3 +333,19 @@ async def test_undo_takes_back_what_was_done_after_a_merge_first(plan, place, ma
         await settle(pilot, *named("bring back"))
         await until(pilot, lambda: "Brought back" in said(app))
     assert state_of(plan, work) == "ready"
+
+
+@pytest.mark.parametrize(("state", "typed"), [("idle", [decisions.WAKING]), ("waiting", [])])
+async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other(
+    plan, place, make_app, monkeypatch, state, typed
+):
+    work = begin(plan, 9, place, branch=BRANCH, has_terminal=True)
+    lines = []
+    monkeypatch.setattr(Terminals, "type_line", lambda terminals, name, text: lines.append((name, text)))
+    monkeypatch.setattr(session_queries, "seen", lambda db, agent: SimpleNamespace(state=state))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "s", *"more", "enter")
+        await until(pilot, lambda: "who goes on" in said(app))
+    assert lines == [(work.terminal, text) for text in typed]

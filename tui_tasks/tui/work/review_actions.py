@@ -153,6 +153,7 @@ class ReviewActions(Controller):
             return
         sent = len(screen.comments)
         await self._decide(lambda acceptance: acceptance.comment(work, text))
+        await decisions.wake(context, work)
         screen.keep_comments([])
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
         context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, who goes on.")
