@@ -14,6 +14,7 @@ from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask, SetListRule
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import SessionSettings
@@ -125,6 +126,10 @@ def test_the_task_of_a_session_whose_process_is_no_more_has_failed(claude: Playe
     claude.play(of("UserPromptSubmit", prompt="go"))
     store.commit(EndSession("claude-1", "gone"), actor="system", now=clock.now)
     assert tasks(store) == [("go", "failed")]
+    (task,) = task_queries.tasks_beginning(store.db, "", 2)
+    line = list_pages.line(store.db, task.uid)
+    assert line is not None
+    assert task_records.end_reason(store.db, line) == "the agent's process ended within its turn"
 
 
 def test_words_within_a_turn_are_part_of_its_task(claude: Player, store: Store) -> None:

@@ -307,6 +307,20 @@ async def test_x_ends_the_turn_of_one_that_works_and_says_why_not_of_others(peop
         assert "pause it, or write to it" in said(app)
 
 
+async def test_a_message_says_when_an_agent_reads_it_that_does_not_now(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        for state, when in (
+            ("gone", "its session is resumed"),
+            ("working", "its next tool starts or ends, or its turn ends"),
+        ):
+            name = next(member.name for member in app.screen.members if member.state == state)
+            await go_to(pilot, name)
+            await settle(pilot, "m", *"hello", "enter")
+            assert said(app) == f"Queued: {name} reads it when {when}."
+
+
 async def test_the_palette_takes_back_what_an_agent_did_since_a_moment(plan, make_app):
     from tui_tasks.core.operations.tasks import EditTask
 

@@ -91,6 +91,16 @@ async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
         assert "None of the options says yes" in shown(app)
 
 
+async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan, make_app):
+    by_agent(plan, "codex-1", OpenAsk("Which color?", ("red", "blue")))
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", "y")
+        assert "None of the options says yes" in said(app)
+        await settle(pilot, "j")
+        assert said(app) == ""
+
+
 def test_approving_and_denying_take_the_one_option_that_says_so():
     assert agent_text.approving(("Yes, delete it", "No")) == "Yes, delete it"
     assert agent_text.denying(("Yes, delete it", "No")) == "No"

@@ -278,6 +278,7 @@ async def test_several_questions_are_asked_one_after_the_other_and_sent_when_all
             assert "None of the options says yes" in said(app)
             await press(app, pilot, "2", LATE)
             assert "Question 2 of 3" in shown(app) and "pg" in shown(app)
+            assert "None of the options says yes" not in said(app)
             await press(app, pilot, "1", EARLY)
             assert "read it first" in said(app)
             await press(app, pilot, "y", LATE)

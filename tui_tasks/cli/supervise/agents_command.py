@@ -117,25 +117,12 @@ def _commit_and_pass_on(
     Return when the agent reads it; None: at once.
     """
     from tui_tasks.hooks.presence import screen_presence
-    from tui_tasks.hooks.replies.outbox import Outbox
+    from tui_tasks.hooks.replies.outbox import Outbox, reads_when
 
     person.commit(options, store, operation, what=options.name)
     Outbox(store).look(clock.now())
-    state, program = agent["state"], agent["program"]
-    if state == "gone":
-        return f"an agent connects as {agent['agent']}" if program is None else "its session is resumed"
-    if state == "stopped":
-        return "its process continues"
-    at_rest = state in ("idle", "interrupted", "failed")
-    is_passed_on = program in (None, "opencode") or (
-        # A process that follows the database gives it to `codex queue`.
-        program == "codex" and at_rest and screen_presence.is_open(store.path)
-    )
-    if is_passed_on:
-        return None
-    if at_rest:
-        return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")
-    return "its next tool starts or ends, or its turn ends"
+    has_screen = screen_presence.is_open(store.path)
+    return reads_when(agent["agent"], agent["program"], agent["state"], has_screen=has_screen)
 
 
 def _declare_undo(command: argparse.ArgumentParser) -> None:

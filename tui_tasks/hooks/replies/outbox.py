@@ -55,6 +55,24 @@ def why_not(program: str, ability: str) -> str | None:
     return _CANNOT.get(program, {}).get(ability)
 
 
+def reads_when(agent: str, program: str | None, state: str, *, has_screen: bool) -> str | None:
+    """Return when an agent reads a message that is sent now, as a clause; None: at once.
+
+    `program`: None for an agent of the channel. `has_screen`: whether a writable screen has the database open.
+    """
+    if state == session_queries.GONE:
+        return f"an agent connects as {agent}" if program is None else "its session is resumed"
+    if state == session_queries.STOPPED:
+        return "its process continues"
+    at_rest = state in ("idle", "interrupted", "failed")
+    # A process that follows the database gives it to `codex queue`.
+    if program in (None, "opencode") or (program == "codex" and at_rest and has_screen):
+        return None
+    if at_rest:
+        return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")
+    return "its next tool starts or ends, or its turn ends"
+
+
 Decision = dict[str, Any]
 
 

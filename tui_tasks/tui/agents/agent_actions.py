@@ -8,6 +8,7 @@ from typing import Final
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries
+from tui_tasks.hooks.replies.outbox import reads_when
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.keys.action_table import Action
@@ -25,6 +26,19 @@ async def ask_status(context: Context, uid: str, name: str) -> None:
         changes = {"status": _STATUS[key]} | ({"agent": None} if key == "p" else {})
         await context.link.commit(EditTask(uid, changes))
         context.say(f"{name} is {_STATUS[key]}{' again' if key == 'p' else ''}.")
+
+
+async def send_message(context: Context, name: str, text: str) -> None:
+    """Send a message to an agent, and say whether it reads it now or when it will."""
+    await context.link.commit(SendMessage(name, text))
+    member = next((one for one in context.state.members if one.name == name), None)
+    session, state = (member.session, member.state) if member is not None else (None, "gone")
+    if session is not None and state in ("paused", "stuck"):
+        state = session.state
+    program = session.program if session is not None else None
+    until = reads_when(name, program, state, has_screen=not context.link.read_only)
+    shown = agent_text.who(name, 30)
+    context.say(f"Sent to {shown}." if until is None else f"Queued: {shown} reads it when {until}.")
 
 
 class AgentActions(Controller):
@@ -57,9 +71,8 @@ class AgentActions(Controller):
             await self.message(name, text.strip())
 
     async def message(self, name: str, text: str) -> None:
-        """Send a message, and report that it was sent."""
-        await self._context.link.commit(SendMessage(name, text))
-        self._context.say(f"Sent to {agent_text.who(name, 30)}.")
+        """Send a message, and say whether the agent reads it now or when it will."""
+        await send_message(self._context, name, text)
 
     async def do_agent_pause(self) -> None:
         """Pause the agent, with a message that its calls are refused with; resume it where it is paused."""

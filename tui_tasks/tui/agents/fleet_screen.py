@@ -290,6 +290,8 @@ class Fleet(Overlay):
 
     def on_virtual_list_moved(self) -> None:
         """Show the note on another agent."""
+        if self._shown is not None:
+            self.context.say("")  # it was about the question before, and hides the keys of this one
         self._show()
 
     def on_virtual_list_opened(self) -> None:

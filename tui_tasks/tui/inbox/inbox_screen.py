@@ -241,6 +241,7 @@ class Inbox(Overlay):
         """Ask the next of several questions, or one before it again, after these answers."""
         self._given[ask.uid] = given
         self._picked.pop(ask.uid, None)
+        self.context.say("")
         if self._reply.is_open:
             self._reply.close()
         self._both.show_beginning()
@@ -332,6 +333,8 @@ class Inbox(Overlay):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""
         reply = self._reply
+        if self._under not in (None, event.key):
+            self.context.say("")  # it was about the question before, and hides the keys of this one
         if reply.is_open and reply.uid != event.key:
             reply.close()
         left, self._under = self.listed.get(self._under), event.key

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList
@@ -192,8 +191,9 @@ class TaskActions(Controller):
         if kind == "n":
             await context.link.commit(*(LogTask(task.uid, text.strip()) for task in tasks))
         else:
-            await context.link.commit(SendMessage(agents[0], text.strip()))
-            context.say(f"Sent to {agents[0]}.")
+            from tui_tasks.tui.agents.agent_actions import send_message
+
+            await send_message(context, agents[0], text.strip())
 
     async def do_copy(self) -> None:
         """Copy ids, titles, or tasks as Markdown."""

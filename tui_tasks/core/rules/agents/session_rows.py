@@ -35,6 +35,9 @@ _PUT_NAME = Statement(SessionNameRow.insert({column: slot(name) for name, column
 # Columns that an entry about a session always has, changed or not.
 _ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})
 
+# Why the task of a prompt failed.
+_PROCESS_ENDED: Final = "the agent's process ended within its turn"
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -81,7 +84,8 @@ def end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: s
     """Record that a session has ended, and how (`by`: process, replaced, told or error), and end its prompt's task."""
     if session.task is not None:
         # Nobody knows whether the process ended by itself.
-        session_tasks.end(tx, session.task, "failed" if by == "process" else "cancelled")
+        status, reason = ("failed", _PROCESS_ENDED) if by == "process" else ("cancelled", None)
+        session_tasks.end(tx, session.task, status, reason)
     new = {**activity.news, "state": session_queries.GONE, "ended_at": at, "ended_by": by}
     emit(tx, "session.ended", session, new)
     keep_activity(tx, SessionActivity(session.uid, activity.last_seen, pulse=activity.pulse, record=activity.record))
