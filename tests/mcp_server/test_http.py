@@ -428,6 +428,42 @@ def test_a_batch_of_the_revision_that_has_them_is_answered_by_one_array(elsewher
     connection.close()
 
 
+def test_a_request_with_the_id_of_an_open_one_is_refused_and_both_are_answered(elsewhere: Elsewhere) -> None:
+    headers = session_of_2025_03(elsewhere)
+    first, second = (http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30) for _ in range(2))
+    with Store(str(elsewhere.db)) as human:
+        first.request("POST", "/mcp", called("ask", question="One answer?"), headers)
+        while not (asked := [each for each in open_asks(human.db) if each.question == "One answer?"]):
+            pass
+        second.request("POST", "/mcp", called("tasklist_display"), headers)
+        refused = second.getresponse()
+        told = json.loads(refused.read())
+        assert (refused.status, told["id"], told["error"]["code"]) == (400, 7, -32600)
+        assert "open request" in told["error"]["message"]
+        human.commit(AnswerAsk(asked[0].uid, "Yes"), actor="human", now=asked[0].opened_at)
+        assert b"Yes" in first.getresponse().read()
+    second.request("POST", "/mcp", called("tasklist_display"), headers)
+    assert second.getresponse().status == 200
+    first.close()
+    second.close()
+
+
+def called(tool: str, **arguments: Any) -> bytes:
+    """A call whose id is 7."""
+    params = {"name": tool, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode()
+
+
+def test_requests_with_one_id_that_are_sent_at_once_are_answered_one_after_another(elsewhere: Elsewhere) -> None:
+    headers = session_of_2025_03(elsewhere)
+    connections = [http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30) for _ in range(4)]
+    for connection in connections:
+        connection.request("POST", "/mcp", called("tasklist_display"), headers)
+    assert all(b'"id":7' in connection.getresponse().read() for connection in connections)
+    for connection in connections:
+        connection.close()
+
+
 def test_events_that_were_missed_are_not_replayed_and_the_stream_opens_all_the_same(elsewhere: Elsewhere) -> None:
     headers = {**session_of_2025_03(elsewhere), "Accept": "text/event-stream", "Last-Event-ID": "7"}
     connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)

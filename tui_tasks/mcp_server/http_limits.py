@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tui_tasks.channel.line_splitter import MAX_LINE
 from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.requests import strict_json
+from tui_tasks.mcp_server.open_requests import OpenRequests
 
 # The rate limit of one token, or of one address without a token: a burst, and requests per second.
 _BURST_REQUESTS: Final = 200.0
@@ -53,6 +54,7 @@ class RequestLimits:
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
     ) -> None:
         self._app = app
+        self._open = OpenRequests(app)
         self._clock = clock
         self._sleep = sleep
         # The remaining requests of each client, and the time of that number.
@@ -81,29 +83,30 @@ class RequestLimits:
                 with anyio.fail_after(_BODY_SECONDS):
                     body, receive = await _body(receive)
             except TimeoutError:
-                body = None
-            response = _error(408, types.INVALID_REQUEST, "the body did not arrive in time") if body is None else None
-            response = response or _refusal(body or b"")
-            if response is None and body and body.lstrip()[:1] == b"[" and _takes_batches(scope):
-                response = await self._batch(scope, body)
-            if response is not None:
+                response: Response | None = _error(408, types.INVALID_REQUEST, "the body did not arrive in time")
+            else:
+                message, response = _parsed(body)
+                if isinstance(message, list) and _takes_batches(scope):
+                    response = await self._batch(scope, message)
+            if response is None:
+                await self._open.serve(message, scope, receive, send)
+            else:
                 await response(scope, receive, send)
-                return
+            return
         await self._app(scope, receive, send)
 
-    async def _batch(self, scope: Scope, body: bytes) -> Response:
+    async def _batch(self, scope: Scope, messages: list[Any]) -> Response:
         """Serve the messages of a batch one after another, and return their responses as one array.
 
         MCP has batches in revision 2025-03-26 alone, and the SDK knows none.
         """
-        messages = msgspec.json.decode(body)
         if not 1 <= len(messages) <= _MAX_BATCH or any(_is_initialize(message) for message in messages):
             why = f"a batch holds 1 to {_MAX_BATCH:,} messages, and no `initialize`"
             return _error(400, types.INVALID_REQUEST, f"invalid_request: {why}")
         replies: list[Any] = []
         for message in messages:
             reply = _Reply()
-            await self._app(scope, _sent_whole(msgspec.json.encode(message)), reply.send)
+            await self._open.serve(message, scope, _sent_whole(msgspec.json.encode(message)), reply.send)
             replies += reply.messages()
         return JSONResponse(replies) if replies else Response(status_code=202)
 
@@ -189,15 +192,14 @@ async def _body(receive: Receive) -> tuple[bytes, Receive]:
     return b"".join(part.get("body", b"") for part in parts), again
 
 
-def _refusal(body: bytes) -> Response | None:
-    """Return the response to a body that is no strict JSON or too long; None for any other."""
+def _parsed(body: bytes) -> tuple[Any, Response | None]:
+    """Return the value of a body, and the response to one that is no strict JSON or too long."""
     if len(body) > MAX_LINE:
-        return _error(413, types.INVALID_REQUEST, f"too_large: a body of over {MAX_LINE:,} bytes")
+        return None, _error(413, types.INVALID_REQUEST, f"too_large: a body of over {MAX_LINE:,} bytes")
     try:
-        strict_json.load_line(body)
+        return strict_json.load_line(body), None
     except ParseError as refused:
-        return _error(400, types.PARSE_ERROR, f"{refused.code}: {refused.message}")
-    return None
+        return None, _error(400, types.PARSE_ERROR, f"{refused.code}: {refused.message}")
 
 
 def _error(status: int, code: int, message: str) -> Response:
