@@ -338,6 +338,9 @@ def test_a_person_who_aborts_has_interrupted_and_what_follows_leaves_it_so(store
     ):
         opencode.play({"type": kind, "properties": {"sessionID": "s", **more}})
         assert opencode.state()[0] == "interrupted"
+    words = "The human who supervises you wrote at 2026-11-24T20:59:34.455+00:00: Stop now"
+    opencode.play({"input": {"sessionID": "s"}, "output": {"message": {"id": "n"}, "parts": [{"text": words}]}})
+    assert opencode.state()[0] == "interrupted"
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Sessi
         # The arguments are in the output, where a plugin may change them, only before the tool runs.
         events = [ToolEnded(tool, call)] if "args" in given else [ToolStarted(tool, call)]
     elif message:
-        events = [_prompted(made)]
+        events = _prompted(made)
     elif (words := text(made, "text")) is not None:
         events = [MessageWritten(words)]
     return SessionReport(
@@ -107,10 +107,11 @@ def _hook(given: dict[str, Any], made: dict[str, Any], cwd: str | None) -> Sessi
     )
 
 
-def _prompted(made: dict[str, Any]) -> SessionEvent:
+def _prompted(made: dict[str, Any]) -> list[SessionEvent]:
     parts = (text(part, "text") for part in tables(made, "parts") if part.get("synthetic") is not True)
     prompt = "\n".join(part for part in parts if part is not None)
-    return Working() if is_own_prompt(prompt) else PromptSubmitted(prompt)
+    # A message of ours may begin no turn; where it does, `session.status` tells of it.
+    return [] if is_own_prompt(prompt) else [PromptSubmitted(prompt)]
 
 
 def _status(properties: dict[str, Any]) -> list[SessionEvent]:
