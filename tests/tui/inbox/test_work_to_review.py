@@ -7,6 +7,7 @@ import pytest
 from tests.tui.driving import SIZES, lines, settle, shown
 from tests.tui.plan import NOW
 from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.operations.work import ConflictWork, CountWork, WorkReady
 from tui_tasks.core.read.digest import needs_you
@@ -101,3 +102,21 @@ async def test_the_next_key_goes_to_it_too(plan, ready, make_app):
             if app.pane.target() == plan[8]:
                 break
         assert app.pane.target() == plan[8]
+
+
+async def test_an_agent_that_is_gone_has_not_left_a_task_whose_work_is_to_be_reviewed(plan, make_app):
+    work = begun(plan, 8)
+    with Store(plan.path) as store:
+        store.commit(
+            CountWork(work.uid, COUNTS),
+            WorkReady(work.uid),
+            EndSession(work.agent, "it has ended"),
+            actor="system",
+            now=NOW,
+        )
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert plan[8] not in app.state.left and "gone" not in shown(app)
+        (row,) = [line for line in lines(app) if "Backup restore drill" in line and "#8" in line]
+        assert "⇡" in row and "3 files +41 -7" in row

@@ -183,7 +183,9 @@ class AppState:
         self.members = fleet.everyone(
             self._db, now - DAY, () if self._is_past else self.members, knows_presence=not self._is_past
         )
-        self.left = fleet.left_tasks(self._db, self.members, now, self._grace)
+        left = fleet.left_tasks(self._db, self.members, now, self._grace)
+        # An agent whose work is to be reviewed may be gone.
+        self.left = {uid: agent for uid, agent in left.items() if uid not in self.reviewable}
         self.stopped = fleet.stopped_tasks(self._db, self.members)
         return was != (self.members, self.left)
 
@@ -221,10 +223,10 @@ class AppState:
         self._read_asks()
         self.read_next()
         self._read_failed_last()
+        self._read_reviewable()
         self.read_agents(now)
         self.held = held_tasks.count(self._db)
         self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
-        self._read_reviewable()
         self._read_autos()
         self._read_jobs()
         self.spoke = {name: at for name, _, at in agent_queries.speakers(self._db)}

@@ -179,7 +179,8 @@ class NowLine(FrameLine):
 
     def _of_member(self, member: Member, shown: str, now: int, quiet_after: int) -> Entry | None:
         """Return the entry of an agent that is in trouble or at work; None of another."""
-        if member.task is not None and member.has_left(now, quiet_after):
+        to_review = member.task is not None and member.task.uid in self.context.state.reviewable
+        if member.task is not None and not to_review and member.has_left(now, quiet_after):
             return self._entry(TROUBLE, member, "gone", (f"gone from {' '.join(self._about(member.task))}",))
         if shown == "stuck" and member.stuck is not None:
             return self._entry(TROUBLE, member, shown, (member.stuck.text,))
