@@ -108,3 +108,15 @@ def test_a_folder_that_git_takes_for_another_one_is_refused(place: Place, tmp_pa
     git(place.root, "config", "core.worktree", str(tmp_path / "elsewhere"))
     with pytest.raises(Conflict, match=r"core\.worktree"):
         git_trees.tree_of(place.root)
+
+
+def test_a_worktree_whose_making_was_cut_off_keeps_no_other_from_being_listed_and_is_removed(place: Place) -> None:
+    half = place.root / ".git" / "worktrees" / "tree"
+    (half / "commondir").write_text("")
+    (half / "locked").write_text("initializing\n")
+    assert [one.path for one in git_worktrees.entries(place.root)] == [place.root, place.tree]
+    (half / "commondir").write_text("")
+    (place.tree / ".git").unlink()
+    git_worktrees.drop(place.root, place.tree)
+    assert [one.path for one in git_worktrees.entries(place.root)] == [place.root]
+    assert not half.exists()

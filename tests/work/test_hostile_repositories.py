@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Clock
 from tests.runner.process.test_git import SETTINGS
 from tests.work.repositories import ME, Place, commit, copy, git, make
-from tui_tasks.work import git_merging, git_review, git_worktrees
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
+from tui_tasks.core.store import Store
+from tui_tasks.work import git_merging, git_review, git_worktrees, progress, recovery
+from tui_tasks.work.accepting import Acceptance
 
 HOOKS = (
     "post-index-change", "reference-transaction", "post-checkout", "post-merge", "pre-merge-commit", "pre-commit",
@@ -48,6 +53,34 @@ def round_of(place: Place, folder: Path) -> None:
     git_worktrees.bring_back(place.root, kept)
 
 
+def accepted(place: Place, folder: Path) -> None:
+    """A work that is looked at, reviewed, merged, taken back, discarded, cleaned up and brought back."""
+    clock = Clock()
+    git(place.root, "config", "user.name", "Ada")
+    git(place.root, "config", "user.email", "ada@example.org")
+    base = git(place.root, "merge-base", "main", "task/1")
+    with Store(str(folder / "tasks.db")) as store:
+        (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
+        (task,) = store.commit(AddTask("Rotate", home.uid), actor="human", now=clock())
+        begin = StartWork(
+            task.uid, "claude", str(place.root), str(place.tree), branch="task/1", base="main", base_commit=base
+        )
+        (work,) = store.commit(begin, actor="human", now=clock())
+        store.commit(RunWork(work.uid), actor="system", now=clock())
+        progress.look(store, clock())
+        store.commit(ReportWork(task.uid), actor=work.agent, now=clock())
+        acceptance = Acceptance(store, clock)
+        review = acceptance.review(work)
+        acceptance.checks(work, review)
+        message = "The rest" * review.is_dirty
+        assert acceptance.accept(work, review, method="merge", commit_message=message).state == "merged"
+        acceptance.take_back(work)
+        acceptance.discard(work)
+        assert recovery.clean(store, (), clock()) == [f"removed {place.tree}"]
+        acceptance.take_back(work)
+        assert list(recovery.orphans(store)) == []
+
+
 @pytest.mark.parametrize(("way", "where"), CASES, ids=[f"{way}, {where}" for way, where in CASES])
 def test_nothing_that_a_hostile_repository_names_runs(made: Place, tmp_path: Path, way: str, where: str) -> None:
     place = copy(made, tmp_path)
@@ -78,6 +111,8 @@ def test_nothing_that_a_hostile_repository_names_runs(made: Place, tmp_path: Pat
         git(place.root, "config", "includeIf.gitdir:**/worktrees/**.path", str(target))
     ran.unlink(missing_ok=True)
     round_of(place, tmp_path)
+    assert not ran.exists()
+    accepted(place, tmp_path)
     assert not ran.exists()
 
 

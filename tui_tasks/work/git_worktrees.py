@@ -74,13 +74,27 @@ def entries(root: Path) -> list[Entry]:
         GitFailed: git failed.
     """
     found = []
-    for block in git.run(root, "worktree", "list", "--porcelain", "-z").printed.split(b"\0\0"):
+    words = ("worktree", "list", "--porcelain", "-z")
+    try:
+        listed = git.run(root, *words)
+    except GitFailed:
+        _mend(root)
+        listed = git.run(root, *words)
+    for block in listed.printed.split(b"\0\0"):
         lines = dict(line.partition(b" ")[::2] for line in block.split(b"\0") if line)
         if (path := lines.get(b"worktree")) is not None:
             branch = os.fsdecode(lines[b"branch"]).removeprefix("refs/heads/") if b"branch" in lines else None
             head = lines[b"HEAD"].decode() if b"HEAD" in lines else None
             found.append(Entry(Path(os.fsdecode(path)), branch, head))
     return found
+
+
+def _mend(root: Path) -> None:
+    """Complete the file of a worktree whose making was cut off: git would list no worktree because of it."""
+    common = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-common-dir").text)
+    for file in common.glob("worktrees/*/commondir"):
+        if file.stat().st_size == 0:
+            file.write_text("../..\n")
 
 
 def checked_out_at(root: Path, branch: str) -> Path | None:

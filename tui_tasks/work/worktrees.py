@@ -134,6 +134,8 @@ def furnish(root: Path, path: Path, settings: WorkSettings, show: Callable[[str]
 
 def remove(root: Path, place: Place) -> None:
     """Remove a worktree that a start has made, and its branch if nothing was committed on it."""
+    with contextlib.suppress(GitFailed, OSError):
+        git_worktrees.drop(root, place.path)
     with contextlib.suppress(GitFailed):
         git.run(root, "worktree", "remove", "--", str(place.path))
     with contextlib.suppress(OSError):

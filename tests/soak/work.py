@@ -1,0 +1,180 @@
+"""Work is started, merged by each method, discarded, restored and cleaned up, and its process is killed at any instant.
+
+Afterwards `git fsck` finds nothing, no commit is lost, and there is no worktree, branch or row without its other half.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+from tests.soak.budget import Budget
+from tests.work.repositories import commit, git, write
+from tui_tasks import clock
+from tui_tasks.core.errors import Refusal
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.operations.work import ReportWork, RunWork
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.snapshots import Work
+from tui_tasks.core.store import Store
+from tui_tasks.work import recovery, starting
+from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.starting import Request, Starter
+
+ROUNDS = 200
+KILLED = 0.6  # of the rounds
+LONGEST = 2.5  # seconds after which a round is killed at the latest
+SETTINGS = '[work]\nterminal = "none"\nmax_agents = 1000\n[work.program.robot]\ncommand = ["true", "{prompt}"]\n'
+LOCKS = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock", "*/*.lock", "refs/**/*.lock", "packed-refs.lock", "config.lock")
+
+
+class Round:
+    """One round, in a process that may be killed."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.seed = seed
+        self.root = folder / "repo"
+        self.ledger = folder / "commits"
+        self.store = Store(str(folder / "tasks.db"))
+        self.acceptance = Acceptance(self.store, clock.now)
+
+    def run(self) -> None:
+        (home,) = self.store.commit(EnsureList("work", "task"), actor="human", now=clock.now())
+        (task,) = self.store.commit(AddTask(f"Task {self.seed}", home.uid), actor="human", now=clock.now())
+        work = self.start(task.uid)
+        if self.dice.random() < 0.2:
+            self.start(task.uid, race=True)
+        if self.dice.random() < 0.3:
+            self.keep(commit(self.root, "Of the human", **{f"human{self.seed}_txt": "x\n"}))
+        self.end(work)
+        ended = [one for one in work_queries.everything(self.store.db) if one.state in ("merged", "discarded")]
+        if ended and self.dice.random() < 0.3:
+            self.acceptance.take_back(self.dice.choice(ended), is_revert=self.dice.random() < 0.5)
+        if self.dice.random() < 0.2:
+            recovery.clean(self.store, (), clock.now())
+
+    def start(self, task: str, *, race: bool = False) -> Work:
+        work = Starter(self.store, self.root, clock.now).start(task, Request(program="robot", race=race)).work
+        self.store.commit(RunWork(work.uid), actor="system", now=clock.now())
+        tree = Path(work.worktree)
+        for at in range(self.dice.randint(1, 3)):
+            name = self.dice.choice((f"own{self.seed}_{at}x_txt", "shared_txt"))
+            self.keep(commit(tree, f"Commit {at}", **{name: f"{self.seed} {at} {race}\n"}))
+        if self.dice.random() < 0.4:
+            write(tree, draft_txt=f"{self.seed}\n", ignored_log=f"{self.seed}\n")
+        self.store.commit(ReportWork(task), actor=work.agent, now=clock.now())
+        return work
+
+    def end(self, work: Work) -> None:
+        what = self.dice.choice(("squash", "merge", "rebase", "ff", "squash", "merge", "go on", "comment", "discard"))
+        if what == "discard":
+            self.acceptance.discard(work)
+        elif what == "comment":
+            self.acceptance.comment(work, "Again, please.")
+        else:
+            review = self.acceptance.review(work)
+            method = "squash" if what == "go on" else what
+            self.acceptance.accept(
+                work, review, method=method, commit_message="The rest" * review.is_dirty, go_on=what == "go on"
+            )
+
+    def keep(self, made: str) -> None:
+        """Write down a commit that must not be lost."""
+        with self.ledger.open("a") as file:
+            file.write(f"{made}\n")
+
+
+def _play(folder: Path, seed: int) -> None:
+    Round(folder, seed).run()
+
+
+def _in_a_process(act: Callable[[], None], seconds: float | None) -> bool:
+    """Act in a process group of its own, which is killed after so many seconds; return whether it was."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        status = 1
+        try:
+            with contextlib.suppress(Refusal, subprocess.CalledProcessError):
+                act()
+            status = 0
+        finally:
+            os._exit(status)
+    end = time.monotonic() + (seconds if seconds is not None else 300)
+    while time.monotonic() < end:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            return False
+        time.sleep(0.01)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert seconds is not None, "a round has hung"
+    return True
+
+
+def _recover(folder: Path) -> None:
+    """Do what the next start does, as if the locks of killed gits were old."""
+    for pattern in LOCKS:
+        for lock in (folder / "repo" / ".git").glob(pattern):
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(lock, (0, 0))
+    with Store(str(folder / "tasks.db")) as store:
+        recovery.recover(store, clock.now(), grace=0)
+
+
+def soak(folder: Path, budget: Budget) -> str:
+    """Return how many rounds there were, how many were killed, and what came of the work."""
+    root = folder / "repo"
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    commit(root, "First", shared_txt="first\n", _gitignore="*.log\n")
+    (folder / "config.toml").write_text(SETTINGS)
+    (folder / "config.toml").chmod(0o600)
+    (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    environment = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TUI_TASKS_CONFIG": str(folder / "config.toml")}
+    killed = rounds = 0
+    with mock.patch.dict(os.environ, environment), mock.patch.object(starting, "_start_headless", lambda *_: None):
+        with Store(str(folder / "tasks.db")):
+            pass
+        dice = random.Random(1)
+        for seed in budget.times(ROUNDS, 2):
+            seconds = dice.uniform(0.2, LONGEST) if dice.random() < KILLED else None
+            killed += _in_a_process(partial(_play, folder, seed), seconds)
+            rounds += 1
+            _recover(folder)
+        return f"{rounds} rounds, {killed} killed: {_check(folder)}"
+
+
+def _check(folder: Path) -> str:
+    root = folder / "repo"
+    with Store(str(folder / "tasks.db")) as store:
+        recovery.clean(store, (), clock.now())
+        works = work_queries.everything(store.db)
+        assert not work_queries.begun(store.db)
+        found = list(recovery.orphans(store))
+        assert not found, found
+    live = {work.worktree for work in works if work.state in ("working", "ready", "conflict")}
+    assert all(work.state not in ("starting", "merging") for work in works)
+    listed = git(root, "worktree", "list", "--porcelain").splitlines()
+    known = {line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")} - {str(root)}
+    assert known == live, known ^ live
+    branches = set(git(root, "branch", "--list", "--format=%(refname:short)", "task/*").split())
+    strange = branches - {work.branch for work in works if work.state != "merged"}
+    assert not strange, strange
+    git(root, "fsck", "--no-dangling", "--strict")
+    assert git(root, "status", "--porcelain") == "", git(root, "status", "--porcelain")
+    reachable = set(git(root, "rev-list", "--all").split())
+    commits = set((folder / "commits").read_text().split()) if (folder / "commits").exists() else set()
+    assert commits <= reachable, f"{len(commits - reachable)} commits are lost"
+    states = [work.state for work in works]
+    told = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
+    return f"{len(works)} works ({told}), {len(commits)} commits, none lost, no orphan"
