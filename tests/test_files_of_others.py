@@ -246,5 +246,5 @@ def test_as_the_log_of_hooks(tmp_path: Path) -> None:
 def test_a_record_that_is_longer_than_any_is_not_read_at_all(tmp_path: Path) -> None:
     path = put("sparse", tmp_path / "record.jsonl")
     part = session_records.Part()
-    assert list(session_records._lines(str(path), part)) == []
+    assert list(session_records.lines_of(str(path), part)) == []
     assert json.dumps(part.read) == "0"

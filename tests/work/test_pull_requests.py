@@ -60,7 +60,18 @@ def test_the_address_of_a_remote_is_read(repo, url, found):
     assert pull_requests.forge(repo) == found
 
 
-@pytest.mark.parametrize("url", ["ext::sh -c date", "/tmp/x.git", "file:///tmp/x", "https://h/a/b/c", "git@h:a b/c"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ext::sh -c date",
+        "/tmp/x.git",
+        "file:///tmp/x",
+        "https://h/a/b/c",
+        "git@h:a b/c",
+        "https://g\u0456thub.com/a/b",
+        f"https://h/{'a' * 101}/b",
+    ],
+)
 def test_a_remote_that_is_on_no_forge_is_refused(repo, url):
     git(repo, "config", "remote.origin.url", url)
     with pytest.raises(Conflict, match="push the branch by hand"):
@@ -81,13 +92,45 @@ def test_a_pull_request_is_opened_with_the_reviewed_commit(
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
     review = acceptance.review(work)
-    assert acceptance.open_pull_request(work, review, body="Please look.").pull_request == ADDRESS
+    push = acceptance.planned_push(work, review)
+    assert acceptance.open_pull_request(work, review, push, body="Please look.").pull_request == ADDRESS
     assert git(remote, "rev-parse", "task/1-rotate-api-keys") == review.head
     words = (tmp_path / "words").read_text().splitlines()
     assert words[:4] == ["pr", "create", "--repo", "github.com/ada/api"]
     assert words[4:10] == ["--head", "task/1-rotate-api-keys", "--base", "main", "--title", "Rotate API keys!"]
     assert (tmp_path / "body").read_text() == "Please look."
     assert work_queries.find(store.db, work.uid).state == "ready"
+
+
+def test_a_remote_that_an_agent_changes_once_it_was_shown_is_not_pushed_to(
+    tmp_path,
+    repo,
+    configure,
+    starter,
+    task,
+    acceptance,
+    gh,
+    remote,
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    review = acceptance.review(work)
+    push = acceptance.planned_push(work, review)
+    assert push.text == (
+        f"Push {review.head[:10]} as task/1-rotate-api-keys to https://github.com/ada/api.git"
+        " and open a pull request by gh?"
+    )
+    git(worktree_of(work), "config", "remote.origin.url", "https://evil.example/ada/api.git")
+    acceptance.open_pull_request(work, review, push)
+    assert git(remote, "rev-parse", "task/1-rotate-api-keys") == review.head
+    assert (tmp_path / "words").read_text().splitlines()[3] == "github.com/ada/api"
+
+
+def test_the_branch_that_the_worktree_is_on_is_shown_and_pushed(configure, starter, task, acceptance, gh, remote):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    git(worktree_of(work), "checkout", "-q", "-b", "release\u200b")
+    assert " as release<U+200B> to https://" in acceptance.planned_push(work, acceptance.review(work)).text
 
 
 def test_hooks_of_the_repository_do_not_run_when_it_is_pushed(
@@ -106,7 +149,8 @@ def test_hooks_of_the_repository_do_not_run_when_it_is_pushed(
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     hook.chmod(0o700)
     git(worktree_of(work), "config", "core.sshCommand", f"touch {tmp_path}/ran")
-    acceptance.open_pull_request(work, acceptance.review(work))
+    review = acceptance.review(work)
+    acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
     assert not (tmp_path / "ran").exists()
 
 
@@ -133,12 +177,14 @@ def test_what_is_missing_is_said_in_one_line(
     if missing == "gh":
         gh.unlink()
         expected = "gh is not installed: install it from"
+        git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
     elif missing == "login":
         gh.write_text("#!/bin/sh\necho 'To get started with GitHub CLI, please run:  gh auth login' >&2; exit 4\n")
         git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
         monkeypatch.setattr(git_process, "push", lambda *_, **__: None)
         expected = "please run:  gh auth login; branch task/1-rotate-api-keys is pushed"
+    review = acceptance.review(work)
     with pytest.raises(Conflict, match=expected) as refused:
-        acceptance.open_pull_request(work, acceptance.review(work))
+        acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
     assert "\n" not in refused.value.message
     assert work_queries.find(store.db, work.uid).pull_request is None and worktree(store).is_dir()

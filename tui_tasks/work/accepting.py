@@ -17,6 +17,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.decided_text import decided_line
 from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
@@ -37,6 +38,7 @@ from tui_tasks.work import (
 from tui_tasks.work.git_merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git_review import Review
 from tui_tasks.work.merge_steps import Intent
+from tui_tasks.work.pull_requests import Forge
 
 
 class Outcome(NamedTuple):
@@ -60,6 +62,20 @@ class Outcome(NamedTuple):
     checks: tuple[Check, ...] = ()
     discarded: tuple[Work, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class Push(NamedTuple):
+    """What a pull request pushes, and where: a commit, as a branch of a repository, to be merged into `base`."""
+
+    to: Forge
+    head: str
+    branch: str
+    base: str
+
+    @property
+    def text(self) -> str:
+        """What the human is asked to allow, whole."""
+        return f"Push {self.head[:10]} as {decided_line(self.branch)} to {self.to.url} and open a pull request by gh?"
 
 
 class LineComment(NamedTuple):
@@ -226,8 +242,24 @@ class Acceptance:
                 return merge_steps.take_back(self._store, work, actor=HUMAN, clock=self._clock, is_revert=is_revert)
             return merge_steps.restore(self._store, work, actor=HUMAN, clock=self._clock)
 
-    def open_pull_request(self, work: Work, review: Review, *, title: str = "", body: str = "") -> Work:
+    def planned_push(self, work: Work, review: Review) -> Push:
+        """Return where a pull request would push a work. The human is to be shown it, as agents can change all of it.
+
+        Raises:
+            Conflict: it cannot be pushed; the message says what to do.
+        """
+        branch = review.branch or work.branch
+        if branch is None:
+            raise Conflict("the work is on no branch: create one in its worktree, then try again")
+        if branch == review.base:
+            raise Conflict(f"the work is on {branch} itself: a pull request needs a branch of its own")
+        with _one_line():
+            return Push(pull_requests.forge(Path(work.repository)), review.head, branch, review.base)
+
+    def open_pull_request(self, work: Work, review: Review, push: Push, *, title: str = "", body: str = "") -> Work:
         """Push the reviewed commit and open a pull request by `gh`; the work has its address, and still waits.
+
+        `push`: what the human was shown; nothing is read anew.
 
         Raises:
             Conflict: it cannot be opened; the message says what to do.
@@ -236,17 +268,10 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         with _one_line():
             git_merging.check_reviewed(review, filters=self._settings.filters)
-            branch = review.branch or work.branch
-            if branch is None:
-                raise Conflict("the work is on no branch: create one in its worktree, then try again")
-            if branch == review.base:
-                raise Conflict(f"the work is on {branch} itself: a pull request needs a branch of its own")
             message = self._message(work)
             address = pull_requests.create(
                 Path(work.repository),
-                review.head,
-                branch,
-                review.base,
+                *push,
                 title or message.partition("\n")[0],
                 body or message.partition("\n")[2].strip(),
                 show=self._show,

@@ -1,4 +1,7 @@
-"""Pull requests of reviewed work, by the program `gh`. Of the repository, only the address of its remote is used."""
+"""Pull requests of reviewed work, by the program `gh`. Of the repository, only the address of its remote is used.
+
+Agents can change that address, so the human is shown it first, and the push goes to the address that was shown.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,12 @@ from tui_tasks.runner.process import git
 GH: Final = "gh"
 REMOTE: Final = "origin"
 _SECONDS: Final = 60.0
-_NAME: Final = r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
+# ASCII alone and of limited length: the human is shown the address whole, and no two look the same.
+_HOST: Final = r"(?P<host>[\w.-]{1,100})"
+_NAME: Final = r"(?P<owner>[\w.-]{1,100})/(?P<name>[\w.-]{1,100}?)(?:\.git)?/?"
 _ADDRESSES: Final = (
-    re.compile(rf"https://(?:[^@/\s]+@)?(?P<host>[\w.-]+)/{_NAME}"),
-    re.compile(rf"(?:ssh://)?git@(?P<host>[\w.-]+)(?::22)?[:/]{_NAME}"),
+    re.compile(rf"https://(?:[^@/\s]+@)?{_HOST}/{_NAME}", re.ASCII),
+    re.compile(rf"(?:ssh://)?git@{_HOST}(?::22)?[:/]{_NAME}", re.ASCII),
 )
 _PULL_REQUEST: Final = re.compile(r"https://\S+/pull/\d+")
 
@@ -57,8 +62,12 @@ def forge(root: Path) -> Forge:
     raise Conflict(f"{REMOTE} is {url}, where {GH} opens no pull request: push the branch by hand")
 
 
-def create(root: Path, head: str, branch: str, base: str, title: str, body: str, *, show: Callable[[str], None]) -> str:
+def create(
+    root: Path, to: Forge, head: str, branch: str, base: str, title: str, body: str, *, show: Callable[[str], None]
+) -> str:
     """Push a commit as a branch and open a pull request for it; return its address. One that is open is taken.
+
+    `to`: the repository that the human was shown.
 
     Raises:
         Conflict: `gh` is not installed, not logged in, or refuses.
@@ -67,15 +76,14 @@ def create(root: Path, head: str, branch: str, base: str, title: str, body: str,
     program = shutil.which(GH)
     if program is None:
         raise Conflict(f"{GH} is not installed: install it from https://cli.github.com, then `{GH} auth login`")
-    there = forge(root)
-    show(f"pushes {branch} to {there}")
+    show(f"pushes {branch} to {to.url}")
     objects = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-path", "objects").text)
-    git.push(objects, there.url, head, branch, helper=f"!{GH} auth git-credential")
+    git.push(objects, to.url, head, branch, helper=f"!{GH} auth git-credential")
     words = (
         "pr",
         "create",
         "--repo",
-        str(there),
+        str(to),
         "--head",
         branch,
         "--base",

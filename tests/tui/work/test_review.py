@@ -221,6 +221,19 @@ async def test_x_discards_once_confirmed_and_the_task_is_pending(plan, place, ma
     assert state_of(plan, work) == "discarded"
 
 
+async def test_p_shows_the_address_that_it_pushes_to_before_it_does(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    git(place.tree, "config", "remote.origin.url", "git@evil.example:ada/api.git")
+    app = make_app(plan.path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "p")
+        await until(pilot, lambda: "open it" in shown(app))
+        foot = " ".join(shown(app).split())
+        assert "https://evil.example/ada/api.git" in foot.replace(" ", "") and BRANCH in foot
+        await settle(pilot, "n")
+
+
 async def test_the_works_of_a_race_are_reviewed_side_by_side_and_accepting_one_discards_the_other(
     plan, place, make_app, tmp_path
 ):

@@ -180,11 +180,11 @@ class ReviewActions(Controller):
             context.copy(work.pull_request)
             context.say(f"Copied {safe_line(work.pull_request, 80)}")
             return
-        branch = safe_line(work.branch or "", 40)
-        if not await confirm(context, f"Push {branch} and open a pull request by gh?", "open it"):
+        push = await self._decide(lambda acceptance: acceptance.planned_push(work, review))
+        if not await confirm(context, push.text, "open it"):
             return
         context.say("Opening a pull request.")
-        opened = await self._decide(lambda acceptance: acceptance.open_pull_request(work, review))
+        opened = await self._decide(lambda acceptance: acceptance.open_pull_request(work, review, push))
         context.say(f"Opened {safe_line(opened.pull_request or '', 80)}")
 
     # The rest
