@@ -116,7 +116,7 @@ work ls
 work show 4
 work attach 4
 work review 4
-work pr 4
+work pr 4 --to https://github.com/ada/api.git
 work discard 4
 work restore 4
 work merge 4
@@ -139,6 +139,7 @@ def test_what_each_prints_is_as_its_schema_has_it(
     for git in (("init", "-q"), ("-c", "user.name=me", "-c", "user.email=me@x", "commit", "-qm", "x", "--allow-empty")):
         subprocess.run(["git", *git], cwd=tmp_path, check=True)
     identity = ("-c", "user.name=me", "-c", "user.email=me@x")
+    subprocess.run(["git", "remote", "add", "origin", "git@github.com:ada/api.git"], cwd=tmp_path, check=True)
     for words in (("config", "user.name", "me"), ("config", "user.email", "me@x")):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
 

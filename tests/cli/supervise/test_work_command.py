@@ -158,7 +158,22 @@ def test_discarded_work_is_cleaned_up_and_comes_back_with_its_draft(run: Run, da
         assert session_queries.find(store.db, "claude-1") is not None
 
 
-def test_a_pull_request_without_gh_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pull_request_without_gh_says_what_to_install(
+    run: Run, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
-    status, _, told = run("work pr 1")
+    git(place.root, "remote", "add", "origin", "git@github.com:ada/api.git")
+    status, _, told = run("work pr 1 --to https://github.com/ada/api.git")
     assert status == 1 and told.count("\n") == 1 and "gh is not installed: install it from" in told
+
+
+def test_a_pull_request_is_pushed_only_to_the_address_that_was_shown(
+    run: Run, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    git(place.root, "remote", "add", "origin", "git@github.com:ada/api.git")
+    status, _, told = run("work pr 1")
+    assert status == 1 and "as task/1 to https://github.com/ada/api.git" in told
+    git(place.tree, "config", "remote.origin.url", "git@evil.example:ada/api.git")
+    status, _, told = run("work pr 1 --to https://github.com/ada/api.git")
+    assert status == 1 and "to https://evil.example/ada/api.git" in told and "gh is not" not in told

@@ -343,6 +343,7 @@ def _size(review: Review) -> str:
 
 def _declare_pull_request(command: argparse.ArgumentParser) -> None:
     _declare_review(command)
+    command.add_argument("--to", metavar="URL", default="", help="where it pushes to; without it, that is only shown")
     command.add_argument("--title", default="", help="the task's name by default")
     command.add_argument("--message", default="", help="its text; the agent's summary by default")
 
@@ -352,9 +353,12 @@ def _pull_request(options: argparse.Namespace) -> None:
         task, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
         acceptance = _acceptance(options, store)
         review = acceptance.review(work, options.base)
-        person.confirm(options, store, f"push the work on {task.name} and open a pull request: {_size(review)}")
+        push = acceptance.planned_push(work, review)
+        if options.to != push.to.url:
+            raise Conflict(f"{push.text} Then add --to {push.to.url}", to=push.to.url, branch=push.branch)
+        person.confirm(options, store, f"{push.text}\n\n{task.name}: {_size(review)}")
         person.record(options, store)
-        opened = acceptance.open_pull_request(work, review, title=options.title, body=options.message)
+        opened = acceptance.open_pull_request(work, review, push, title=options.title, body=options.message)
         _print_changed(options, store, work, safe_line(opened.pull_request or ""))
 
 
