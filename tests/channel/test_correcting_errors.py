@@ -16,9 +16,11 @@ from peewee import ModelSelect
 from tests.conftest import Talk
 from tui_tasks.channel import tool_names
 from tui_tasks.channel.line_splitter import LineSplitter
+from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import ParseError
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import decode
+from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.table import TABLE
 
 REQUEST = '{"tool": "tasklist:display"}'
@@ -302,3 +304,13 @@ def test_one_option_that_does_not_seem_to_be_several_is_taken(options, taken):
 def test_without_hello_an_unknown_name_is_answered_with_the_tools_that_there_are():
     table = confinement.select(["ask"], TABLE)
     assert tool_names.unknown_tool("zzz", table).message == "no tool zzz; the tools are ask, control:answer_of"
+
+
+@pytest.mark.parametrize(("names", "told"), [(["tasks"], False), (["tasks", "tasklist:delete_task"], True)])
+@pytest.mark.parametrize(("tool", "arguments"), [("tasks", {"action": "delete"}), ("tasks:delete", {})])
+def test_a_hint_names_a_tool_only_where_that_is_served(store, clock, names, told, tool, arguments):
+    session = Session(store, confinement.select(names, TABLE), Identity(), clock)
+    (reply,) = session.answer([{"id": 1, "tool": tool, "arguments": arguments}])
+    assert b"create_plan" in reply
+    assert b"control:delete_plan" not in reply
+    assert (b"tasklist:delete_task" in reply) is told

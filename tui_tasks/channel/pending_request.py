@@ -123,6 +123,10 @@ class RequestReader:
             pending.refusal = refusal
             pending.writes = isinstance(refusal, JOURNALED_REFUSALS)
             pending.in_steps = False
+            if isinstance(refusal, InvalidArgument):
+                from tui_tasks.channel import tool_names
+
+                tool_names.drop_unserved(refusal, self._table)
             # The tool may define its own form of refusals.
             pending.tool = pending.tool or self._table.find(requests.tool_name(value))
             if isinstance(value, dict) and type(refusal) in (InvalidRequest, UnknownTool) and refusal is not unread:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, get_args
 
-from tui_tasks.core.errors import UnknownTool
+from tui_tasks.core.errors import InvalidArgument, UnknownTool
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.arguments import fields
 
@@ -95,6 +95,9 @@ _ASKED_BY: Final = {
     "undo": frozenset({"undo"}),
     "cancel": frozenset({"cancel", "abort", "withdraw"}),
 }
+# Between the clauses of a refusal, and a tool that a clause names.
+_CLAUSE: Final = "; "
+_TOOL_NAME: Final = re.compile(r"\b(?:control|tasklist|scheduler):[a-z_]+")
 _OBJECTS: Final = frozenset({"task", "plan"})
 _MAX_SUGGESTIONS: Final = 3
 
@@ -108,7 +111,7 @@ def unknown_tool(name: str, table: Table) -> UnknownTool:
     if separator and (family_tool := table.find(family)) is not None:
         near = [family, *(other for other in near if other != family)][:_MAX_SUGGESTIONS]
         if "action" in family_tool.argument_names:
-            hint = f"; {_as_action(family_tool, family, action)}"
+            hint = _served_words(f"; {_as_action(family_tool, family, action)}", table)
     return UnknownTool(f"no tool {name}{hint}", did_you_mean=near)
 
 
@@ -119,6 +122,19 @@ def _as_action(tool: Tool, family: str, action: str) -> str:
         return f'{family} takes it as an argument: "action": "{action}"'
     instead = tool.arguments.hint("action", action)
     return f"{family} has the actions {', '.join(actions)}" + (f"; {instead}" if instead else "")
+
+
+def drop_unserved(refusal: InvalidArgument, table: Table) -> None:
+    """Drop from a refusal what to send in place of a value, where that is for a tool that the table lacks."""
+    refusal.message = _served_words(refusal.message, table)
+    for problem in refusal.data["problems"]:
+        problem["message"] = _served_words(problem["message"], table)
+
+
+def _served_words(words: str, table: Table) -> str:
+    said, *hints = words.split(_CLAUSE)
+    served = (hint for hint in hints if all(name in table.tools for name in _TOOL_NAME.findall(hint)))
+    return _CLAUSE.join((said, *served))
 
 
 def _where_listed(table: Table) -> str:

@@ -34,7 +34,8 @@ TASKS = Actions(
     {
         **dict.fromkeys(
             ("delete", "remove", "delete_task"),
-            'tasklist:delete_task with {"uid": ...} deletes a task; control:delete_plan with {"plan_id": ...} a plan',
+            'tasklist:delete_task with {"uid": ...} deletes a task; '
+            'control:delete_plan with {"plan_id": ...} deletes a plan',
         ),
         "delete_plan": 'send {"tool": "control:delete_plan", "arguments": {"plan_id": ...}}',
         **dict.fromkeys(
