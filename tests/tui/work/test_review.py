@@ -291,7 +291,7 @@ async def test_5000_files_and_a_diff_of_a_megabyte_are_listed_and_read_a_part_at
         await settle(pilot, "enter", "G")
         await until(pilot, lambda: "too long to be shown" in shown(app))
         await settle(pilot, "escape", "G")
-        assert app.screen.change.path == "tests/test/keys.py"
+        assert app.screen.change.path == "tests/test_keys.py"
 
 
 async def test_undo_takes_back_a_merge_and_a_discard_and_the_work_waits_again(plan, place, make_app):
