@@ -22,11 +22,10 @@ _HEAD: Final = """\
 
 Every tool with its arguments and result.
 `python -m tests.docs.tools_page` makes this page from the tool table.
-[protocol](protocol.md) describes the channel.
 
-Arguments in bold are required. A tool's tokens are its cost over MCP: its bytes in
-`tools/list`, divided by four. All {tools} cost {tokens:,} together;
-[mcp](mcp.md) has the cost of a selection.
+Arguments in bold are required. They are strings unless a type is given. A tool's
+tokens are its cost over MCP: its bytes in `tools/list`, divided by four. All {tools}
+cost {tokens:,} together; [mcp](mcp.md) has the cost of a selection.
 
 """
 _FAMILIES: Final = {
@@ -73,16 +72,26 @@ def _tool(tool: Tool) -> str:
     if properties:
         lines.append("\n")
     required = arguments.get("required", ())
-    lines += [_argument(name, taken, name in required) for name, taken in properties.items()]
-    return "".join(lines)
+    plain = ""  # the arguments before the next one that has more than a name
+    for name, taken in properties.items():
+        shown, told = f"**`{name}`**" if name in required else f"`{name}`", _told(taken)
+        kind = ", ".join(part for part in (_kind(taken).removeprefix("string"), _default(taken)) if part)
+        argument = f"{shown}{f' ({kind})' if kind else ''}"
+        if told:
+            lines += [_item(plain), _item(f"{argument}: {told}")]
+            plain = ""
+        else:
+            plain = f"{plain}, {argument}" if plain else argument
+    return "".join([*lines, _item(plain)])
 
 
-def _argument(name: str, taken: dict[str, Any], is_required: bool) -> str:
-    shown = f"**`{name}`**" if is_required else f"`{name}`"
-    told = taken.get("description") or next(
-        (one["description"] for one in taken.get("anyOf", ()) if "description" in one), ""
-    )
-    return _wrapped(f"- {shown} ({_kind(taken)}{_default(taken)}){': ' if told else ''}{told}", "  ") + "\n"
+def _told(taken: dict[str, Any]) -> str:
+    described = (one for one in (taken, *taken.get("anyOf", ())) if one.get("description"))
+    return str(next(described, {"description": ""})["description"])
+
+
+def _item(text: str) -> str:
+    return _wrapped(f"- {text}", "  ") + "\n" if text else ""
 
 
 def _wrapped(text: str, indent: str = "") -> str:
@@ -103,7 +112,7 @@ def _kind(taken: dict[str, Any]) -> str:
 
 def _default(taken: dict[str, Any]) -> str:
     default = taken.get("default")
-    return "" if default in (None, "", [], {}) else f", default {msgspec.json.encode(default).decode()}"
+    return "" if default in (None, "", [], {}) else f"default {msgspec.json.encode(default).decode()}"
 
 
 def _after_table(text: str) -> str:
