@@ -234,7 +234,7 @@ def test_the_todo_list_of_another_program_is_put_right_by_one_reply(talk: Talk, 
 
 def test_arguments_that_are_no_object_are_answered_with_the_names_of_the_tools_own(talk: Talk) -> None:
     said = talk.one({"tool": "ask", "arguments": "Which?"})["error"]["message"]
-    assert said.endswith("; there is question, options, task, timeout, wait")
+    assert said.endswith("; it takes question, options, task, timeout, wait")
 
 
 @pytest.mark.parametrize(

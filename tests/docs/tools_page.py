@@ -24,7 +24,7 @@ Every tool with its arguments and result.
 `python -m tests.docs.tools_page` makes this page from the tool table.
 
 Arguments in bold are required. They are strings unless a type is given. A tool's
-tokens are its cost over MCP: its bytes in `tools/list`, divided by four. All {tools}
+number is its tokens over MCP: its bytes in `tools/list`, divided by four. All {tools}
 cost {tokens:,} together; [mcp](mcp.md) has the cost of a selection.
 
 """
@@ -66,7 +66,7 @@ def _tool(tool: Tool) -> str:
     does = "writes" if tool.ever_writes else "reads"
     traits = [does, "waits"] if tool.waits else [does]
     told = "\n\n".join(_wrapped(paragraph) for paragraph in tool.description.splitlines())
-    lines = [f"\n### {tool.name}\n\n_{', '.join(traits)}; {tokens(tool)} tokens_\n\n{told}\n"]
+    lines = [f"\n### {tool.name}\n\n_{', '.join(traits)}; {tokens(tool)}_\n\n{told}\n"]
     arguments = schema(tool.arguments)
     properties = arguments["properties"]
     if properties:

@@ -116,7 +116,7 @@ def test_a_person_may_pick_a_prompt(path: Path, mode: str) -> None:
             for prompt in offered:
                 (said,) = (await client.get_prompt(prompt.name)).messages
                 assert said.role == "user"
-            with pytest.raises(mcp.MCPError, match="there is next, hand_over, retrospective"):
+            with pytest.raises(mcp.MCPError, match="use one of next, hand_over, retrospective"):
                 await client.get_prompt("none")
 
     in_process(path, script)

@@ -103,7 +103,7 @@ BAD = {
     "base is gone": (lambda repo: None, {"base": "gone"}, "no branch gone: `git branch` lists them"),
     "branch exists": (lambda repo: git(repo, "branch", "task/1-rotate-api-keys"), {}, "exists already: delete it"),
     "bad branch": (lambda repo: None, {"branch": "--upload-pack=x"}, "git takes no branch called"),
-    "no such program": (lambda repo: None, {"program": "hal"}, "no program hal: there is claude"),
+    "no such program": (lambda repo: None, {"program": "hal"}, "no program hal; use one of claude"),
     "not installed": (lambda repo: None, {"program": "absent"}, "absent cannot be started: no program /absent"),
 }
 

@@ -132,7 +132,7 @@ def _item_problems(item: Any, at: str, *, whole: bool, strict: bool) -> Iterator
     given = _fields(item, whole=whole)
     for name, value in item.items():
         if strict and value is not None and name not in _FIELDS:
-            yield f"{at}.{name}", f"unknown argument {at}.{name}; there is id, content, status"
+            yield f"{at}.{name}", f"unknown argument {at}.{name}; it takes id, content, status"
     for name in _FIELDS if whole else ("id",):
         if name not in given:
             yield f"{at}.{name}", f"{at} is missing required field: {name}"

@@ -144,4 +144,4 @@ def slug(name: str) -> str:
 def _check_template(name: str, template: str, known: set[str]) -> None:
     for field in _FIELD.findall(template):
         if field not in known:
-            raise ValueError(f"{name}: no {{{field}}}; there is {', '.join(f'{{{one}}}' for one in sorted(known))}")
+            raise ValueError(f"{name}: no {{{field}}}; use one of {', '.join(f'{{{one}}}' for one in sorted(known))}")

@@ -49,7 +49,7 @@ def check(settings: WorkSettings, program: str) -> None:
         Conflict: it is not installed.
     """
     if program not in settings.names():
-        raise NotFound("program", f"{program}: there is {', '.join(settings.names())}")
+        raise NotFound("program", f"{program}; use one of {', '.join(settings.names())}")
     word = _words(settings, program)[0]
     if shutil.which(word) is None:
         where = f"[work.program.{program}] in the settings" if program in settings.programs else "install it"

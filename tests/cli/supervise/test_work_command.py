@@ -131,7 +131,7 @@ def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: P
         (first,) = work_queries.everything(store.db)
         start(store, first.task_uid, place.root, other, "task/2")
     status, _, told = run("work merge 1 --by claude-9")
-    assert status == 1 and "there is that of claude-1, claude-2" in told
+    assert status == 1 and "use one of claude-1, claude-2" in told
     status, told, _ = run("work merge 1 --by claude-1")
     assert status == 0 and "discarded the work of claude-2" in told
     assert git(place.root, "log", "-1", "--format=%s") == "Rotate keys"

@@ -29,11 +29,11 @@ def lists(path: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("add x --list site/tasklst", "no list site/tasklst; there is site/tasklist; --new makes it"),
-        ("add x --project sit", "no project sit; there is site; --new makes it"),
+        ("add x --list site/tasklst", "no list site/tasklst (did you mean site/tasklist?); --new makes it"),
+        ("add x --project sit", "no project sit (did you mean site?); --new makes it"),
         ("import jsonl FILE --list work", "no list work; --new makes it"),
         ("mv 1 --to work", "no list work; --new makes it"),
-        ("mv 1 --to site/tasklst", "no list site/tasklst; there is site/tasklist; --new makes it"),
+        ("mv 1 --to site/tasklst", "no list site/tasklst (did you mean site/tasklist?); --new makes it"),
     ],
 )
 def test_a_list_or_a_project_that_is_not_there_is_made_on_demand_alone(db, tmp_path, capsys, words, said) -> None:
@@ -48,13 +48,13 @@ def test_a_list_or_a_project_that_is_not_there_is_made_on_demand_alone(db, tmp_p
 @pytest.mark.parametrize("words", ["ls", "ls --json", "next", "lists", "done 1"])
 def test_a_project_that_is_not_there_has_no_tasks_to_read_and_is_told_so(db, capsys, words) -> None:
     assert main([*words.split(), "--project", "sitte", "--db", db]) == 1
-    assert "no project sitte; there is site" in capsys.readouterr().err
+    assert "no project sitte (did you mean site?)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", ["ls", "next", "done 1", "edit 1 x", "log 1 x"])
 def test_a_list_that_is_not_there_is_told_so_by_every_command(db, capsys, words) -> None:
     assert main([*words.split(), "--list", "site/tasklst", "--db", db]) == 1
-    assert "no list site/tasklst; there is site/tasklist" in capsys.readouterr().err
+    assert "no list site/tasklst (did you mean site/tasklist?)" in capsys.readouterr().err
 
 
 def test_with_new_it_is_made(db) -> None:

@@ -73,17 +73,17 @@ def test_an_object_may_come_in_a_string_in_quotes_of_either_kind(talk: Talk, sen
 @pytest.mark.parametrize(
     ("tool", "sent", "told"),
     [
-        ("tasklist:add_task", {"name": "x", "log": 1}, "unknown argument log; there is name, description"),
+        ("tasklist:add_task", {"name": "x", "log": 1}, "unknown argument log; it takes name, description"),
         ("control:unsubscribe", {"log": 1}, "unknown argument log; it takes none"),
         (
             "tasks",
             {"action": "create_plan", "title": "p", "tasks": [{"title": "a"}, {"title": "b", "log": 1}]},
-            "unknown argument tasks[1].log; there is title, id, description, priority, agent_id, depends_on",
+            "unknown argument tasks[1].log; it takes title, id, description, priority, agent_id, depends_on",
         ),
         (
             "todo",
             {"merge": True, "todos": [{"id": "a", "log": 1}, {"id": "b", "content": "b", "status": "pending"}]},
-            "unknown argument todos[0].log; there is id, content, status",
+            "unknown argument todos[0].log; it takes id, content, status",
         ),
     ],
 )

@@ -32,7 +32,7 @@ NOW = datetime(2026, 1, 28, 12, tzinfo=UTC)
         ("hey! a@b ! # @", Draft("hey! a@b ! # @")),
         ("x !u", Draft("x", priority=1)),
         ("x !4", Draft("x", priority=4)),
-        ("x !²", Draft("x", problem="no priority '²'; there is urgent, high, medium, low")),
+        ("x !²", Draft("x", problem="no priority '²'; use one of urgent, high, medium, low")),
         ("#a #a #b t", Draft("t", ("a", "b"))),
         ('#"two words" @"my agent" #"5" t', Draft("t", ("two words", "5"), agent="my agent")),
     ],

@@ -46,7 +46,7 @@ def test_what_means_nothing_is_told_and_the_rest_still_holds():
 
 
 def test_a_value_that_there_is_not_is_told_as_it_was_written():
-    assert parse("sort:-Due").problem.startswith("no sort '-Due'; there is due")
+    assert parse("sort:-Due").problem.startswith("no sort '-Due'; use one of due")
     assert parse("status:in-progress").terms == (Term("status", "in_progress"),)
 
 

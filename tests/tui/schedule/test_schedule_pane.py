@@ -198,7 +198,7 @@ async def test_the_filter_of_the_jobs_names_the_one_field_that_jobs_have(jobs, m
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "slash", *"status:failed")
-        assert "there is who:" in shown(app)
+        assert "use one of who:" in shown(app)
 
 
 async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):

@@ -177,9 +177,7 @@ def _work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, W
     if not found:
         raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
     if agent and not (of_agent := [work for work in found if work.agent == agent]):
-        raise NotFound(
-            "work", f"of {agent} on #{task.number}; there is that of {', '.join(one.agent for one in found)}"
-        )
+        raise NotFound("work", f"of {agent} on #{task.number}; use one of {', '.join(one.agent for one in found)}")
     return task, of_agent[-1] if agent else found[-1]
 
 

@@ -98,4 +98,4 @@ def _missing_project(db: Database, name: str | None) -> _Missing | None:
 
 def _missing(kind: str, name: str, known: Iterable[str]) -> _Missing:
     near = difflib.get_close_matches(name, known, 1)
-    return _Missing(kind, name, f"; there is {near[0]}" if near else "")
+    return _Missing(kind, name, f" (did you mean {near[0]}?)" if near else "")

@@ -45,7 +45,7 @@ def checked(kind: str, target: str) -> Link:
         ValueError: there is no such kind, or it does not take such a target.
     """
     if kind not in KINDS:
-        raise ValueError(f"no kind of link {kind[:40]!r}; there is {', '.join(KINDS)}")
+        raise ValueError(f"no kind of link {kind[:40]!r}; use one of {', '.join(KINDS)}")
     if not 1 <= len(target) <= MAX_CHARS or not _is_plain(target) or not _is_valid_target(kind, target):
         raise ValueError(f"{kind} takes {_ACCEPTED[kind]}, up to {MAX_CHARS:,} characters, not {target[:80]!r}")
     return {"kind": kind, "target": target}

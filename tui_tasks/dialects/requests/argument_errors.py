@@ -95,9 +95,9 @@ def _in_words(root: type[Arguments], path: str, message: str, value: Any) -> str
     if message.startswith("Invalid enum value"):
         words = _words(_kept_schema(root), path)
         near = "" if root.hint(path, value) else nearest(_value_in(message), words)
-        return f"{message}, it is one of {', '.join(words)}{near}"
+        return f"{message}; use one of {', '.join(words)}{near}"
     if message.startswith("expected string") and (words := _words(_kept_schema(root), path)):
-        return f"{message}; it is one of {', '.join(words)}"
+        return f"{message}; use one of {', '.join(words)}"
     if message.startswith("expected object") and (names := _names(root, path)):
         return f"{message}; it holds {', '.join(names)}"
     if message.startswith("expected array") and (names := _names(root, f"{path}[")):
@@ -232,7 +232,7 @@ def _names(kind: type[Arguments], path: str) -> list[str]:
 def names_text(kind: type[Arguments], path: str = "") -> str:
     """Return a sentence for people with the arguments that the object at a path takes."""
     names = _names(kind, path)
-    return f"there is {', '.join(names)}" if names else "it takes none"
+    return f"it takes {', '.join(names)}" if names else "it takes none"
 
 
 def _words(part: dict[str, Any], path: str) -> list[str]:

@@ -79,7 +79,7 @@ def parse(text: str, now: datetime) -> Draft:
             found = _priority(rest)
             priority = found or priority
             if found is None:
-                problem = f"no priority {rest!r}; there is {', '.join(vocab.PRIORITY_WORDS)}"
+                problem = f"no priority {rest!r}; use one of {', '.join(vocab.PRIORITY_WORDS)}"
         else:
             words.append(word)
     numbers = tuple(dict.fromkeys(after))

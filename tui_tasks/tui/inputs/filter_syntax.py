@@ -93,7 +93,7 @@ def _unknown_field(token: str, language: Language) -> str:
     found = _FIELD.match(token.removeprefix("-"))
     if found is None or NAMES.get(found[1], found[1]) in language.fields:
         return ""
-    return f"no filter word {found[0]!r}; there is {', '.join(f'{field}:' for field in language.fields)}"
+    return f"no filter word {found[0]!r}; use one of {', '.join(f'{field}:' for field in language.fields)}"
 
 
 def _term(token: str, open_end: bool, language: Language) -> Term | str:
@@ -157,7 +157,7 @@ def _choice(field: str, value: str, known: Sequence[str], negated: bool, open_en
         return Term(field, begun[0], negated)
     if open_end and begun:
         return ""
-    return f"no {field} {value!r}; there is {', '.join(known)}"
+    return f"no {field} {value!r}; use one of {', '.join(known)}"
 
 
 def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language = OF_TASKS) -> list[str]:

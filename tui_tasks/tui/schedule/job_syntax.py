@@ -85,7 +85,7 @@ def _cron(words: str) -> Cron | None:
     lower = words.lower()
     if lower.startswith("@"):
         if lower not in _NICKNAMES:
-            raise ScheduleError(f"no schedule is called {words[:40]!r}; there is {', '.join(_NICKNAMES)}")
+            raise ScheduleError(f"no schedule is called {words[:40]!r}; use one of {', '.join(_NICKNAMES)}")
         return _NICKNAMES[lower]
     if match := _EVERY.fullmatch(lower):
         number, unit = int(match[1] or 1), match[2][0]
