@@ -104,7 +104,7 @@ def test_what_was_likely_meant_is_named_as_mcp_names_it(client: Driven) -> None:
 
 
 def test_a_refusal_over_mcp_does_not_speak_of_the_lines_of_the_channel(client: Driven) -> None:
-    assert client.refused("tasklist_add_task")["message"].startswith("missing argument name: there is")
+    assert client.refused("tasklist_add_task")["message"].startswith("missing argument name: it takes")
     assert client.refused("task", action="create")["message"] == "missing argument title of the action create"
 
 
