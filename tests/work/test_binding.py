@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tests.hooks.playing import Player
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.work import RunWork, StartWork
+from tui_tasks.core.operations.work import CommentWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.work import progress
 
 BEGAN = {"session_id": "s-1", "hook_event_name": "SessionStart", "source": "startup", "cwd": "/trees/1"}
 PROMPTED = {"session_id": "s-1", "hook_event_name": "UserPromptSubmit", "prompt": "Work on task #1", "cwd": "/trees/1"}
@@ -40,3 +41,25 @@ def test_the_program_itself_is_the_process_that_was_started(store, clock, task):
     player.play(BEGAN)
     player.play(PROMPTED)
     assert [(one.uid, one.state) for one in session_queries.live(store.db)] == [("claude-1", "working")]
+
+
+def test_work_with_comments_is_ready_again_only_once_its_agent_has_ended_another_turn(store, clock, repo, task):
+    start = StartWork(task, "claude", str(repo), str(repo), branch="main", base="main", base_commit="0" * 40)
+    (work,) = store.commit(start, actor="human", now=clock())
+    store.commit(RunWork(work.uid, Process("boot", "ns", 40, "7")), actor="system", now=clock())
+    player = Player(store, clock, "claude", boot="boot", namespace="ns", pid=40, born="7", ancestors="40:7 1:1")
+    (repo / "new.txt").write_text("new\n")
+
+    def look() -> str:
+        progress.look_at(store, work_queries.find(store.db, work.uid), clock.forward(1))
+        return work_queries.find(store.db, work.uid).state
+
+    for payload in (BEGAN, PROMPTED, STOPPED):
+        player.play(payload)
+    assert look() == "ready"
+    store.commit(CommentWork(work.uid, "Once more"), actor="human", now=clock())
+    assert [look(), look()] == ["working", "working"]
+    player.play(PROMPTED)
+    assert look() == "working"
+    player.play(STOPPED)
+    assert look() == "ready"

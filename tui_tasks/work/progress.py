@@ -98,7 +98,11 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
-    if work.state == "working" and session is not None and (after := _after_turn(work, session, counts)) is not None:
+    if (
+        work.state == "working"
+        and session is not None
+        and (after := _after_turn(store, work, session, counts)) is not None
+    ):
         operations.append(after)
     if not operations:
         return False
@@ -112,7 +116,7 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     return True
 
 
-def _after_turn(work: Work, session: AgentSession, counts: dict[str, Any]) -> Operation | None:
+def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[str, Any]) -> Operation | None:
     """Return what follows from the end of a turn, or of the agent; None while it works or waits."""
     has_changes = bool(counts["ahead"] or counts["dirty"]) and (
         work.makes_worktree or counts["head"] != work.base_commit
@@ -121,6 +125,7 @@ def _after_turn(work: Work, session: AgentSession, counts: dict[str, Any]) -> Op
         if has_changes:
             return WorkReady(work.uid)
         return FailWork(work.uid, f"{work.agent} has ended without a change")
-    if session.state == "idle" and session.last_prompt is not None and has_changes:
+    is_idle = session.state == "idle" and session.last_prompt is not None
+    if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)
     return None

@@ -125,6 +125,19 @@ def near_limits(db: Database) -> dict[str, str]:
     return dict(found.fetchall())
 
 
+def has_ended_turn(db: Database, work: Work) -> bool:
+    """Return whether the agent of a work has ended a turn since the human's last comments on the work."""
+    commented = db.sql(
+        "SELECT max(seq) FROM journal WHERE task = ? AND kind = 'work.commented' AND uid = ?", (work.task_uid, work.uid)
+    ).fetchone()[0]
+    if commented is None:
+        return True
+    ended = db.sql(
+        "SELECT 1 FROM journal WHERE actor = ? AND seq > ? AND kind = 'session.idle' LIMIT 1", (work.agent, commented)
+    )
+    return ended.fetchone() is not None
+
+
 def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:
     """Return the works of a task in the form in which the channel shows them, oldest first."""
     return [work.to_json(counts_json(db, work.uid)) for work in of_task(db, task_uid)]
