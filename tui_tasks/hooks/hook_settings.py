@@ -51,7 +51,7 @@ _REPORT_ONLY: Final = {
     "gemini": ("Notification", "SessionEnd"),
 }
 # Events in which a hook may wait for the human.
-_WAITING: Final = frozenset({"PermissionRequest", "PreToolUse", "BeforeTool"})
+WAITING: Final = frozenset({"PermissionRequest", "PreToolUse", "BeforeTool"})
 # Claude Code need not wait for these. At the end of a session nothing waits for the hook.
 _ASYNC: Final = frozenset(_REPORT_ONLY["claude"]) - {"SessionEnd"}
 
@@ -79,7 +79,7 @@ def starter() -> tuple[str, ...]:
 
 
 def _hook(program: str, event: str, command: Sequence[str]) -> dict[str, Any]:
-    limit = WAIT_LIMIT if event in _WAITING else _LIMIT
+    limit = WAIT_LIMIT if event in WAITING else _LIMIT
     entry: dict[str, Any] = {"type": "command", "command": shell_command(command)}
     if program == "gemini":
         return {"name": "tui-tasks", **entry, "timeout": limit * 1000}

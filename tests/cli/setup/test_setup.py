@@ -479,6 +479,11 @@ def test_doctor_tells_of_hooks_that_may_stop_the_program_or_end_before_the_wait(
     told = doctor(database, output)
     assert "the hooks for BeforeTool fail, and may keep gemini from its work" in told
     assert "gemini ends the hooks for BeforeTool before [sessions] wait may be over" in told
+    for event in ("BeforeTool", "AfterTool"):
+        del held["hooks"][event][0]["hooks"][0]["timeout"]
+    file.write_text(json.dumps(held))
+    told = doctor(database, output)
+    assert "gemini ends the hooks for BeforeTool before [sessions] wait may be over" in told
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,8 @@ def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
         (wanted,) = settings[event][0]["hooks"]
         if not hook_entries.always_succeeds(hook["command"]):
             fails.append(event)
-        limit = hook.get("timeout")
+        # Without one, each program has a default, which is shorter than the human may take.
+        limit = hook.get("timeout", 0 if event in hook_settings.WAITING else wanted["timeout"])
         if isinstance(limit, int | float) and limit < wanted["timeout"]:
             short.append(event)
     if fails:
