@@ -234,6 +234,19 @@ async def test_the_note_tells_what_has_become_of_a_message(plan, make_app, state
         assert line.rstrip().endswith("queued" if state == "waiting" else state)
 
 
+async def test_an_agent_of_single_calls_is_at_work_between_them_and_gone_after_a_silence(plan, make_app):
+    by_agent(plan, "robin", EditTask(plan[7], {"status": "in_progress", "agent": "robin"}), now=at(20, 15))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "working" in row_of(app, "robin")
+        assert "left while" not in row_of(app, "robin")
+    app = make_app(plan.path, config=Config(quiet_after=5))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "left while" in row_of(app, "robin")
+
+
 @pytest.mark.parametrize("size", SIZES)
 async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan, make_app, size):
     with Store(answered(plan).path) as store:

@@ -91,6 +91,15 @@ async def test_approve_is_not_guessed_where_no_option_says_yes(plan, make_app):
         assert "None of the options says yes" in shown(app)
 
 
+async def test_a_question_that_is_answered_no_longer_counts_as_waiting(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        assert "2 waiting" in shown(app)
+        await settle(pilot, "1")
+        assert "1 waiting" in shown(app)
+
+
 async def test_what_was_said_of_one_row_does_not_hide_the_keys_of_the_next(plan, make_app):
     by_agent(plan, "codex-1", OpenAsk("Which color?", ("red", "blue")))
     app = make_app(plan.path)

@@ -129,8 +129,9 @@ class Fleet(Overlay):
     def _order(self, member: FleetRow) -> tuple[Any, ...]:
         if isinstance(member, GoneAgents):
             return (fleet_text.RANKS["gone"], 0, "", "")
-        asks = member.ask if member.state in ("waiting", "paused") else None
-        since = asks.opened_at if asks is not None else member.since or 0 if member.state == "waiting" else 0
+        now_in = fleet_text.reported_state(member, self.context.clock.now(), self._quiet_after)
+        asks = member.ask if now_in in ("waiting", "paused") else None
+        since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
         state = (
             "waiting"
             if asks is not None
@@ -138,7 +139,7 @@ class Fleet(Overlay):
             if member.name in self._left
             else "gone"
             if member.name in self._over
-            else member.state
+            else now_in
         )
         return (fleet_text.RANKS[state], since, member.name.casefold(), member.name)
 

@@ -55,7 +55,19 @@ def state_of(member: Member, now: int, quiet_after: int) -> str:
     session's state is reported by its program.
     """
     is_silent = member.session is None and now - member.last_seen > quiet_after
-    return "quiet" if member.state == "working" and is_silent else member.state
+    state = reported_state(member, now, quiet_after)
+    return "quiet" if state == "working" and is_silent else state
+
+
+def reported_state(member: Member, now: int, quiet_after: int) -> str:
+    """Return an agent's state without regard to its silence.
+
+    An agent that makes single calls from a shell is not connected between them. While it has a task or a question, it
+    is gone only after a silence.
+    """
+    if member.state == "gone" and member.calls_alone and not member.has_left(now, quiet_after):
+        return "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
+    return member.state
 
 
 def is_over(member: Member, now: int, seen_at: int) -> bool:

@@ -136,7 +136,10 @@ class Inbox(Overlay):
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Needs you   2 waiting, most urgent first`."""
-        waiting = sum(len(line.asks) if isinstance(line, FoldedAsks) else 1 for line in self.listed.rows)
+        waiting = sum(
+            len(line.asks) if isinstance(line, FoldedAsks) else not isinstance(line, Ask) or line.state == "open"
+            for line in self.listed.rows
+        )
         words = f"{waiting} waiting{', most urgent first' if waiting > 1 else ''}" if waiting else "nothing waits"
         if self._drawing.filter:
             words += f', with "{safe_line(self._drawing.filter, 20)}"'
