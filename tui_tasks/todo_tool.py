@@ -86,7 +86,7 @@ class TodoItem:
 
     def __post_init__(self) -> None:
         if self.status not in todo.STATUSES:
-            raise ValueError(f"Invalid status {self.status!r}: one of {', '.join(todo.STATUSES)}")
+            raise ValueError(f"Invalid status {self.status!r}; use one of {', '.join(todo.STATUSES)}")
 
 
 @dataclass

@@ -150,7 +150,7 @@ def _wrong_value(name: str, value: Any) -> str:
             return ""
         from tui_tasks.dialects.requests.argument_errors import nearest  # for what is refused alone
 
-        return f"Invalid status {value[:100]!r}: one of {', '.join(STATUSES)}{nearest(value, list(STATUSES))}"
+        return f"Invalid status {value[:100]!r}; use one of {', '.join(STATUSES)}{nearest(value, list(STATUSES))}"
     if not value.strip():
         return "must not be empty"
     return "" if len(value) <= vocab.MAX_NAME else f"must be at most {vocab.MAX_NAME:,} characters long"

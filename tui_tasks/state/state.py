@@ -135,7 +135,7 @@ class State:
         with self._checked_use():
             for status in statuses:
                 if status not in vocab.STATUSES:
-                    raise InvalidRequest(f"no status {status!r}: one of {', '.join(vocab.STATUSES)}")
+                    raise InvalidRequest(f"no status {status!r}; use one of {', '.join(vocab.STATUSES)}")
             self._session.look_at_checks()
             with contextlib.closing(
                 json_export.tasks(self._db, list or self._session.identity.list, statuses)

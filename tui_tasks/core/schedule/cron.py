@@ -268,7 +268,7 @@ def _number(field: str, text: str) -> int:
     if text.lower() in names:
         return names[text.lower()]
     if not text.isdigit():
-        known = f" (known are {', '.join(names)})" if names else ""
+        known = f"; use one of {', '.join(names)}" if names else ""
         raise ScheduleError(f"{field} {_quote(text)} is not a number{known}", field=field)
     if not low <= int(text) <= high:
         raise ScheduleError(f"{field} {_quote(text)} is out of range: {low} to {high}", field=field)

@@ -126,7 +126,9 @@ class _Reader:
         for key in entries:
             if key not in known:
                 near = difflib.get_close_matches(key, known, 1)
-                hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}" * (len(known) < 20)
+                hint = (
+                    f"; did you mean {near[0]!r}?" if near else f"; use one of {', '.join(known)}" * (len(known) < 20)
+                )
                 self.wrong(table, key, f"unknown key {key!r}{hint}")
 
     def colors(self, document: Mapping[str, Any], name: str, known: Iterable[str]) -> dict[str, str]:
