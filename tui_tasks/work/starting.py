@@ -18,7 +18,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.core.store import Store
-from tui_tasks.core.vocab import HUMAN, SYSTEM
+from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
@@ -44,6 +44,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         race: beside another agent on the same task.
         share: in a folder in which another agent works.
         limits: limits of this agent by name, in place of those of the settings.
+        beside: in the worktree of the newest work on the task: a reviewer, or another go after its agent has ended.
     """
 
     program: str = ""
@@ -54,6 +55,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     race: bool = False
     share: bool = False
     limits: dict[str, float] = {}
+    beside: bool = False
 
 
 class Started(NamedTuple):
@@ -112,7 +114,10 @@ class Starter:
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(found)
         repository = repositories.find(self._folder)
-        if request.here:
+        if request.beside:
+            place = self._beside(task)
+            request = msgspec.structs.replace(request, share=True, race=True)
+        elif request.here:
             place = worktrees.checkout(repository, request.base)
         else:
             others = len(work_queries.of_task(self._store.db, task.uid))
@@ -141,6 +146,18 @@ class Starter:
                 raise
             raise Conflict(told) from error
         return Started(work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found)))
+
+    def _beside(self, task: Task) -> Place:
+        """Return the place of the newest work on a task.
+
+        Raises:
+            Conflict: there is none, or its folder is gone.
+        """
+        works = work_queries.of_task(self._store.db, task.uid)
+        if not works or works[-1].state not in LIVE_WORK or not Path(works[-1].worktree).is_dir():
+            raise Conflict(f"no worktree is at work on #{task.number}: start an agent in a new one", id=task.uid)
+        other = works[-1]
+        return Place(Path(other.worktree), other.branch, other.base, other.base_commit or "", is_new=False)
 
     def _refuse_too_many(self, found: WorkSettings) -> None:
         busy = work_queries.count_busy(self._store.db)

@@ -70,6 +70,7 @@ def _declare_start(command: argparse.ArgumentParser) -> None:
         help="tokens, cost_usd, minutes, turns or context, in place of the settings' limit",
     )
     command.add_argument("--race", action="store_true", help="beside another agent on the same task")
+    command.add_argument("--beside", action="store_true", help="in the worktree of the task's newest work")
     command.add_argument("--share", action="store_true", help="in a folder in which another agent works")
 
 
@@ -98,7 +99,7 @@ def _start(options: argparse.Namespace) -> None:
         person.confirm(options, store, "\n".join(titled(task.number, task.name) for task in tasks))
         person.record(options, store)
         starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
-        names = ("program", "here", "words", "base", "branch", "race", "share")
+        names = ("program", "here", "words", "base", "branch", "race", "share", "beside")
         request = Request(**{name: getattr(options, name) for name in names}, limits=dict(options.limit))
         started = []
         for task in tasks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,16 +19,40 @@ from tui_tasks.tui.widgets.frame import FootLine
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-_PLACES: tuple[str, ...] = ("a new worktree", "this checkout")
+_BASE: Final = "base:"
 
 
 @dataclass(frozen=True, slots=True)
 class StartAnswer:
-    """What the human has chosen. `is_here`: in the checkout itself."""
+    """What the human has chosen.
+
+    Attributes:
+        program: the program.
+        place: `new` (a new worktree), `here` (the checkout itself), `race` (a new worktree while another agent is at
+            work on the task) or `beside` (in the worktree of the agent that is).
+        base: the branch to begin on; empty: as set.
+        words: extra words for the agent.
+    """
 
     program: str
-    is_here: bool
+    place: str
+    base: str
     words: str
+
+
+def places(other: str | None) -> list[tuple[str, str]]:
+    """Return the places to choose from, with their texts; `other` is the agent that is at work on the task."""
+    if other is None:
+        return [("new", "a new worktree"), ("here", "this checkout")]
+    return [("race", f"a new worktree, in a race with {other}"), ("beside", f"the worktree of {other}")]
+
+
+def parted(line: str) -> tuple[str, str]:
+    """Return the branch that a line of extra words names with `base:`, and the other words."""
+    words = line.split(" ")
+    bases = [word.removeprefix(_BASE) for word in words if word.startswith(_BASE) and word != _BASE]
+    rest = " ".join(word for word in words if not word.startswith(_BASE) or word == _BASE)
+    return (bases[-1] if bases else ""), rest.strip()
 
 
 class StartForm(Dialog[StartAnswer | None]):
@@ -37,11 +61,15 @@ class StartForm(Dialog[StartAnswer | None]):
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, context: Context, title: str, programs: Sequence[str], first: str) -> None:
+    def __init__(
+        self, context: Context, title: str, programs: Sequence[str], first: str, other: str | None = None
+    ) -> None:
+        """`other` is the agent that is at work on the task already."""
         super().__init__(context)
         self._title = title
         self._programs = list(programs)
         self._program = self._programs.index(first) if first in self._programs else 0
+        self._places = places(other)
         self._place = 0
 
     def compose(self) -> ComposeResult:
@@ -57,7 +85,7 @@ class StartForm(Dialog[StartAnswer | None]):
             yield Static(plain(self._title, "bold"))
             yield Static("", id="start-program")
             yield Static("", id="start-place")
-            yield AnswerLine("", id="answer", placeholder="extra words for the agent, or nothing", keys=keys)
+            yield AnswerLine("", id="answer", placeholder="extra words, base:BRANCH, or nothing", keys=keys)
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
@@ -68,7 +96,7 @@ class StartForm(Dialog[StartAnswer | None]):
         self._show()
 
     def _show(self) -> None:
-        program, place = self._programs[self._program], _PLACES[self._place]
+        program, place = self._programs[self._program], self._places[self._place][1]
         self.query_one("#start-program", Static).update(plain("   Program  ", "$muted") + plain(program, "bold"))
         self.query_one("#start-place", Static).update(plain("   Place    ", "$muted") + plain(place, "bold"))
 
@@ -77,13 +105,13 @@ class StartForm(Dialog[StartAnswer | None]):
         self._show()
 
     def _next_place(self) -> None:
-        self._place = 1 - self._place
+        self._place = (self._place + 1) % len(self._places)
         self._show()
 
     def submit(self) -> None:
         """End with what was chosen."""
-        words = self.query_one(AnswerLine).value
-        self.dismiss(StartAnswer(self._programs[self._program], bool(self._place), words))
+        base, words = parted(self.query_one(AnswerLine).value)
+        self.dismiss(StartAnswer(self._programs[self._program], self._places[self._place][0], base, words))
 
     def action_leave(self) -> None:
         """Leave without a start."""

@@ -11,6 +11,7 @@ from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.keys.action_table import Action
@@ -86,6 +87,11 @@ class WorkActions(Controller):
         uid = self._pane.target()
         return uid is not None and review(self._context, uid)
 
+    def _other(self, tasks: Sequence[Task]) -> str | None:
+        """Return the agent that is at work on the task already, if it is one task."""
+        found = work_queries.of_task(self._context.db, tasks[0].uid) if len(tasks) == 1 else []
+        return found[-1].agent if found and found[-1].state in LIVE_WORK else None
+
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""
         from tui_tasks.core.store import Store
@@ -102,11 +108,18 @@ class WorkActions(Controller):
             first = starting.last_program(store, settings)
         named = f"“{safe_line(tasks[0].name, 40)}”" if len(tasks) == 1 else count(len(tasks), "task")
         answer: StartAnswer | None = await context.ask(
-            StartForm(context, f"Start an agent on {named}", settings.names(), first)
+            StartForm(context, f"Start an agent on {named}", settings.names(), first, self._other(tasks))
         )
         if answer is None:
             return
-        request = Request(program=answer.program, here=answer.is_here, words=answer.words)
+        request = Request(
+            program=answer.program,
+            here=answer.place == "here",
+            words=answer.words,
+            base=answer.base,
+            race=answer.place == "race",
+            beside=answer.place == "beside",
+        )
         context.say(f"Starting {answer.program}.")
         told = await asyncio.to_thread(self._start, tasks, request)
         self._pane.row_list.clear_marks()
