@@ -125,7 +125,7 @@ def test_tasks_go_into_the_list_of_the_dialect_or_the_one_that_is_bound(talk: Ta
         ("tags", {"action": "create", "title": "x", "tags": 3}),
         ("tags[1]", {"action": "create", "title": "x", "tags": ["a", 3]}),
         ("metadata", {"action": "create", "title": "x", "metadata": [1]}),
-        ("result", {"action": "create", "title": "x", "result": {}}),
+        ("result", {"action": "create", "title": "x", "result": {"a": 1}}),
         ("query", {"action": "create", "title": "x", "query": "y"}),
         ("colour", {"action": "create", "title": "x", "colour": "red"}),
         ("action", {"action": "delete", "task_id": "x"}),

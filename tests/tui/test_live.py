@@ -78,7 +78,7 @@ def test_keys_requests_and_replies_go_at_once_and_none_is_taken_for_another(star
     screen.wait_for(lambda: len(agent.replies) == len(typed))
     screen.wait_for(lambda: screen.shows("+ Buy #infra milk q1234"))
     screen.type("\r")
-    screen.wait_for(lambda: screen.shows("Agent 20") and screen.shows("22  Buy milk q1234"))
+    screen.wait_for(lambda: screen.shows("Agent 20") and screen.shows("○ Buy milk q1234"))
     assert [reply["id"] for reply in agent.replies] == list(range(len(typed)))
     assert all(reply["ok"] for reply in agent.replies)
     with Store(str(path), read_only=True) as store:
