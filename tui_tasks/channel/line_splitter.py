@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import Any, Final
 
@@ -82,8 +81,7 @@ class LineSplitter:
         """Append bytes of the stream; return the values of the complete lines.
 
         A `Refusal` stands for a line without a valid value, a `RefusedValue` for one that continues a value of an
-        earlier line, or is a request with a comma behind it. Empty data means the end of the stream, where the last
-        line needs no newline.
+        earlier line. Empty data means the end of the stream, where the last line needs no newline.
         """
         values: list[Any] = []
         *ended, rest = data.split(b"\n") if data else (b"", b"")
@@ -115,22 +113,13 @@ class LineSplitter:
             value = strict_json.load_line(line)
         except ParseError as error:
             if before:
-                return [_refused(line, ParseError(_CONTINUED))]
+                return [ParseError(_CONTINUED)]
             self._open_brackets = _open_brackets(line)
             message = error.message
             if message.startswith((strict_json.NO_JSON, strict_json.NOT_UTF_8)):
                 message += f": {how_to_mend(line, message)}"
-            return [_refused(line, ParseError(message + _CONTINUES if self._open_brackets else message))]
+            return [ParseError(message + _CONTINUES if self._open_brackets else message)]
         return [RefusedValue(value, ParseError(_CONTINUED)) if before else value]
-
-
-def _refused(line: bytes, refusal: ParseError) -> ParseError | RefusedValue:
-    """Return the refusal of a line; a request with a comma behind it is refused under its own id."""
-    if (stripped := line.rstrip()).endswith(b","):
-        with contextlib.suppress(ParseError):
-            if isinstance(value := strict_json.load_line(stripped[:-1]), dict):
-                return RefusedValue(value, refusal)
-    return refusal
 
 
 # A string outside of which brackets count; one without its end extends to the end of the line.
