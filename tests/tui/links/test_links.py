@@ -94,7 +94,8 @@ async def test_the_detail_shows_links_with_what_git_knows(app, agent, plan, repo
     monkeypatch.chdir(repository)
     agent(EditTask(plan[1], {"links": (BRANCH, checked("branch", "other"), PULL_REQUEST)}))
     async with opened(app) as pilot:
-        assert "pull request https://example.org/pull/7" in shown(app)
+        await press(app, pilot, "enter")
+        await until(pilot, lambda: "pull request https://example.org/pull/7" in shown(app))
         await until(pilot, lambda: "branch phone  1 commit since main" in shown(app))
         await until(pilot, lambda: "branch other  not in web" in shown(app))
 

@@ -46,11 +46,11 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
         await settle(pilot)
         text = shown(app)
         for line in (
-            " 16:01:00  + new    you        #1  Inventory GA usage",
-            " 17:01:00  → status claude-2   #1  Inventory GA usage            pending -> done",
-            " 19:58:41  ✗ fail   claude-2   #3  Fix flaky DST test            test_dst_gap: expected 02:30, got 03:30",
-            " 20:06:11  ? ask    claude-1   #4  Pick JWT lib: jose or pyjwt   jose is maintained but heavier;",
-            ">20:15:02  · log    claude-1   #5  Ship auth flow                3 words, last: running tests 14/22",
+            " 16:01:00  + new      you        #1  Inventory GA usage",
+            " 17:01:00  → status   claude-2   #1  Inventory GA usage            pending -> done",
+            " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test            test_dst_gap: expected 02:30, got",
+            " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt   jose is maintained but heavier;",
+            ">20:15:02  · log      claude-1   #5  Ship auth flow                3 words, last: running tests 14/22",
         ):
             assert line in text
         assert text.count("test_dst_gap") == 1, "the reason is told once"
@@ -117,7 +117,7 @@ async def test_where_the_human_last_looked_stands_between_what_was_before_and_si
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "19:58:00  ─ seen   you            --- you last looked here ---" in shown(app)
+        assert "19:58:00  ─ seen     you            --- you last looked here ---" in shown(app)
         at_mark = texts(app).index("--- you last looked here ---")
         assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending -> in_progress"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import named, opened, said, settle, shown
+from tests.tui.driving import named, opened, said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.proven import name_of
 from tui_tasks.core.operations.jobs import GiveChecks, NamedCheck
@@ -20,9 +20,11 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
         app.context.navigation.go_to(plan[5])
         await pilot.pause()
         assert "✗ tests failed" in shown(app)
-        assert "✗ tests  exit 1 · c0ffee" in shown(app)
-        assert "1 failed in 0.1s" in shown(app)
         assert "○ unproven" in shown(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: "✗ tests  exit 1 · c0ffee" in shown(app))
+        assert "1 failed in 0.1s" in shown(app)
+        await pilot.press("escape")
         await pilot.press("2")
         await pilot.pause()
         assert "✗ tests failed" in shown(app)

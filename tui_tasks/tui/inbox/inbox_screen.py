@@ -336,7 +336,7 @@ class Inbox(Overlay):
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""
         reply = self._reply
-        if self._under not in (None, event.key) and self._under in self.listed:
+        if self._under not in (None, event.key) and self.listed.get(self._under) is not None:
             self.context.say("")  # it was about the question before, and hides the keys of this one
         if reply.is_open and reply.uid != event.key:
             reply.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -39,10 +38,11 @@ class Place(NamedTuple):
         """Return the folder of a check in the worktree; None: its folder is not in the checkout."""
         if definition is None or not definition.cwd:
             return None
-        path = PurePath(os.path.realpath(definition.cwd))
-        if not path.is_relative_to(self.repository):
+        # As text: `pathlib` takes as long to import as all that a short command does.
+        path = os.path.realpath(definition.cwd)
+        if not f"{path}/".startswith(f"{self.repository}/"):
             return None
-        return str(PurePath(self.worktree, path.relative_to(self.repository)))
+        return self.worktree + path[len(self.repository) :]
 
 
 def place_of(tx: Transaction, task: Task) -> Place | None:
