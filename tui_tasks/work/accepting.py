@@ -331,7 +331,7 @@ class Acceptance:
             git_merging.carry_out(root, merge)
         except BaseException as error:
             if not _has_moved(root, merge):
-                self._commit(GiveUpMerge(work.uid, _told(error)))
+                self._commit(GiveUpMerge(work.uid, _message(error)))
             raise
         discarded, notes = merge_steps.finish(self._store, work, intent, actor=HUMAN, clock=self._clock)
         work = work_queries.find(self._store.db, work.uid)
@@ -400,7 +400,7 @@ def _has_moved(root: Path, merge: Merge) -> bool:
     return False
 
 
-def _told(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     return getattr(error, "message", "") or str(error) or type(error).__name__
 
 

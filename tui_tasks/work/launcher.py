@@ -82,9 +82,9 @@ def main(path: Path) -> int:
             launch.argv, cwd=launch.cwd, env=launch.environment, preexec_fn=_take_terminal, close_fds=True
         )
     except (OSError, ValueError) as error:
-        told = f"{launch.argv[0]}: {getattr(error, 'strerror', None) or error}"
-        _commit(launch, lambda store, work, now: _fail(store, work, now, told))
-        sys.stdout.write(f"{told}\n")
+        message = f"{launch.argv[0]}: {getattr(error, 'strerror', None) or error}"
+        _commit(launch, lambda store, work, now: _fail(store, work, now, message))
+        sys.stdout.write(f"{message}\n")
         return 127
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: processes.send_group(program.pid, number))

@@ -109,8 +109,8 @@ def create(
             raise Conflict(f"{GH}: {error}") from error
     found = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
     if not found:
-        told = (done.stderr or done.stdout).strip().splitlines()
+        printed = (done.stderr or done.stdout).strip().splitlines()
         raise Conflict(
-            f"{GH}: {told[0] if told else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
+            f"{GH}: {printed[0] if printed else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
         )
     return str(found[-1])

@@ -46,10 +46,10 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
             done.append(f"took back the start of {work.agent}")
     for work in work_queries.begun(store.db):
         try:
-            told = merge_steps.recover(store, work, lambda: now)
+            line = merge_steps.recover(store, work, lambda: now)
         except (Refusal, GitFailed, OSError) as error:  # it is tried again at the next look
-            told = f"the merge of {work.agent} is not ended: {error}"
-        done += [told] if told is not None else []
+            line = f"the merge of {work.agent} is not ended: {error}"
+        done += [line] if line is not None else []
     return done
 
 

@@ -138,13 +138,13 @@ class Starter:
                 worktrees.make(repository, place, found, self._show)
             self._launch(work, task, found, request.words)
         except (Refusal, OSError) as error:
-            told = error.message if isinstance(error, Refusal) else str(error)
+            message = error.message if isinstance(error, Refusal) else str(error)
             if place.is_new:
                 worktrees.remove(repository.root, place)
-            self._store.commit(FailWork(work.uid, told), actor=SYSTEM, now=self._clock())
+            self._store.commit(FailWork(work.uid, message), actor=SYSTEM, now=self._clock())
             if isinstance(error, Refusal):
                 raise
-            raise Conflict(told) from error
+            raise Conflict(message) from error
         return Started(work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found)))
 
     def _beside(self, task: Task) -> Place:
@@ -200,9 +200,9 @@ class Starter:
             found, work, text, database, folder, self._environ, is_headless=work.terminal is None
         )
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
-        told = "" if command.has_hooks else text
+        prompt_to_record = "" if command.has_hooks else text
         path = folder / f"{work.uid}.launch"
-        LaunchFile(database, work.uid, command.argv, work.worktree, environment, told).write(path)
+        LaunchFile(database, work.uid, command.argv, work.worktree, environment, prompt_to_record).write(path)
         argv = [sys.executable, "-P", "-m", LAUNCHER, str(path)]
         try:
             if work.terminal is not None:

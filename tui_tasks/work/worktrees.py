@@ -116,8 +116,8 @@ def make(repository: Repository, place: Place, settings: WorkSettings, show: Cal
         furnish(repository.root, place.path, settings, show)
     except (GitFailed, OSError, Conflict) as error:
         remove(repository.root, place)
-        told = error.message if isinstance(error, Conflict) else str(error)
-        raise Conflict(f"no worktree was made: {told}", path=str(place.path)) from error
+        message = error.message if isinstance(error, Conflict) else str(error)
+        raise Conflict(f"no worktree was made: {message}", path=str(place.path)) from error
 
 
 def furnish(root: Path, path: Path, settings: WorkSettings, show: Callable[[str], None]) -> None:

@@ -257,9 +257,13 @@ def _review(options: argparse.Namespace) -> None:
         if options.json:
             files = [{**one._asdict(), "is_binary": one.is_binary} for one in found.files]
             commits = [one._asdict() for one in found.commits]
-            told: dict[str, Any] = {"head": found.head, "tree": found.tree, "files": files, "commits": commits}
-            told |= {"conflicts": found.conflicts, "notes": found.notes, "checks": [one.to_json() for one in checks]}
-            print_json({**_json(store, work), "review": told})
+            found_json: dict[str, Any] = {"head": found.head, "tree": found.tree, "files": files, "commits": commits}
+            found_json |= {
+                "conflicts": found.conflicts,
+                "notes": found.notes,
+                "checks": [one.to_json() for one in checks],
+            }
+            print_json({**_json(store, work), "review": found_json})
             return
     where = f"{work.branch or work.worktree}  {found.ahead} ahead of {found.base}, {found.behind} behind"
     print(f"{titled(task.number, task.name)}\n{safe_line(where)}")
@@ -328,10 +332,12 @@ def _merge(options: argparse.Namespace) -> None:
             )
         for note in outcome.notes:
             print(safe_line(note), file=sys.stderr)
-        told = [f"merged into {safe_line(review.base)}"]
-        told += [f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}"] * bool(outcome.discarded)
-        told += [f"`tui-tasks work restore {task.number}` takes it back"] * (not options.go_on)
-        _print_changed(options, store, work, "; ".join(told))
+        lines = [f"merged into {safe_line(review.base)}"]
+        lines += [f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}"] * bool(
+            outcome.discarded
+        )
+        lines += [f"`tui-tasks work restore {task.number}` takes it back"] * (not options.go_on)
+        _print_changed(options, store, work, "; ".join(lines))
 
 
 def _size(review: Review) -> str:
@@ -380,8 +386,8 @@ def _discard(options: argparse.Namespace) -> None:
         person.confirm(options, store, f"discard the work on {task.name}")
         person.record(options, store)
         _acceptance(options, store).discard(work)
-        told = f"discarded; `tui-tasks work restore {task.number}` brings it back"
-        _print_changed(options, store, work, told)
+        message = f"discarded; `tui-tasks work restore {task.number}` brings it back"
+        _print_changed(options, store, work, message)
 
 
 def _declare_restore(command: argparse.ArgumentParser) -> None:
@@ -397,11 +403,11 @@ def _restore(options: argparse.Namespace) -> None:
         _print_changed(options, store, work, "back for review")
 
 
-def _print_changed(options: argparse.Namespace, store: Store, work: Work, told: str) -> None:
+def _print_changed(options: argparse.Namespace, store: Store, work: Work, message: str) -> None:
     if options.json:
         print_json(_json(store, work_queries.find(store.db, work.uid)))
     else:
-        print(told)
+        print(message)
 
 
 def _declare_clean(command: argparse.ArgumentParser) -> None:
@@ -420,8 +426,8 @@ def _clean(options: argparse.Namespace) -> None:
     if options.json:
         print_json(done, indent=2)
         return
-    for told in done:
-        print(safe_line(told))
+    for line in done:
+        print(safe_line(line))
     if not done:
         print("Nothing to clean.")
 

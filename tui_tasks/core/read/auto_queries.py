@@ -66,7 +66,7 @@ def last_work(db: Database) -> int:
 
 
 def next_task(db: Database, auto: Auto) -> str | None:
-    """Return the uid of the task to start next, or None: ready, nobody's, not tried since it was turned on, and with
+    """Return the uid of the task to start next, or None: ready, unassigned, not tried since it was turned on, and with
     all work on its dependencies merged; most urgent first, then oldest.
     """
     row = db.sql(

@@ -350,7 +350,7 @@ def restore_work(tx: Transaction, op: RestoreWork) -> Work:
 
 @rule(SetWork)
 def set_work(tx: Transaction, op: SetWork) -> Work:
-    """Set what git or a forge has told of a work."""
+    """Set the columns of a work that come from git or a forge."""
     require_human(tx)
     if unknown := op.changes.keys() - {"pull_request", "intent", "kept", "terminal"}:
         raise InvalidArgument("changes", f"changes: no {', '.join(sorted(unknown))}")
