@@ -59,7 +59,7 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def fast_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys come here faster than a person reads; the tests of `standing` have a clock of their own."""
-    monkeypatch.setattr(held_tasks, "SECONDS", 0.0)
+    monkeypatch.setattr(held_tasks, "SECONDS", -math.inf)
 
 
 @pytest.fixture(scope="session")

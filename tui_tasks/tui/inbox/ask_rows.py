@@ -171,7 +171,6 @@ class InboxRows(RowDrawing[InboxLine]):
         )
 
     def _draw_item(self, row: InboxItem, look_: RowLook) -> Sequence[Part]:
-        self._sources[row.kind].painted(row.row)
         now, width = self.context.clock.now(), look_.width
         self.lasts(age_lasts(row.at, now))
         state, old, who = look(row.state), age(row.at, now), agent_text.who(row.who) if row.who else ""
@@ -180,6 +179,7 @@ class InboxRows(RowDrawing[InboxLine]):
             head = f" {self._listed.place(row) + 1} of {self._listed.total()}  "
             right = f"  {row.word} {old}"
             room = max(4, width - len(head) - len(right) - 2)
+            self._sources[row.kind].painted(row.row, is_whole=False)
             return (
                 (f" {mark}", state.color),
                 (head, ""),
@@ -188,10 +188,12 @@ class InboxRows(RowDrawing[InboxLine]):
             )
         where = f"{'':8}  " if self._names_projects else ""
         right = f" {where}{fit_ends(who, 10)}  {f'{row.word} {old}':<11} "
+        room = max(1, width - 4 - cell_len(right))
+        self._sources[row.kind].painted(row.row, is_whole=cell_len(safe_line(row.title)) <= room)
         return (
             (f" {sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted"),
             ("+" if look_.marked else mark, "$changed bold" if look_.marked else state.color),
-            (" " + fit(row.title, max(1, width - 4 - cell_len(right))), ""),
+            (" " + fit(row.title, room), ""),
             (right, "$muted"),
         )
 

@@ -54,13 +54,13 @@ def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
     return " and ".join(filter(None, (", ".join(changed[:-1]), *changed[-1:]))).replace("_", " ")
 
 
-def held_lines(context: Context, row: HeldTask, room: int) -> list[Drawn]:
-    """Return the lines of a held task or job: title, who filed it and when, why, its text, fields, dependencies."""
+def held_lines(context: Context, row: HeldTask, room: int) -> tuple[list[Drawn], list[Drawn]]:
+    """Return the lines of a held task or job: what is accepted with who filed it and why, and its dependencies."""
     task = content(context, row)
     if isinstance(task, Job):
-        return _job(context, row, task, room)
+        return _job(context, row, task, room), []
     if task is None:
-        return []
+        return [], []
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
     who = f"{safe_line(row.maker, 40)} filed it {ago(row.at, context.clock.now())}, for {row.list_name}"
     lines = shown(task.name, style="bold") + shown(who, style="$muted")
@@ -70,9 +70,9 @@ def held_lines(context: Context, row: HeldTask, room: int) -> list[Drawn]:
         lines += [[], *shown(task.description)]
     if fields := _fields(task):
         lines += [[], *shown(fields, style="$muted")]
-    lines += _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
+    depends = _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
     waiting = [found.name for found in overview.dependents(context.db, row.uid, MAX_NAMED)]
-    return [*lines, *_named("Wait for it", waiting, row.waiting, room)]
+    return lines, [*depends, *_named("Wait for it", waiting, row.waiting, room)]
 
 
 def _job(context: Context, row: HeldTask, job: Job, room: int) -> list[Drawn]:
@@ -102,6 +102,11 @@ def _fields(task: Task) -> str:
     return "   ".join(fields)
 
 
+def _is_all_in_line(task: Task | Job | None) -> bool:
+    """Return whether the line of a row has all that is accepted with it."""
+    return isinstance(task, Task) and not task.description and not _fields(task)
+
+
 def _depends_on(context: Context, task: Task) -> list[str]:
     return [found.name for found in task_queries.live_tasks(context.db, task.depends_on[:MAX_NAMED])]
 
@@ -122,33 +127,43 @@ SECONDS: Final = 0.5
 
 
 class _Shown(NamedTuple):
-    """A painted version of something: since when, what it was, and the version that was painted before it."""
+    """A painted version of something: what it was, the version before it, and since when all of it was shown."""
 
     version: Hashable
-    since: float
     content: Any
     before: Any
+    whole_since: float | None = None
 
 
 class Standing:
-    """Knows which version of each thing is on the screen, and since when."""
+    """Knows which version of each thing is on the screen, and since when all of that has been shown."""
 
     def __init__(self) -> None:
         self._shown: dict[str, _Shown] = {}
 
-    def show(self, key: str, version: Hashable, content: Any = None) -> None:
-        """Note that a version is being painted; `content` is what a later version is compared with."""
-        shown = self._shown.get(key)
-        if shown is None or shown.version != version:
-            before = shown.content if shown is not None else None
-            self._shown[key] = _Shown(version, monotonic(), content, before)
-        elif shown.content is None and content is not None:
-            self._shown[key] = shown._replace(content=content)
+    def show(self, key: str, version: Hashable, content: Any = None) -> bool:
+        """Note that a version is being painted, and return whether it takes the place of another one.
 
-    def has_stood(self, key: str, version: Hashable) -> bool:
-        """Return whether this version has been on the screen for `SECONDS`."""
+        `content` is what a later version is compared with.
+        """
         shown = self._shown.get(key)
-        return shown is not None and shown.version == version and monotonic() - shown.since >= SECONDS
+        if shown is not None and shown.version == version:
+            return False
+        self._shown[key] = _Shown(version, content, shown.content if shown is not None else None)
+        return shown is not None
+
+    def show_whole(self, key: str) -> None:
+        """Note that all of the painted version is on the screen, or was part by part."""
+        shown = self._shown[key]
+        if shown.whole_since is None:
+            self._shown[key] = shown._replace(whole_since=monotonic())
+
+    def has_stood(self, key: str, version: Hashable, pressed_at: float) -> bool:
+        """Return whether all of this version had been shown for `SECONDS` when the key was pressed."""
+        shown = self._shown.get(key)
+        if shown is None or shown.version != version or shown.whole_since is None:
+            return False
+        return pressed_at - shown.whole_since >= SECONDS
 
     def before(self, key: str, version: Hashable) -> Any:
         """Return the content that was painted before this version; None if none was."""
@@ -159,7 +174,7 @@ class Standing:
 
 
 class HeldTasks(RowSource[HeldTask]):
-    """Lists held tasks and jobs. A key accepts only what has stood on the screen long enough to be read.
+    """Lists held tasks and jobs. A key accepts only what has stood on the screen, to its end, long enough to be read.
 
     A task is accepted as it was on screen: one that its maker has changed meanwhile stays, and the human is told. An
     action on several tasks is one change, and one undo takes it back.
@@ -177,14 +192,26 @@ class HeldTasks(RowSource[HeldTask]):
         item_here: Callable[[], InboxItem | None],
         marked: Callable[[], Sequence[HeldTask]],
         read_again: Callable[[], None],
+        show_beginning: Callable[[], None],
     ) -> None:
-        """`marked` returns the marked rows; `read_again` reads the rows again after one turned out to have changed."""
+        """Make it.
+
+        Args:
+            context: what the App shares.
+            item_here: as `RowSource`.
+            marked: returns the marked rows.
+            read_again: reads the rows again after one turned out to have changed.
+            show_beginning: scrolls the row in full to its beginning.
+        """
         super().__init__(context, item_here)
+        self._show_beginning = show_beginning
         self._marked = marked
         self._read_again = read_again
         # Since when lines, and the row under the cursor in full, stand on the screen.
         self._lines_standing = Standing()
         self._standing = Standing()
+        # How many lines the drawn row has to the end of what is accepted.
+        self._ends: dict[str, int] = {}
 
     def items(self) -> Iterator[InboxItem]:
         """As `RowSource.items`."""
@@ -199,27 +226,40 @@ class HeldTasks(RowSource[HeldTask]):
     def lines(self, row: HeldTask, room: int) -> list[Drawn]:
         """Return the row in full, and note which version of it is drawn."""
         found = content(self.context, row)
-        if found is not None:
-            self._standing.show(row.uid, found.version, found)
-        return held_lines(self.context, row, room)
+        accepted, others = held_lines(self.context, row, room)
+        self._ends[row.uid] = len(accepted)
+        if found is not None and self._standing.show(row.uid, found.version, found):
+            self._show_beginning()
+        return accepted + others
 
-    def painted(self, row: HeldTask) -> None:
+    def seen(self, row: HeldTask, lines: int) -> None:
+        """As `RowSource.seen`."""
+        if 0 < self._ends.get(row.uid, 0) <= lines:
+            self._standing.show_whole(row.uid)
+
+    def painted(self, row: HeldTask, *, is_whole: bool) -> None:
         """As `RowSource.painted`."""
         self._lines_standing.show(row.uid, row.version)
+        if is_whole:
+            self._lines_standing.show_whole(row.uid)
 
     @property
     def _chosen(self) -> Sequence[HeldTask]:
         """The marked tasks, else the one under the cursor."""
         return self._marked() or ([self.row] if self.row is not None else [])
 
-    def _standing_of(self, row: HeldTask) -> Standing:
-        """Return what knows since when a row stands on the screen: in full under the cursor, its line if marked."""
-        return self._lines_standing if self._marked() else self._standing
+    def _is_read(self, row: HeldTask) -> bool:
+        """Return whether all that is accepted with a row was read: in full, or by its line if it is marked."""
+        at = self.context.pressed.at
+        if self._standing.has_stood(row.uid, row.version, at):
+            return True
+        is_by_line = bool(self._marked()) and self._lines_standing.has_stood(row.uid, row.version, at)
+        return is_by_line and _is_all_in_line(content(self.context, row))
 
     async def do_review_accept(self) -> None:
         """Let what is marked, or the task here, be taken up, in the version that has stood on the screen."""
         rows = self._chosen
-        unread = [row for row in rows if not self._standing_of(row).has_stood(row.uid, row.version)]
+        unread = [row for row in rows if not self._is_read(row)]
         if unread:
             self._say_unread(unread)
             return
@@ -228,12 +268,12 @@ class HeldTasks(RowSource[HeldTask]):
     def _say_unread(self, rows: Sequence[HeldTask]) -> None:
         """Show that some have just appeared or changed, and what has changed."""
         if len(rows) > 1:
-            told = f"{count(len(rows), 'row')} changed meanwhile, or were not on the screen yet"
+            told = f"{count(len(rows), 'row')} changed meanwhile, or were not shown to the end yet"
         else:
             now = content(self.context, rows[0])
-            before = self._standing_of(rows[0]).before(rows[0].uid, now.version if now is not None else None)
+            before = self._standing.before(rows[0].uid, now.version if now is not None else None)
             changed = changed_fields(before, now)
-            told = f"its {changed} changed meanwhile" if changed else "it was not on the screen yet"
+            told = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
         self.context.say(f"Read it first: {told}. Nothing was accepted.")
 
     async def do_review_decline(self) -> None:

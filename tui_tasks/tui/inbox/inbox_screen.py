@@ -80,7 +80,13 @@ class Inbox(Overlay):
             StuckAgents(context, lambda: self.item),
             FailedChecks(context, lambda: self.item),
             WorkToReview(context, lambda: self.item),
-            HeldTasks(context, lambda: self.item, self._marked, self._read_again),
+            HeldTasks(
+                context,
+                lambda: self.item,
+                self._marked,
+                self._read_again,
+                lambda: self._both.show_beginning(),
+            ),
         )
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
@@ -274,6 +280,8 @@ class Inbox(Overlay):
         if self.is_active and self.is_mounted:
             version = view.version if view is not None and view.ask.state == "open" else None
             self.reading.painted(version, to_end=self._asked.ends_by(version, self._both.seen_lines))
+            if self.item is not None:
+                self.sources[self.item.kind].seen(self.item.row, self._both.seen_lines)
 
     def on_screen_resume(self) -> None:
         """Note what can be read again."""

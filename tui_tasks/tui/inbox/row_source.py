@@ -77,8 +77,11 @@ class RowSource(Controller, Generic[R]):
         """Return whether a key with this meaning acts on its rows."""
         return any(ACTIONS[name].verb == verb for name in self.FOOT)
 
-    def painted(self, row: R) -> None:
-        """Note that the line of a row is on screen."""
+    def painted(self, row: R, *, is_whole: bool) -> None:
+        """Note that the line of a row is on screen. `is_whole`: with its whole title."""
+
+    def seen(self, row: R, lines: int) -> None:
+        """Note that so many lines of a row in full, from its beginning, are on screen or were."""
 
     @property
     def row(self) -> R | None:
