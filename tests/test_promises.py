@@ -93,3 +93,7 @@ def test_few_rows_of_megabytes_fill_no_process() -> None:
 
 def test_a_paste_presses_no_key() -> None:
     assert "no action ran" in soak("pastes")
+
+
+def test_no_program_runs_and_nothing_is_painted_that_a_hostile_repository_names() -> None:
+    assert "nothing ran, nothing was painted" in soak("repositories")

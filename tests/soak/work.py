@@ -30,8 +30,8 @@ from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.starting import Request, Starter
 
 ROUNDS = 200
-KILLED = 0.6  # of the rounds
-LONGEST = 2.5  # seconds after which a round is killed at the latest
+KILLED = 0.8  # of the rounds
+LATEST = 1.1  # of the time that the last whole round took: when a round is killed at the latest
 SETTINGS = '[work]\nterminal = "none"\nmax_agents = 1000\n[work.program.robot]\ncommand = ["true", "{prompt}"]\n'
 LOCKS = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock", "*/*.lock", "refs/**/*.lock", "packed-refs.lock", "config.lock")
 
@@ -142,13 +142,18 @@ def soak(folder: Path, budget: Budget) -> str:
     (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     environment = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TUI_TASKS_CONFIG": str(folder / "config.toml")}
     killed = rounds = 0
+    whole = 2.0
     with mock.patch.dict(os.environ, environment), mock.patch.object(starting, "_start_headless", lambda *_: None):
         with Store(str(folder / "tasks.db")):
             pass
         dice = random.Random(1)
         for seed in budget.times(ROUNDS, 2):
-            seconds = dice.uniform(0.2, LONGEST) if dice.random() < KILLED else None
-            killed += _in_a_process(partial(_play, folder, seed), seconds)
+            seconds = dice.uniform(0, LATEST) * whole if dice.random() < KILLED else None
+            began = time.monotonic()
+            if _in_a_process(partial(_play, folder, seed), seconds):
+                killed += 1
+            else:
+                whole = time.monotonic() - began
             rounds += 1
             _recover(folder)
         return f"{rounds} rounds, {killed} killed: {_check(folder)}"

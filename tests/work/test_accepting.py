@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.work import recovery
 from tui_tasks.work.accepting import LineComment
 from tui_tasks.work.git_merging import Moved
 from tui_tasks.work.starting import Request
@@ -163,3 +165,16 @@ def test_discarded_work_comes_back(store, repo, configure, starter, task, accept
     assert acceptance.discard(work).state == "discarded"
     assert task_queries.task(store.db, task).status == "pending"
     assert acceptance.take_back(work).state == "ready"
+
+
+def test_a_worktree_that_its_agent_has_made_a_repository_of_its_own_is_neither_reviewed_nor_removed(
+    store, clock, repo, configure, starter, task, acceptance
+):
+    configure(f"{COMMITS}; rm .git; git init -q -b main .; {COMMITS}; touch of-its-own")
+    work = starter.start(task, ROBOT).work
+    told = f"{worktree(store)} is no longer a worktree of {repo}: take what you need from it, then move it away"
+    with pytest.raises(Conflict, match=re.escape(told)):
+        acceptance.review(work)
+    acceptance.discard(work)
+    assert recovery.clean(store, (), clock()) == [f"kept {worktree(store)}: {told}"]
+    assert (worktree(store) / "of-its-own").exists()

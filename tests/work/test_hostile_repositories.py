@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Clock
-from tests.runner.process.test_git import SETTINGS
+from tests.soak.repositories import HOOKS, NAMES, TABLE, WAYS
 from tests.work.repositories import ME, Place, commit, copy, git, make
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
@@ -17,21 +16,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.work import git_merging, git_review, git_worktrees, progress, recovery
 from tui_tasks.work.accepting import Acceptance
 
-HOOKS = (
-    "post-index-change", "reference-transaction", "post-checkout", "post-merge", "pre-merge-commit", "pre-commit",
-    "commit-msg", "prepare-commit-msg", "post-commit", "post-rewrite", "pre-auto-gc", "fsmonitor-watchman",
-)  # fmt: skip
-WAYS: dict[str, dict[str, str]] = {
-    **SETTINGS,
-    "merge options": {"branch.main.mergeoptions": "--no-ff -s evil"},
-    "stash and gc": {"merge.autoStash": "true", "gc.auto": "1", "maintenance.auto": "true"},
-    "renormalized": {"merge.renormalize": "true", "filter.x.clean": "{program}", "merge.default": "x"},
-}
-# Where the settings stand: in the repository, in a file that the repository includes, or in one for worktrees alone.
-PLACES = ("local", "include", "worktrees")
-# Every way in every place takes a minute: these are each seventh.
-CASES = list(itertools.product(WAYS, PLACES))[::7]
-NAMES = ("-rf", "a\nb", "\x1b]52;c;eA==\x07", ":(top)x", "--upload-pack=touch x")
+# The whole table is played by `python -m tests.soak repositories`: these are each seventh.
+CASES = TABLE[::7]
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ that commands use it too.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -112,6 +113,11 @@ def _clean(text: str, newline: str, tab: str) -> str:
 
 def _is_ordinary(text: str) -> bool:
     return text.isprintable() and (text.isascii() or _pattern(_ORDINARY).fullmatch(text) is not None)
+
+
+def path_text(path: str) -> str:
+    """Return a path as text that can be stored and sent; bytes that are no UTF-8 are written as `\\xff`."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = False) -> str:

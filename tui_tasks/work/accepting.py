@@ -134,6 +134,7 @@ class Acceptance:
             raise Conflict(f"the worktree {folder} is gone: discard the work", path=str(folder))
         began_at = work.base_commit if work.is_on_base and base == work.base else None
         with _one_line():
+            git_worktrees.check_worktree(Path(work.repository), folder)
             return git_review.review(folder, base, work.branch, began_at=began_at, filters=self._settings.filters)
 
     def checks(self, work: Work, review: Review) -> tuple[Check, ...]:

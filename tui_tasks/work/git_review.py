@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git, git_trees
+from tui_tasks.text.safe import path_text
 from tui_tasks.work import git_worktrees
 
 MAX_COMMITS: Final = 500
@@ -38,6 +39,11 @@ class FileChange(NamedTuple):
     insertions: int | None
     deletions: int | None
     is_committed: bool
+
+    @property
+    def name(self) -> str:
+        """The path as text that can be written down."""
+        return path_text(self.path)
 
     @property
     def is_binary(self) -> bool:
@@ -179,14 +185,14 @@ def tree_at(folder: Path, commit: str) -> str:
 
 
 def merge_trees(folder: Path, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
-    """Merge two commits without any working tree; return the tree, and the paths in conflict.
+    """Merge two commits without any working tree; return the tree, and the paths in conflict, as text.
 
     Raises:
         GitFailed: git failed.
     """
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     tree, *paths = git.run(folder, *words, statuses=(0, 1)).printed.split(b"\0")
-    return tree.decode().strip(), tuple(dict.fromkeys(os.fsdecode(path) for path in paths if path))
+    return tree.decode().strip(), tuple(dict.fromkeys(path_text(os.fsdecode(path)) for path in paths if path))
 
 
 def changes(folder: Path, old: str, new: str, uncommitted: frozenset[str] = frozenset()) -> tuple[FileChange, ...]:

@@ -128,6 +128,22 @@ def branch_of(folder: Path) -> str | None:
     return found.text.removeprefix("refs/heads/") or None
 
 
+def check_worktree(root: Path, folder: Path) -> None:
+    """Refuse a folder that is no longer a worktree of a repository, as where an agent has replaced its `.git`.
+
+    Raises:
+        Conflict: it is none.
+        GitFailed: git failed.
+    """
+    words = ("rev-parse", "--path-format=absolute", "--git-common-dir")
+    found, wanted = (git.run(place, *words, statuses=(0, 128)).text for place in (folder, root))
+    if not found or os.path.realpath(found) != os.path.realpath(wanted):
+        raise Conflict(
+            f"{folder} is no longer a worktree of {root}: take what you need from it, then move it away",
+            path=str(folder),
+        )
+
+
 def add(root: Path, path: Path, commit: str, *, branch: str | None = None, filters: Collection[str] = ()) -> None:
     """Add a worktree at a commit, on a new branch or on none. Uncommitted changes of the checkout stay there.
 

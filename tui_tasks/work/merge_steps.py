@@ -164,6 +164,7 @@ def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
     root, folder = Path(work.repository), Path(work.worktree)
     kept = kept_worktree(work)
     if (folder / ".git").exists():
+        git_worktrees.check_worktree(root, folder)
         trash = Path(store.path).resolve().parent / "trash" / work.uid
         # The branch of work that was not merged stays.
         gone = work.branch if work.state == "merged" else None

@@ -91,6 +91,14 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
     assert git(place.tree, "rev-parse", "HEAD") == head
 
 
+def test_two_files_whose_names_differ_look_different_in_a_review(run: Run, place: Place) -> None:
+    for name in ("a b.py", "a\nb.py", "a\u200b b.py"):
+        (place.tree / name).write_text("x\n")
+    _, told, _ = run("work review 1")
+    files = [line for line in told.splitlines() if "b.py" in line]
+    assert files == ["?A  a<U+000A>b.py  +1 -0", "?A  a b.py  +1 -0", "?A  a<U+200B> b.py  +1 -0"]
+
+
 def test_a_merge_prints_the_work_as_json(run: Run, place: Place) -> None:
     status, told, _ = run("work merge 1 --message 'Rotate all' --json")
     assert status == 0 and json.loads(told)["state"] == "merged"

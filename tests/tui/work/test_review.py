@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from tests.tui.driving import SIZES, named, said, settle, shown, until
@@ -24,7 +26,11 @@ def at_once(monkeypatch, tmp_path):
     """Read what is on screen at once, and colour it in this process; git knows who the human is."""
     monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
     monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(syntax, "_ask", lambda source: [syntax.tokens(source.name, text) for text in source.texts])
+    monkeypatch.setattr(
+        syntax,
+        "_ask",
+        lambda source: msgspec.json.encode(source) and [syntax.tokens(source.name, text) for text in source.texts],
+    )
     (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -58,6 +64,21 @@ async def test_enter_on_work_that_is_ready_shows_its_files_and_the_diff_of_the_f
             assert isinstance(app.screen, ReviewScreen) and "src/keys.py" in shown(app)
         else:
             await until(pilot, lambda: "store.put(fresh)" in shown(app))
+
+
+async def test_a_file_whose_name_is_no_utf_8_is_shown_commented_on_and_sent_back(plan, place, make_app):
+    (place.tree / os.fsdecode(b"a\xff.py")).write_text("x = 1\n")
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "g", "j")
+        await until(pilot, lambda: "x = 1" in shown(app))
+        await settle(pilot, "c", *"Why?", "enter")
+        await settle(pilot, "s", "enter")
+        await until(pilot, lambda: state_of(plan, work) == "working")
+        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        assert "\n\na\\xff.py\nWhy?\n\n" in sent.message.text
 
 
 async def test_every_text_of_the_repository_is_safe_and_nothing_of_it_is_hidden(plan, place, make_app):

@@ -21,6 +21,7 @@ from tui_tasks.cli.tasks.task_lookup import find_task, titled
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.decided_text import decided_line
 from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
@@ -270,11 +271,11 @@ def _review(options: argparse.Namespace) -> None:
     for one in found.files:
         lines = "binary" if one.is_binary else f"+{one.insertions} -{one.deletions}"
         mark = " " if one.is_committed else "?"
-        print(f"{mark}{one.status}  {safe_line(one.path)}  {lines}")
+        print(f"{mark}{one.status}  {decided_line(one.path)}  {lines}")
     for commit in found.commits:
         print(f"{commit.id[:9]}  {safe_line(commit.author, 30)}  {safe_line(commit.title)}")
     for path in found.conflicts:
-        print(f"conflict  {safe_line(path)}")
+        print(f"conflict  {decided_line(path)}")
     for check in checks:
         print(f"{safe_line(check.name)} {check.state} on these files{', gate' * check.gate}")
     for note in found.notes:

@@ -9,6 +9,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import views
+from tui_tasks.text.safe import path_text
 from tui_tasks.tui.work.diff_lines import DiffLine
 
 if TYPE_CHECKING:
@@ -77,4 +78,4 @@ def message(comments: Sequence[Comment], review: Review, conflicts: Sequence[str
 
 def _named(paths: Sequence[str]) -> str:
     more = f" and {len(paths) - _MAX_FILES} more" if len(paths) > _MAX_FILES else ""
-    return f"{', '.join(paths[:_MAX_FILES])}{more}"
+    return f"{', '.join(map(path_text, paths[:_MAX_FILES]))}{more}"

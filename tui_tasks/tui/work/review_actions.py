@@ -124,10 +124,10 @@ class ReviewActions(Controller):
             path, number, is_old, quote = old.path, old.line, old.is_old, old.quote
         elif line is None or line.kind not in "+- ":
             assert change is not None
-            path, number, is_old, quote = change.path, 0, False, ""
+            path, number, is_old, quote = change.name, 0, False, ""
         else:
             assert change is not None
-            path, number, is_old, quote = change.path, line.number, line.kind == "-", line.text
+            path, number, is_old, quote = change.name, line.number, line.kind == "-", line.text
         where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40)
         hint = "empty deletes it" if old is not None else ""
         dialog = LineDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint)

@@ -47,7 +47,7 @@ def file_rows(review: Review, comments: Sequence[Comment]) -> list[FileRow]:
     for comment in comments:
         counts[comment.path] = counts.get(comment.path, 0) + 1
     rows = [FileRow(SUMMARY, -1)]
-    return rows + [FileRow(f"file:{one.path}", at, one, counts.get(one.path, 0)) for at, one in enumerate(review.files)]
+    return rows + [FileRow(f"file:{one.path}", at, one, counts.get(one.name, 0)) for at, one in enumerate(review.files)]
 
 
 def shown_path(path: str) -> str:

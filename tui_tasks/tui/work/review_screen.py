@@ -289,7 +289,7 @@ class ReviewScreen(Overlay):
         self._texts[key] = text
         self._show_read(key)
         if text.lines:
-            text.colours = await asyncio.to_thread(syntax.colours, change.path, text.lines)
+            text.colours = await asyncio.to_thread(syntax.colours, change.name, text.lines)
             if text.colours and self.is_mounted:
                 self._show_read(key)
 
@@ -298,8 +298,8 @@ class ReviewScreen(Overlay):
             self.show_side()
 
     def _put_text(self, text: FileText, change: FileChange, key: str | None) -> None:
-        about = {number: comment for number, comment in enumerate(self.comments) if comment.path == change.path}
-        rows = review_rows.diff_rows(text.lines, text.colours, about, change.path, self._side_width)
+        about = {number: comment for number, comment in enumerate(self.comments) if comment.path == change.name}
+        rows = review_rows.diff_rows(text.lines, text.colours, about, change.name, self._side_width)
         if text.note:
             notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]])
             start = len(rows)
