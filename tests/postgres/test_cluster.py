@@ -1,0 +1,93 @@
+"""The private cluster of the tests: made, shared, and gone after those who used it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from tests.postgres import cluster as clusters
+from tests.postgres.cluster import ROOT, Cluster, Unavailable
+from tests.started import Started
+
+_HOLDER = """
+import pathlib, sys
+from tests.postgres import cluster
+print(cluster.shared(pathlib.Path(sys.argv[1])).folder, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_each_test_has_a_database_of_its_own_in_a_cluster_that_listens_on_no_network(cluster, database):
+    with cluster.connect(database) as connection:
+        assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
+        assert connection.execute("SELECT current_database()").fetchone() == (database,)
+        assert connection.info.server_version >= 140_000
+
+
+def test_only_who_runs_the_tests_reaches_the_cluster(cluster):
+    assert cluster.folder.stat().st_mode & 0o777 == 0o700
+    assert cluster.folder.parent == Path("/tmp")
+
+
+def test_a_cluster_ends_and_leaves_nothing_when_its_last_user_is_killed(tmp_path):
+    if not _can_have_one():
+        pytest.skip("without PostgreSQL")
+    holders = [
+        Started([sys.executable, "-c", _HOLDER, str(tmp_path)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    folder, same = (Path(holder.stdout.readline().decode().strip()) for holder in holders)
+    assert folder == same
+    holders[0].send_signal(signal.SIGKILL)
+    holders[0].wait()
+    server = int((folder / "data" / "postmaster.pid").read_text().split()[0])
+    with Cluster(folder).connect() as connection:
+        connection.execute("SELECT 1")
+    holders[1].send_signal(signal.SIGKILL)
+    holders[1].wait()
+    _until(lambda: not folder.exists() and not _lives(server))
+
+
+def test_a_cluster_of_ones_own_can_be_restarted_without_losing_what_was_committed(own_cluster):
+    with own_cluster.database() as name:
+        with own_cluster.connect(name) as connection:
+            connection.execute("CREATE TABLE one (n integer)")
+            connection.execute("INSERT INTO one VALUES (1)")
+            own_cluster.restart("immediate")
+            with pytest.raises(psycopg.OperationalError):
+                connection.execute("SELECT 1")
+        with own_cluster.connect(name) as connection:
+            assert connection.execute("SELECT n FROM one").fetchone() == (1,)
+
+
+def test_where_there_is_no_server_the_reason_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(clusters.shutil, "which", lambda name: None)
+    monkeypatch.setattr(clusters.Path, "glob", lambda self, pattern: iter(()))
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="no PostgreSQL server is installed"):
+            clusters.shared(tmp_path)
+
+
+def _can_have_one() -> bool:
+    try:
+        clusters.programs()
+    except Unavailable:
+        return False
+    return True
+
+
+def _lives(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def _until(holds) -> None:
+    deadline = time.monotonic() + clusters.DEADLINE
+    while not holds():
+        assert time.monotonic() < deadline
+        os.sched_yield()
