@@ -23,10 +23,10 @@ _HEAD: Final = """\
 Every tool with its arguments and result.
 `python -m tests.docs.tools_page` makes this page from the tool table.
 
-Arguments in bold are required. They are strings unless a type is given. A tool's
-number is its tokens over MCP: its bytes in `tools/list`, divided by four. All {tools}
-cost {tokens:,} together; [mcp](mcp.md) has the cost of a selection.
-
+A tool marked `reads` writes nothing; one marked `waits` may reply late. Arguments in
+bold are required. They are strings, or have the type or default in parentheses;
+`tags[]` is an array. An argument is described at its first use in a family.
+[MCP](mcp.md) has the cost of the tools in tokens.
 """
 _FAMILIES: Final = {
     "control": "control, ask",
@@ -38,35 +38,33 @@ _FAMILIES: Final = {
     "todo": "todo",
     "scheduler": "scheduler",
 }
-
-
-_TOKENS: Final = costs.tokens(TABLE)
-
-
-def tokens(tool: Tool) -> int:
-    """What an agent that is told of a tool over MCP pays for it; none where it is not there."""
-    return _TOKENS.get(tool.name, 0)
+_OF_THE_CALLER: Final = {"get_my_tasks": ", only the caller's"}
 
 
 def page() -> str:
     """The whole page."""
-    tools = [tool for tool in TABLE.tools.values() if not tool.human]
     families: dict[str, list[Tool]] = {}
-    for tool in tools:
-        families.setdefault(_FAMILIES.get(tool.name.partition(":")[0], "tasks"), []).append(tool)
-    parts = [_HEAD.format(tools=len(tools), tokens=sum(map(tokens, tools)))]
-    parts += ["| family | tools | tokens |\n| --- | --- | --- |\n"]
-    parts += [f"| {name} | {len(found)} | {sum(map(tokens, found)):,} |\n" for name, found in families.items()]
+    for tool in TABLE.tools.values():
+        if not tool.human:
+            families.setdefault(_FAMILIES.get(tool.name.partition(":")[0], "tasks"), []).append(tool)
+    parts = [_HEAD]
     for name, found in families.items():
-        parts += [f"\n## {name}\n", *map(_tool, found)]
+        seen: set[str] = set()
+        parts += [f"\n## {name}\n", *(_tool(tool, seen) for tool in found if tool.same_as is None)]
+        if older := [tool for tool in found if tool.same_as]:
+            parts += ["\n### Older names\n\n| tool | as the action |\n| --- | --- |\n", *map(_older_name, older)]
     return "".join(parts)
 
 
-def _tool(tool: Tool) -> str:
-    does = "writes" if tool.ever_writes else "reads"
-    traits = [does, "waits"] if tool.waits else [does]
-    told = "\n\n".join(_wrapped(paragraph) for paragraph in tool.description.splitlines())
-    lines = [f"\n### {tool.name}\n\n_{', '.join(traits)}; {tokens(tool)}_\n\n{told}\n"]
+def _older_name(tool: Tool) -> str:
+    assert tool.same_as is not None
+    return f"| `{tool.name}` | `{tool.same_as[1]}`{_OF_THE_CALLER.get(tool.name, '')} |\n"
+
+
+def _tool(tool: Tool, seen: set[str]) -> str:
+    traits = ", ".join(word for word, holds in (("reads", not tool.ever_writes), ("waits", tool.waits)) if holds)
+    described = "\n\n".join(_wrapped(paragraph) for paragraph in tool.description.splitlines())
+    lines = [f"\n### {tool.name}{f' ({traits})' if traits else ''}\n\n{described}\n"]
     arguments = schema(tool.arguments)
     properties = arguments["properties"]
     if properties:
@@ -74,15 +72,25 @@ def _tool(tool: Tool) -> str:
     required = arguments.get("required", ())
     plain = ""  # the arguments before the next one that has more than a name
     for name, taken in properties.items():
-        shown, told = f"**`{name}`**" if name in required else f"`{name}`", _told(taken)
-        kind = ", ".join(part for part in (_kind(taken).removeprefix("string"), _default(taken)) if part)
-        argument = f"{shown}{f' ({kind})' if kind else ''}"
-        if told:
-            lines += [_item(plain), _item(f"{argument}: {told}")]
+        argument = _argument(name, taken, name in required)
+        text = _told(taken)
+        if text and f"{name}: {text}" not in seen:
+            seen.add(f"{name}: {text}")
+            lines += [_item(plain), _item(f"{argument}: {text}")]
             plain = ""
         else:
             plain = f"{plain}, {argument}" if plain else argument
     return "".join([*lines, _item(plain)])
+
+
+def _argument(name: str, taken: dict[str, Any], required: bool) -> str:
+    """Return an argument with its type and default: `tags[]`, `limit` (100)."""
+    array = taken.get("type") == "array"
+    shown = f"`{name}[]`" if array else f"`{name}`"
+    kind, default = _kind(taken["items"] if array else taken).removeprefix("string"), _default(taken)
+    if default:  # tells the type, except for one of some words
+        kind = f"{kind}, default {default}" if "enum" in taken else default
+    return f"{f'**{shown}**' if required else shown}{f' ({kind})' if kind else ''}"
 
 
 def _told(taken: dict[str, Any]) -> str:
@@ -102,17 +110,15 @@ def _kind(taken: dict[str, Any]) -> str:
     if "anyOf" in taken:
         return " or ".join(dict.fromkeys(_kind(one) for one in taken["anyOf"] if one.get("type") != "null"))
     if "enum" in taken:
-        return "one of " + ", ".join(f"`{word}`" for word in taken["enum"])
-    if taken.get("type") == "array":
-        return f"array of {_kind(taken.get('items', {}))}"
+        return f"`{'|'.join(taken['enum'])}`"
     if taken.get("type") == "object" and taken.get("properties"):
-        return "object with " + ", ".join(f"`{name}`" for name in taken["properties"])
+        return ", ".join(f"`{name}`" for name in taken["properties"])
     return str(taken.get("type", "any value"))
 
 
 def _default(taken: dict[str, Any]) -> str:
     default = taken.get("default")
-    return "" if default in (None, "", [], {}) else f"default {msgspec.json.encode(default).decode()}"
+    return "" if default in (None, "", [], {}) else msgspec.json.encode(default).decode()
 
 
 def _after_table(text: str) -> str:
