@@ -133,7 +133,7 @@ class Repository:
         write(self.root, a_txt=lines, b_txt="b\n", _gitignore="*.log\n", _gitmodules=modules)
         write(self.root, _gitattributes="* diff=x filter=x merge=x\na.txt filter=x.y\nc.txt filter=far\n")
         (self.root / NAMES[self.number % len(NAMES)]).write_text("x\n")
-        commit(self.root, f"{text(self.number % 60, 'commit', 300)}\n")
+        commit(self.root, self._text("commit"))
         git(self.root, "branch", "older")
         commit(self.root, "Main moves on", b_txt="b\nb2\n", c_txt="c\n")
         git(self.root, "remote", "add", "origin", "git@forge.example:ada/api.git")
@@ -141,7 +141,11 @@ class Repository:
         git(self.remote, "init", "-q", "--bare")
         with Store(str(self.database)) as store:
             (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock.now())
-            store.commit(AddTask(text(self.number % 60, "task", 200), home.uid), actor="human", now=clock.now())
+            store.commit(AddTask(self._text("task"), home.uid), actor="human", now=clock.now())
+
+    def _text(self, field: str) -> str:
+        """Return a text that harms a terminal, as words of a command can have it."""
+        return text(self.number % 60, field, 200).replace("\0", "")
 
     def _plant(self, way: str, where: str) -> None:
         self.program.write_text(f"#!/bin/sh\ntouch {self.ran}\nexit 1\n")
@@ -219,9 +223,7 @@ class Repository:
             self.look()
         self.run("work", "merge", "1")  # what is not committed is refused
         method = METHODS[self.number % len(METHODS)]
-        merged = self.run(
-            "work", "merge", "1", "--base", "main", "--method", method, "--commit", text(self.number % 60, "m", 300)
-        )
+        merged = self.run("work", "merge", "1", "--base", "main", "--method", method, "--commit", self._text("message"))
         if merged and method == "ff":
             merged = self.run("work", "merge", "1", "--base", "main", "--method", "merge")
         if not merged:

@@ -11,9 +11,10 @@ from tests.work.conftest import git
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import ask_queries, work_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.work import recovery
+from tui_tasks.work import ending, recovery, starting
 from tui_tasks.work.accepting import LineComment
 from tui_tasks.work.git_merging import Moved
 from tui_tasks.work.starting import Request
@@ -106,11 +107,12 @@ def test_a_conflict_is_told_with_its_files_and_moves_nothing(store, repo, config
     assert acceptance.accept(work, acceptance.review(work)).state == "conflict"
 
 
-def test_an_agent_that_goes_on_already_takes_another_comment(store, configure, starter, task, acceptance):
+def test_an_agent_that_goes_on_already_takes_another_comment(store, configure, starter, task, acceptance, monkeypatch):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
+    monkeypatch.setattr(ending, "is_gone", lambda *_: False)
     acceptance.comment(work, [LineComment("what if put fails?", "b.txt", 1), LineComment("And a test.")])
-    assert acceptance.comment(work, "One more.").state == "working"
+    assert acceptance.comment(work, "One more.").work.state == "working"
     told = store.db.sql("SELECT text FROM human_message WHERE agent = ? ORDER BY id", (work.agent,)).fetchall()
     assert [text for (text,) in told] == ["b.txt:1: what if put fails?\nAnd a test.", "One more."]
 
@@ -178,3 +180,45 @@ def test_a_worktree_that_its_agent_has_made_a_repository_of_its_own_is_neither_r
     acceptance.discard(work)
     assert recovery.clean(store, (), clock()) == [f"kept {worktree(store)}: {told}"]
     assert (worktree(store) / "of-its-own").exists()
+
+
+def test_comments_to_an_agent_whose_process_has_ended_start_its_program_again_with_them(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(f'{COMMITS}; printf "%s" "$1" >> ../prompts; echo again >> c.txt')
+    work = starter.start(task, ROBOT).work
+    assert work.state == "ready"
+    sent = acceptance.comment(work, "Name it d.txt.")
+    assert sent.is_started_again and sent.work.state == "ready"
+    first, second = (worktree(store).parent / "prompts").read_text().split("Work on task #1")[1:]
+    assert "Name it d.txt." not in first and "Name it d.txt." in second
+    assert [one.session.uid for one in session_queries.everyone(store.db)] == ["robot-1"]
+    assert ask_queries.waiting(store.db, "robot-1") == ()
+
+
+def test_comments_that_reach_nobody_are_refused_in_one_line_and_change_nothing(
+    store, repo, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    (repo.parent / "robot.sh").unlink()
+    with pytest.raises(Conflict, match="robot cannot be started: no program"):
+        acceptance.comment(work, "Again.")
+    assert work_queries.find(store.db, work.uid).state == "ready"
+    assert ask_queries.waiting(store.db, "robot-1") == ()
+
+
+def test_comments_wait_where_the_program_cannot_be_started_again_after_all(
+    store, configure, starter, task, acceptance, monkeypatch
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+
+    def refuse(*_):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(starting, "_start_headless", refuse)
+    with pytest.raises(Conflict, match="robot-1 has ended and cannot be started again: no more processes"):
+        acceptance.comment(work, "Again.")
+    assert work_queries.find(store.db, work.uid).state == "ready"
+    assert [one.text for one in ask_queries.waiting(store.db, "robot-1")] == ["Again."]

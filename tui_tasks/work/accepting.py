@@ -9,13 +9,14 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.decided_text import decided_line
 from tui_tasks.core.snapshots import Check, Work
@@ -39,6 +40,11 @@ from tui_tasks.work.git_merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git_review import Review
 from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.pull_requests import Forge
+from tui_tasks.work.starting import Starter
+from tui_tasks.work.terminals import Terminals
+
+WAKING: Final = "Go on: there are comments on your work."
+"""What is typed into the terminal of an agent that waits at its prompt."""
 
 
 class Outcome(NamedTuple):
@@ -76,6 +82,13 @@ class Push(NamedTuple):
     def text(self) -> str:
         """What the human is asked to allow, whole."""
         return f"Push {self.head[:10]} as {decided_line(self.branch)} to {self.to.url} and open a pull request by gh?"
+
+
+class Sent(NamedTuple):
+    """What came of comments: the work, and whether its program was started again for them."""
+
+    work: Work
+    is_started_again: bool
 
 
 class LineComment(NamedTuple):
@@ -205,17 +218,28 @@ class Acceptance:
                 return Outcome("conflict", conflicted, files=conflicts.files)
             return self._merge(work, review, merge, go_on=go_on, unproven=unproven)
 
-    def comment(self, work: Work, comments: str | Sequence[LineComment]) -> Work:
-        """Send comments to the agent as one message; it goes on.
+    def comment(self, work: Work, comments: str | Sequence[LineComment]) -> Sent:
+        """Send comments to the agent as one message; it goes on. If it has ended, its program is started again.
 
         Raises:
-            Conflict: the work is over.
+            Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
         text = comments if isinstance(comments, str) else comments_text(comments)
+        is_gone = ending.is_gone(self._store, work)
+        starter = Starter(self._store, Path(work.repository), self._clock)
+        if is_gone:
+            starter.check_go_on(work_queries.find(self._store.db, work.uid))
         commented = self._commit(CommentWork(work.uid, text))
+        if is_gone:
+            starter.go_on(commented)
+            return Sent(work_queries.find(self._store.db, work.uid), is_started_again=True)
         Outbox(self._store).look(self._clock())
-        return commented
+        seen = session_queries.seen(self._store.db, work.agent)
+        if work.terminal is not None and seen is not None and seen.state == "idle":
+            # It gets its messages with a prompt.
+            Terminals(self._store.path).type_line(work.terminal, WAKING)
+        return Sent(commented, is_started_again=False)
 
     def discard(self, work: Work) -> Work:
         """Discard a work and end its agent; its branch and files stay, and `take_back` brings it back.

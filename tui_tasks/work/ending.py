@@ -37,6 +37,15 @@ def end_agent(store: Store, work: Work) -> None:
         Terminals(store.path).end(work.terminal)
 
 
+def is_gone(store: Store, work: Work) -> bool:
+    """Return whether the agent of a work has ended, so that nobody reads what is sent to it."""
+    session = session_queries.find(store.db, work.agent)
+    if session is None or session.state == session_queries.GONE:
+        return True
+    process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
+    return processes.is_alive(process) is False
+
+
 def bring_back(work: Work) -> None:
     """Make the worktree of a work again if it was removed.
 

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import Work
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
@@ -65,9 +67,11 @@ def _words(settings: WorkSettings, program: str) -> tuple[str, ...]:
 
 def command(
     settings: WorkSettings, work: Work, prompt: str, database: str, folder: Path, environ: Mapping[str, str],
-    *, is_headless: bool
+    *, is_headless: bool, resumes: str | None = None
 ) -> Command:  # fmt: skip
     """Return what starts the program of a work with a prompt; its files are written into a private folder.
+
+    `resumes`: the program's session that goes on; empty: the newest of the folder; None: a new one begins.
 
     Raises:
         OSError: a file cannot be written.
@@ -82,8 +86,17 @@ def command(
     if any(PROMPT in word for word in words):
         return Command(tuple(word.replace(PROMPT, prompt) for word in words), environment, program in PROGRAM_NAMES)
     build = {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode}[program]
-    more, variables = build(_Connection(work, database, folder), prompt, is_headless)
+    more, variables = build(_Connection(work, database, folder), prompt, is_headless, resumes)
     return Command((*words, *more), environment | variables, has_hooks=True)
+
+
+def resumes(settings: WorkSettings, work: Work, session: AgentSession | None) -> str | None:
+    """Return what `command` resumes of a work: the session of its agent, the newest of its worktree, or nothing."""
+    if work.program in settings.programs or session is None:
+        return None
+    if not session.session.startswith(session_queries.PLACEHOLDER):
+        return session.session
+    return "" if work.makes_worktree else None
 
 
 class _Connection(NamedTuple):
@@ -114,38 +127,42 @@ class _Connection(NamedTuple):
 _Built = tuple[list[str], dict[str, str]]
 
 
-def _claude(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+def _claude(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     settings = connection.file("settings.json", _json(hook_settings.hook_settings("claude", connection.hook)))
     command, *arguments = connection.server
     servers = {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
+    former = ["--resume", resumes] if resumes else ["--continue"] if resumes == "" else []
     # The prompt first: `--mcp-config` takes any number of words.
-    words = [*(["-p"] if is_headless else []), prompt, "--settings", settings]
+    words = [*(["-p"] if is_headless else []), *former, prompt, "--settings", settings]
     return [*words, "--mcp-config", connection.file("mcp.json", _json(servers))], {}
 
 
-def _codex(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+def _codex(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     command, *arguments = connection.server
     # Its options are TOML, of which JSON's strings and arrays are a part.
     options = [f"mcp_servers.{SERVER}.command={_json(command)}", f"mcp_servers.{SERVER}.args={_json(arguments)}"]
     words = [word for option in options for word in ("-c", option)]
-    return [*(["exec"] if is_headless else []), *words, prompt], {}
+    former = ["resume", resumes or "--last"] if resumes is not None else []
+    return [*(["exec"] if is_headless else []), *former[:1], *words, *former[1:], prompt], {}
 
 
-def _gemini(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+def _gemini(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     command, *arguments = connection.server
     settings: dict[str, Any] = hook_settings.hook_settings("gemini", connection.hook)
     settings |= {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
     path = connection.file("settings.json", _json(settings))
-    return ["-p" if is_headless else "-i", prompt], {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path}
+    former = ["--resume", resumes or "latest"] if resumes is not None else []
+    return [*former, "-p" if is_headless else "-i", prompt], {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path}
 
 
-def _opencode(connection: _Connection, prompt: str, is_headless: bool) -> _Built:
+def _opencode(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     plugin = connection.file("plugin.js", hook_settings.opencode_plugin(connection.hook))
     settings = {
         "plugin": [f"file://{plugin}"],
         "mcp": {SERVER: {"type": "local", "command": connection.server}},
     }
-    words = ["run", prompt] if is_headless else ["--prompt", prompt]
+    former = ["--session", resumes] if resumes else ["--continue"] if resumes == "" else []
+    words = ["run", *former, prompt] if is_headless else [*former, "--prompt", prompt]
     return words, {"OPENCODE_CONFIG_CONTENT": _json(settings)}
 
 

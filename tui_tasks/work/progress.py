@@ -22,6 +22,8 @@ from tui_tasks.work import limits
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
+_START: Final = 60 * 1_000_000
+"""Microseconds after which a program that was to be started again for comments has not started."""
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _NAMES: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
 _NO_LIMITS: Final = LimitSettings()
@@ -101,7 +103,7 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     if (
         work.state == "working"
         and session is not None
-        and (after := _after_turn(store, work, session, counts)) is not None
+        and (after := _after_turn(store, work, session, counts, now)) is not None
     ):
         operations.append(after)
     if not operations:
@@ -116,12 +118,15 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     return True
 
 
-def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[str, Any]) -> Operation | None:
+def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[str, Any], now: int) -> Operation | None:
     """Return what follows from the end of a turn, or of the agent; None while it works or waits."""
     has_changes = bool(counts["ahead"] or counts["dirty"]) and (
         work.makes_worktree or counts["head"] != work.base_commit
     )
     if session.state == session_queries.GONE:
+        commented = work_queries.commented_at(store.db, work)
+        if commented is not None and now - commented[1] < _START and not work_queries.has_ended_turn(store.db, work):
+            return None  # it is being started again
         if has_changes:
             return WorkReady(work.uid)
         return FailWork(work.uid, f"{work.agent} has ended without a change")

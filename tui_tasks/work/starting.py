@@ -13,8 +13,11 @@ import msgspec
 
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
-from tui_tasks.core.operations.work import FailWork, StartWork
+from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
+from tui_tasks.core.operations.sessions import EndSession
+from tui_tasks.core.operations.work import FailWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.core.store import Store
@@ -147,6 +150,45 @@ class Starter:
             raise Conflict(message) from error
         return Started(work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found)))
 
+    def check_go_on(self, work: Work) -> None:
+        """Refuse to start the program of a work again where that cannot be.
+
+        Raises:
+            Conflict: its worktree is gone, its program is not installed, or too many agents are at work.
+        """
+        if not Path(work.worktree).is_dir():
+            raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
+        found = settings()
+        programs.check(found, work.program)
+        if work.state != "working":
+            self._refuse_too_many(found)
+
+    def go_on(self, work: Work) -> None:
+        """Start the program of a work again, as its process has ended: its prompt is all that waits for the agent.
+
+        A program that can resume a session does so.
+
+        Raises:
+            Conflict: it cannot be started; what waits still does.
+        """
+        session = session_queries.find(self._store.db, work.agent)
+        if session is not None and session.state != session_queries.GONE:
+            self._store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=self._clock())
+        messages = self._store.commit(DeliverMessages(work.agent), actor=work.agent, now=self._clock())[0]
+        text = "\n\n".join(message.text for message in messages)
+        found = settings()
+        resumes = programs.resumes(found, work, session)
+        try:
+            if work.terminal is not None:
+                Terminals(self._store.path).end(work.terminal)
+            task = task_queries.task(self._store.db, work.task_uid)
+            self._launch(work, task, found, text, resumes=resumes)
+        except (Refusal, OSError) as error:
+            message = error.message if isinstance(error, Refusal) else str(error)
+            delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)
+            self._store.commit(ReturnMessages(delivered), WorkReady(work.uid), actor=SYSTEM, now=self._clock())
+            raise Conflict(f"{work.agent} has ended and cannot be started again: {message}") from error
+
     def _beside(self, task: Task) -> Place:
         """Return the place of the newest work on a task.
 
@@ -189,15 +231,18 @@ class Starter:
         work: Work = self._store.commit(operation, actor=HUMAN, now=self._clock())[0]
         return work
 
-    def _launch(self, work: Work, task: Task, found: WorkSettings, words: str) -> None:
-        """Start the launcher with the program's command, in a terminal of ours or without one."""
+    def _launch(self, work: Work, task: Task, found: WorkSettings, words: str, *, resumes: str | None = None) -> None:
+        """Start the launcher with the program's command, in a terminal of ours or without one.
+
+        `resumes`: the session that it resumes, with the words alone as its prompt (see `programs.command`).
+        """
         folder = self._data / "work"
         make_folder(str(folder))
         starter = " ".join(hook_settings.starter())
-        text = prompt(self._store.db, task, work, words, command=starter)
+        text = words if resumes is not None else prompt(self._store.db, task, work, words, command=starter)
         database = str(Path(self._store.path).resolve())
         command = programs.command(
-            found, work, text, database, folder, self._environ, is_headless=work.terminal is None
+            found, work, text, database, folder, self._environ, is_headless=work.terminal is None, resumes=resumes
         )
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
         prompt_to_record = "" if command.has_hooks else text

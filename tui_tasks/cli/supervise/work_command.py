@@ -30,7 +30,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
 
 if TYPE_CHECKING:
-    from tui_tasks.work.accepting import Acceptance
+    from tui_tasks.work.accepting import Acceptance, Sent
     from tui_tasks.work.git_review import Review
 
 _EPILOG: Final = (
@@ -324,8 +324,8 @@ def _merge(options: argparse.Namespace) -> None:
                     f"it conflicts with {review.base} in {files}: --hand-back sends it to the agent, to resolve it",
                     files=list(outcome.files),
                 )
-            acceptance.comment(work, conflict_text(outcome.work, outcome.files))
-            _print_changed(options, store, work, f"it conflicts in {safe_line(files)}; sent to {work.agent}")
+            sent = acceptance.comment(work, conflict_text(outcome.work, outcome.files))
+            _print_changed(options, store, work, f"it conflicts in {safe_line(files)}; {_sent_text(sent)}")
             return
         if outcome.state == "unproven":
             raise Conflict(
@@ -377,8 +377,12 @@ def _comment(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         _, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.record(options, store)
-        _acceptance(options, store).comment(work, " ".join(options.message))
-        _print_changed(options, store, work, f"sent to {work.agent}")
+        sent = _acceptance(options, store).comment(work, " ".join(options.message))
+        _print_changed(options, store, work, _sent_text(sent))
+
+
+def _sent_text(sent: Sent) -> str:
+    return f"sent to {sent.work.agent}" + ", which is started again" * sent.is_started_again
 
 
 def _discard(options: argparse.Namespace) -> None:

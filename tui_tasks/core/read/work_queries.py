@@ -125,15 +125,24 @@ def near_limits(db: Database) -> dict[str, str]:
     return dict(found.fetchall())
 
 
+def commented_at(db: Database, work: Work) -> tuple[int, int] | None:
+    """Return the seq and the instant of the human's last comments on a work; None if there are none."""
+    rows = db.sql(
+        "SELECT seq, at FROM journal WHERE task = ? AND kind = 'work.commented' AND uid = ? ORDER BY seq DESC LIMIT 1",
+        (work.task_uid, work.uid),
+    ).fetchall()
+    return (rows[0][0], rows[0][1]) if rows else None
+
+
 def has_ended_turn(db: Database, work: Work) -> bool:
-    """Return whether the agent of a work has ended a turn since the human's last comments on the work."""
-    commented = db.sql(
-        "SELECT max(seq) FROM journal WHERE task = ? AND kind = 'work.commented' AND uid = ?", (work.task_uid, work.uid)
-    ).fetchone()[0]
+    """Return whether the agent of a work has ended, or has ended a turn, since the human's last comments on it."""
+    commented = commented_at(db, work)
     if commented is None:
         return True
     ended = db.sql(
-        "SELECT 1 FROM journal WHERE actor = ? AND seq > ? AND kind = 'session.idle' LIMIT 1", (work.agent, commented)
+        "SELECT 1 FROM journal WHERE kind IN ('session.idle', 'session.ended')"
+        " AND (actor = ? OR uid = ?) AND seq > ? LIMIT 1",
+        (work.agent, work.agent, commented[0]),
     )
     return ended.fetchone() is not None
 

@@ -165,11 +165,14 @@ def run_work(tx: Transaction, op: RunWork) -> Work:
     require_human(tx)
     work = in_state(tx, op.uid, "starting", "working", "ready", "conflict")
     session = session_queries.find(tx.db, work.agent)
-    if session is not None and session.session == f"{session_queries.PLACEHOLDER}{work.uid}":
+    placeholder = f"{session_queries.PLACEHOLDER}{work.uid}"
+    if session is not None and (session.session == placeholder or session.state == session_queries.GONE):
+        is_back = {"session": placeholder, "state": "idle", "ended_at": None, "ended_by": None}
+        changes = is_back if session.state == session_queries.GONE else {"state": session.state}
         with tx.speaking_as(work.agent):
-            session_rows.emit(tx, "session.started", session, {**asdict(op.process), "state": session.state})
+            session_rows.emit(tx, "session.started", session, {**asdict(op.process), **changes})
             if op.prompt:
-                report = SessionReport(work.program, session.session, (PromptSubmitted(op.prompt),), tx.now, op.process)
+                report = SessionReport(work.program, placeholder, (PromptSubmitted(op.prompt),), tx.now, op.process)
                 record_report(tx, RecordReport(report, "", tasks=False))
     return set_columns(tx, work, "work.updated", state="working") if work.state != "working" else work
 

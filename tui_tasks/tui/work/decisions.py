@@ -10,22 +10,18 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules import undo
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.work.terminals import Terminals
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
     from tui_tasks.work.accepting import Acceptance
 
 T = TypeVar("T")
-WAKING: Final = "Go on: there are comments on your work."
-"""What is typed at the prompt of an idle agent."""
 ENDED: Final = {"work.merged": "merged", "work.discarded": "discarded"}
 _LOOKED_AT: Final = 200
 _NEWEST: Final = """
@@ -51,13 +47,6 @@ async def decide(context: Context, act: Callable[[Acceptance], T]) -> T:
         raise Conflict(f"git: {error}") from error
     finally:
         context.link.catch_up()
-
-
-async def wake(context: Context, work: Work) -> None:
-    """Let an agent that waits at its prompt, in a terminal of ours, go on: it gets its messages with a prompt."""
-    seen = session_queries.seen(context.db, work.agent)
-    if work.terminal is not None and seen is not None and seen.state == "idle":
-        await asyncio.to_thread(Terminals(context.link.path).type_line, work.terminal, WAKING)
 
 
 def newest_ended(db: Database) -> Work | None:

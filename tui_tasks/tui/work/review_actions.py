@@ -152,11 +152,11 @@ class ReviewActions(Controller):
         if not text:
             return
         sent = len(screen.comments)
-        await self._decide(lambda acceptance: acceptance.comment(work, text))
-        await decisions.wake(context, work)
+        done = await self._decide(lambda acceptance: acceptance.comment(work, text))
         screen.keep_comments([])
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
-        context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, who goes on.")
+        how = "which is started again" if done.is_started_again else "who goes on"
+        context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, {how}.")
 
     # Ends
 
