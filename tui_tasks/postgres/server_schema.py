@@ -1,0 +1,127 @@
+"""The tables and functions on a server: made by whoever comes first, brought up to date by their owner."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from typing import Any, Final
+
+import msgspec
+import psycopg
+from psycopg import errors
+
+from tui_tasks import __version__
+from tui_tasks.core.engine.open_checks import SCHEMA
+from tui_tasks.core.errors import DatabaseRefused
+
+SERVER_SCHEMA: Final = 1
+"""The newest version of the server's tables; `server.sql` makes it, `server_N.sql` takes it from N - 1 to N."""
+OLDEST_SERVER: Final = 140_000
+
+_LOOK: Final = "SELECT id, schema, journal, needs FROM tui_tasks.about"
+
+
+class ServerDatabase(msgspec.Struct, frozen=True, gc=False):
+    """What a server holds.
+
+    Attributes:
+        id: of its journal; another one is another history.
+        schema: the version of its tables.
+        journal: the version of what its entries may hold.
+        needs: the program's version that knows both.
+    """
+
+    id: str
+    schema: int
+    journal: int
+    needs: str
+
+
+def prepare(connection: psycopg.Connection[Any]) -> ServerDatabase:
+    """Return what the server holds, after making or updating its tables. The connection is in autocommit.
+
+    Raises:
+        DatabaseRefused: its tables are newer than this program, or cannot be made or updated by this role.
+    """
+    if connection.info.server_version < OLDEST_SERVER:
+        version = connection.info.parameter_status("server_version")
+        raise DatabaseRefused(f"{_place(connection)} runs PostgreSQL {version}: it must be 14 or newer")
+    try:
+        found = _look(connection) or _make(connection)
+        if found.schema > SERVER_SCHEMA or found.journal > SCHEMA:
+            raise DatabaseRefused(
+                f"{_place(connection)} needs tui-tasks {found.needs} or newer; this is {__version__}: update it"
+            )
+        if found.schema < SERVER_SCHEMA or found.journal < SCHEMA:
+            return _update(connection)
+    except errors.InsufficientPrivilege as error:
+        raise DatabaseRefused(f"{_place(connection)}: {_first_line(error)} (tui-tasks admin roles)") from None
+    return found
+
+
+def _look(connection: psycopg.Connection[Any]) -> ServerDatabase | None:
+    try:
+        row = connection.execute(_LOOK).fetchone()
+    except (errors.UndefinedTable, errors.InvalidSchemaName):
+        return None
+    return ServerDatabase(*row) if row is not None else None
+
+
+def _make(connection: psycopg.Connection[Any]) -> ServerDatabase:
+    """Make the tables. Whoever makes the schema first wins; others wait for it here."""
+    if connection.execute("SHOW server_encoding").fetchone() != ("UTF8",):
+        raise DatabaseRefused(
+            f"{_place(connection)} is not in UTF-8: make it with `createdb -E UTF8 -T template0 NAME`"
+        )
+    try:
+        with connection.transaction():
+            try:
+                connection.execute("CREATE SCHEMA tui_tasks")
+            except errors.InsufficientPrivilege:
+                raise DatabaseRefused(
+                    f"{_place(connection)} has no tables yet, and {connection.info.user} may not make them: its owner "
+                    "opens it first"
+                ) from None
+            connection.execute(_script("server.sql"))
+            connection.execute(
+                "INSERT INTO tui_tasks.about (id, schema, journal, needs) VALUES (gen_random_uuid(), %s, %s, %s)",
+                (SERVER_SCHEMA, SCHEMA, __version__),
+            )
+    except (errors.DuplicateSchema, errors.UniqueViolation):
+        pass
+    found = _look(connection)
+    if found is None:
+        raise DatabaseRefused(f"{_place(connection)} has a schema tui_tasks that is not this program's")
+    return found
+
+
+def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
+    """Take the steps that are missing, under a lock: others wait, then find them done."""
+    with connection.transaction():
+        row = connection.execute(f"{_LOOK} FOR UPDATE").fetchone()
+        assert row is not None
+        found = ServerDatabase(*row)
+        for version in range(found.schema + 1, SERVER_SCHEMA + 1):
+            connection.execute(_script(f"server_{version}.sql"))
+        if found.schema < SERVER_SCHEMA or found.journal < SCHEMA:
+            connection.execute(
+                "UPDATE tui_tasks.about SET schema = greatest(schema, %s), journal = greatest(journal, %s), needs = %s",
+                (SERVER_SCHEMA, SCHEMA, __version__),
+            )
+    done = _look(connection)
+    assert done is not None
+    return done
+
+
+def _script(name: str) -> bytes:
+    return resources.files("tui_tasks.postgres").joinpath(name).read_bytes()
+
+
+def _place(connection: psycopg.Connection[Any]) -> str:
+    """Return how messages name the database: never with a password."""
+    info = connection.info
+    return f"the database {info.dbname} at {info.host or 'this machine'}"
+
+
+def _first_line(error: Exception) -> str:
+    return re.split(r"[\r\n]", str(error).strip())[0]
