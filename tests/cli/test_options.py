@@ -10,8 +10,7 @@ import shlex
 import pytest
 
 from tui_tasks.cli.command_line import command_of, parser
-from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.help_texts import DAILY, HEADINGS
+from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.options import SHARED, parse
 

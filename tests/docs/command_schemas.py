@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.cli.printing import SCHEMA_VERSION
+from tui_tasks.cli.streams import SCHEMA_VERSION
 from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.snapshots import WORK_COUNTS
 from tui_tasks.core.vocab import STATUSES, WORK_STATES

@@ -135,9 +135,7 @@ class RequestExecutor:
             transaction.speak(agent, request.why, inside_run=self._identity.inside_run)
         stored = None
         if request.idempotency_key is not None:
-            from tui_tasks.channel import idempotency  # few requests have a key
-
-            stored = idempotency.find(reading.db, pending)
+            stored = replies.find_stored(reading.db, pending)
         arguments: Any = pending.arguments
         # In a repeated request, the beginning of a uid may be of several tasks by now; it gets the stored reply.
         if stored is None:
@@ -148,7 +146,7 @@ class RequestExecutor:
             refuse_elsewhere(call, arguments, was_served=stored is not None)
         if stored is not None:
             if "result" in stored:
-                pending.note = idempotency.note(reading.db, stored)
+                pending.note = replies.note_of_stored(reading.db, stored)
                 return stored["result"], stored["seq"]
             call.resumes = stored["waits_for"]
         if request.if_version is not None:
@@ -158,10 +156,8 @@ class RequestExecutor:
         pending.note = call.note
         # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
-            from tui_tasks.channel import idempotency
-
             change = transaction.current if transaction is not None and reading.seq != before else None
-            idempotency.put(reading.db, pending, result, reading.seq, call.elapsed_time, change)
+            replies.store_reply(reading.db, pending, result, reading.seq, call.elapsed_time, change)
         return result, reading.seq
 
     def _explained(self, refusal: Refusal, reading: Reading) -> Refusal:

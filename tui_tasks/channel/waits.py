@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from tui_tasks.channel.pending_request import DEFECT_MESSAGE, PendingRequest
-from tui_tasks.channel.replies import newest_seq, refused, served
+from tui_tasks.channel.replies import drop_stored, newest_seq, refused, served, store_reply
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.journal import journal
@@ -161,10 +161,8 @@ class Waits:
         """Delete the idempotency key of a request: refusals are not stored (docs: protocol, section 2)."""
         assert pending.request is not None
         if pending.writes and pending.request.idempotency_key is not None:
-            from tui_tasks.channel import idempotency
-
             with self._store.db.transaction(write=True):
-                idempotency.drop(self._store.db, pending)
+                drop_stored(self._store.db, pending)
 
     def _result(self, waiting: Waiting, *, ending: bool) -> Any:
         """Return the result of the wait; None while it continues."""
@@ -179,10 +177,8 @@ class Waits:
             # The asker got a ticket, so its process need not wait any longer.
             self._presence.forget_asker(wait.subject)
         if result is not None and pending.writes and pending.request.idempotency_key is not None:
-            from tui_tasks.channel import idempotency
-
             with store.transaction(call.now) as transaction:
-                idempotency.put(store.db, pending, result, transaction.seq, transaction.elapsed_time)
+                store_reply(store.db, pending, result, transaction.seq, transaction.elapsed_time)
         return result
 
     def _give_up(self, waiting: Waiting, call: Call) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tui_tasks import __version__
 from tui_tasks.cli import person, streams
-from tui_tasks.cli.command_table import COMMANDS, SCREEN, Command
+from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
 from tui_tasks.cli.options import (
     INTERRUPTED,
     REFUSED,
@@ -52,7 +52,6 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     if name in COMMANDS and not whole:
         _add(commands, COMMANDS[name], declares=True)
         return made
-    from tui_tasks.cli.help_texts import DAILY
 
     for command in COMMANDS.values():
         _add(commands, command, declares=whole)
@@ -78,7 +77,6 @@ def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command:
 
 
 def _with_examples(name: str, epilog: str | None) -> str | None:
-    from tui_tasks.cli.help_texts import EXAMPLES
 
     if name not in EXAMPLES:
         return epilog

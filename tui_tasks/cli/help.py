@@ -115,8 +115,7 @@ def _show(text: str) -> None:
 
 def commands() -> str:
     """Return the list of all commands, by group."""
-    from tui_tasks.cli.command_table import COMMANDS
-    from tui_tasks.cli.help_texts import HEADINGS
+    from tui_tasks.cli.command_table import COMMANDS, HEADINGS
 
     lines: list[str] = []
     for command in COMMANDS.values():

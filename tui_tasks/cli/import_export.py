@@ -19,7 +19,7 @@ from typing import IO, Final, NamedTuple
 from tui_tasks import clock, regular_files
 from tui_tasks.cli.options import REFUSED, declare_new, identity_of, open_store, require_database
 from tui_tasks.cli.progress import ProgressBar
-from tui_tasks.cli.tasks import named_places
+from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -277,7 +277,7 @@ def _import(options: argparse.Namespace) -> int:
             found = format_.read(_text(options.file), _local_now(), bar.step)
     with open_store(options) as store:
         _refuse_paused(store, identity)
-        named_places.check_named(options, store.db)
+        lookup.check_named(options, store.db)
         check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, now)
         target, project = identity.list, identity.project
         importing = Importer(

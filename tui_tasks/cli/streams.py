@@ -1,4 +1,4 @@
-"""The standard streams of a command: a failed write is reported once, without a traceback."""
+"""The standard streams of a command: results are printed, and a failed write is reported once, without a traceback."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import io
 import os
 import sys
 from typing import Any, Final
+
+from tui_tasks.text import safe
 
 _ESCAPE: Final = "tui-tasks.escape"
 
@@ -106,3 +108,23 @@ def discard() -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, sys.stdout.fileno())
     os.close(nothing)
+
+
+SCHEMA_VERSION: Final = 1
+"""The version of printed objects: raised when a documented member is removed or changes (docs: scripts, "JSON")."""
+
+
+def print_json(value: Any, indent: int | None = None) -> None:
+    """Print a value as JSON. Objects begin with the version of their schema; arrays and null are printed as they
+    are.
+    """
+    output = {"schema_version": SCHEMA_VERSION, **value} if isinstance(value, dict) else value
+    print(safe.dumps(output, indent))
+
+
+def print_result(text: str, value: Any, *, as_json: bool) -> None:
+    """Print the result of a command: the text, or the value as JSON."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)

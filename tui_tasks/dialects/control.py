@@ -14,9 +14,8 @@ from tui_tasks.core.errors import InvalidArgument, InvalidRequest, NotFound
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.base import Call, Table, Tool
-from tui_tasks.dialects.control_asks import ASKS
+from tui_tasks.dialects.control_agents import ASKS, WORK
 from tui_tasks.dialects.control_tasks import MAX_PAGE, TASKS
-from tui_tasks.dialects.control_work import WORK
 from tui_tasks.dialects.json_shapes.events import page
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import (

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 
-from tui_tasks.channel import requests, single_request
-from tui_tasks.channel.session import Session
+from tui_tasks.channel import requests
+from tui_tasks.channel.session import Session, ask
 from tui_tasks.client.requests import ToolError, result
 from tui_tasks.client.tools import Tools
 from tui_tasks.core import vocab
@@ -165,7 +165,7 @@ class State:
         """
         request = _as_json({"tool": tool, "arguments": arguments or {}, **envelope})
         with self._checked_use():
-            reply = single_request.ask(self._session, request)
+            reply = ask(self._session, request)
         return result(reply, self._on_message)
 
     def commit(self, *calls: Call, **envelope: Any) -> list[Any]:

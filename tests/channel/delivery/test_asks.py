@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled
-from tui_tasks.channel import single_request
+from tui_tasks.channel import session
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, SettleAsks
@@ -218,9 +218,9 @@ def test_a_question_of_a_caller_who_is_interrupted_is_withdrawn(talk, store, mon
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(single_request, "_sleep_until_change", interrupted)
+    monkeypatch.setattr(session, "_sleep_until_change", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        single_request.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
+        session.ask(talk.session, {"tool": "ask", "arguments": {"question": "Shall I?", **arguments}})
     assert ask_queries.open_asks(store.db) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.cli.setup import guidance, jsonc, toml_server
+from tui_tasks.cli.setup import jsonc, plan, server_entry
 
 SERVER = ("mcpServers", "tui-tasks")
 ENTRY = {"command": "tui-tasks", "args": ["mcp", "ü"]}
@@ -80,23 +80,23 @@ LINES = st.sampled_from(
 @given(in_other_forms(st.tuples(st.lists(LINES, max_size=6).map("\n".join), st.sampled_from(["", "\n"])).map("".join)))
 def test_what_was_put_into_toml_is_taken_out_to_the_byte(text: str | None) -> None:
     try:
-        made = toml_server.put(text, "tui-tasks", ENTRY)
-    except toml_server.NotToml:
+        made = server_entry.put_in_toml(text, "tui-tasks", ENTRY)
+    except server_entry.NotToml:
         return
-    assert toml_server.load(made)["mcp_servers"]["tui-tasks"] == ENTRY
-    assert toml_server.put(made, "tui-tasks", ENTRY) == made
-    assert toml_server.remove(made, "tui-tasks") == text
+    assert server_entry.load_toml(made)["mcp_servers"]["tui-tasks"] == ENTRY
+    assert server_entry.put_in_toml(made, "tui-tasks", ENTRY) == made
+    assert server_entry.remove_from_toml(made, "tui-tasks") == text
 
 
 @given(in_other_forms(st.text(alphabet="ab ü\n#<!->", max_size=40)))
 def test_a_block_of_guidance_is_written_once_and_taken_out_to_the_byte(text: str | None) -> None:
-    made = guidance.put(text)
-    assert guidance.put(made) == made
-    assert guidance.remove(made) == text
+    made = plan.put_guidance(text)
+    assert plan.put_guidance(made) == made
+    assert plan.remove_guidance(made) == text
 
 
 def test_the_guidance_is_short() -> None:
-    assert len(guidance.BLOCK.split()) < 120
+    assert len(plan.BLOCK.split()) < 120
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_what_is_not_json_is_told(text: str) -> None:
 
 def test_a_table_with_comments_keeps_them_when_its_command_changes() -> None:
     text = '# mine\n[mcp_servers.tui-tasks] # ours\ncommand = "old" # why\n[mcp_servers.tui-tasks.env]\nA = "1"\n'
-    made = toml_server.put(text, "tui-tasks", {"command": "new"})
+    made = server_entry.put_in_toml(text, "tui-tasks", {"command": "new"})
     assert made == text.replace('"old"', '"new"')
 
 
 def test_toml_that_cannot_be_edited_without_moving_its_tables_is_refused() -> None:
-    with pytest.raises(toml_server.NotToml, match="order"):
-        toml_server.put("mcp_servers = {}\n[[y]]\n[x]\n[[y]]\n", "tui-tasks", ENTRY)
+    with pytest.raises(server_entry.NotToml, match="order"):
+        server_entry.put_in_toml("mcp_servers = {}\n[[y]]\n[x]\n[[y]]\n", "tui-tasks", ENTRY)

@@ -14,7 +14,7 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
-from tui_tasks.cli.tasks import changes, listing, task_lookup
+from tui_tasks.cli.tasks import changes, listing, lookup
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
@@ -156,10 +156,10 @@ def test_eight_digits_and_more_are_the_beginning_of_a_uid_and_fewer_a_number(sto
     store._uids = iter(f"123456789a{at:02x}-0000-4000-8000-000000000000" for at in range(9))
     add(shell, "one")
     for reference in ("12345678", "123456789A"):
-        assert task_lookup.find_task(shell, reference).name == "one"
+        assert lookup.find_task(shell, reference).name == "one"
     for reference in ("12345", "1234567", "#12345678"):
         with pytest.raises(NotFound):
-            task_lookup.find_task(shell, reference)
+            lookup.find_task(shell, reference)
 
 
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
@@ -232,7 +232,7 @@ def test_a_task_is_moved_beside_another_or_to_an_end_of_its_list(
     add(shell, *"abcd")
     changes.move(shell, moved, where, as_json=False)
     assert "".join(names(shell.store)) == after
-    assert "".join(task_lookup.find_task(shell, number).name for number in "1234") == "abcd"
+    assert "".join(lookup.find_task(shell, number).name for number in "1234") == "abcd"
 
 
 @pytest.mark.parametrize(("moved", "where"), [("1", {"first": True}), ("2", {"last": True}), ("1", {"after": "1"})])

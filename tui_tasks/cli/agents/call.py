@@ -89,9 +89,9 @@ def call(session: Session, tool: str, arguments: dict[str, Any]) -> int:
     """Make one request; print its result as JSON, or its error on standard error. Return exit status 0 or 1."""
     import msgspec
 
-    from tui_tasks.channel import single_request
+    from tui_tasks.channel.session import ask_encoded
 
-    encoded = single_request.ask_encoded(session, {"tool": tool, "arguments": arguments})
+    encoded = ask_encoded(session, {"tool": tool, "arguments": arguments})
     # The result may be long.
     reply = msgspec.json.decode(encoded, type=dict[str, msgspec.Raw])
     envelope = {name: msgspec.json.decode(value) for name, value in reply.items() if name != "result"}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli.options import USAGE, left_now, open_store, require_database
-from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.streams import print_json
 from tui_tasks.core import names
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine

@@ -1,13 +1,15 @@
-"""The entry of our server among a program's MCP servers: created or updated."""
+"""The entry of our server among a program's MCP servers, in JSON or in Codex's TOML: created or updated."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
-from types import ModuleType
 from typing import Any, Final
 
-from tui_tasks.cli.setup import jsonc
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from tui_tasks.cli.setup import files, jsonc
 from tui_tasks.cli.setup.files import File, NotSetUp
 from tui_tasks.cli.setup.programs import SERVER, Program
 
@@ -76,7 +78,7 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
     """
     text = file.after
     try:
-        settings: Any = _toml().load(text) if _is_toml(file) else jsonc.load(text or "")
+        settings: Any = load_toml(text) if _is_toml(file) else jsonc.load(text or "")
     except ValueError as error:
         form = "TOML" if _is_toml(file) else "JSON"
         raise NotSetUp(f"{file.path} is not {form} ({error}); mend the file, and try again") from error
@@ -105,7 +107,7 @@ def remove(file: File, program: Program) -> bool:
     assert file.after is not None
     if _is_toml(file):
         try:
-            file.after = _toml().remove(file.after, SERVER)
+            file.after = remove_from_toml(file.after, SERVER)
         except ValueError as error:
             raise NotSetUp(f"{file.path}: {error}; take the table of {SERVER} out yourself") from error
     else:
@@ -116,8 +118,7 @@ def remove(file: File, program: Program) -> bool:
 def _updated_text(file: File, program: Program, new_entry: dict[str, Any], existing: dict[str, Any] | None) -> str:
     try:
         if _is_toml(file):
-            text: str = _toml().put(file.after, SERVER, new_entry)
-            return text
+            return put_in_toml(file.after, SERVER, new_entry)
         if existing is None:
             return jsonc.put(file.after, (program.servers, SERVER), new_entry)
         text = file.after or ""
@@ -131,13 +132,6 @@ def _updated_text(file: File, program: Program, new_entry: dict[str, Any], exist
 
 def _is_toml(file: File) -> bool:
     return file.path.suffix == ".toml"
-
-
-def _toml() -> ModuleType:
-    """Return the module that edits TOML, which is imported only for Codex's file."""
-    from tui_tasks.cli.setup import toml_server
-
-    return toml_server
 
 
 def _is_ours(words: list[str]) -> bool:
@@ -171,3 +165,109 @@ def _merge_options(options: Options, given: Options) -> Options:
 
 def _argv(options: Options) -> list[str]:
     return [word for name in _OPTIONS if name in options for word in (name, options[name]) if word is not None]
+
+
+SERVERS: Final = "mcp_servers"
+
+
+class NotToml(ValueError):
+    """The text is not TOML, or its servers are no table."""
+
+
+def load_toml(text: str | None) -> dict[str, Any]:
+    """Return the values of a text.
+
+    Raises:
+        NotToml: the text is not TOML.
+    """
+    return dict(_parse(text).unwrap())
+
+
+def put_in_toml(text: str | None, name: str, entry: dict[str, Any]) -> str:
+    """Return the text with the entry of a server added, or with its values updated.
+
+    Raises:
+        NotToml: the text is not TOML, or cannot be edited without moving its tables.
+    """
+    document = _parse(text)
+    servers = document.get(SERVERS)
+    if servers is not None and not isinstance(servers, dict):
+        raise NotToml(f"{SERVERS} is no table")
+    mark = "\ufeff" if text is not None and text.startswith("\ufeff") else ""
+    if servers is not None and name in servers:
+        there: Any = servers[name]
+        if all(there.get(key) == value for key, value in entry.items()):
+            return text or ""
+        _check_round_trip(document, text)
+        for key, value in entry.items():
+            if there.get(key) != value:
+                there[key] = value
+        return mark + tomlkit.dumps(document)
+    made = mark + files.append(text.removeprefix(mark) if text is not None else None, _table_text(name, entry))
+    expected = document.unwrap()
+    expected.setdefault(SERVERS, {})[name] = entry
+    try:
+        if load_toml(made) == expected:
+            return made
+    except NotToml:
+        pass  # the servers are an inline table, to which no header can add
+    if servers is None:
+        raise NotToml("no table can be added at its end")
+    _check_round_trip(document, text)
+    inline = tomlkit.inline_table()
+    inline.update(entry)
+    servers[name] = inline
+    return mark + tomlkit.dumps(document)
+
+
+def remove_from_toml(text: str, name: str) -> str | None:
+    """Return the text without a server; None if the file was created for it and has nothing else.
+
+    Raises:
+        NotToml: the text is not TOML, or cannot be edited without moving its tables.
+        KeyError: there is no such server.
+    """
+    document = _parse(text)
+    expected = document.unwrap()
+    entry = expected.get(SERVERS, {})[name]
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    body = text.removeprefix(mark)
+    block = _table_text(name, entry).rstrip("\n").replace("\n", files.newline_of(text))
+    start = body.find(block)
+    if start >= 0:
+        left = files.remove(body, start, start + len(block))
+        del expected[SERVERS][name]
+        if not expected[SERVERS]:
+            del expected[SERVERS]
+        try:
+            if left is None or {SERVERS: {}} | load_toml(left) == {SERVERS: {}} | expected:
+                return None if left is None else mark + left
+        except NotToml:
+            pass  # the text that equals the block is part of something else
+    _check_round_trip(document, text)
+    servers: Any = document[SERVERS]
+    del servers[name]
+    return mark + tomlkit.dumps(document)
+
+
+def _parse(text: str | None) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse((text or "").removeprefix("\ufeff"))
+    except (TOMLKitError, ValueError, RecursionError) as error:
+        raise NotToml(str(error)) from error
+
+
+def _check_round_trip(document: tomlkit.TOMLDocument, text: str | None) -> None:
+    """Refuse a text that the library does not reproduce exactly, such as one with tables out of order.
+
+    Raises:
+        NotToml: it does not.
+    """
+    if tomlkit.dumps(document) != (text or "").removeprefix("\ufeff"):
+        raise NotToml("its tables stand in an order in which it cannot be edited without moving them")
+
+
+def _table_text(name: str, entry: dict[str, Any]) -> str:
+    table = tomlkit.table()
+    table.update(entry)
+    return tomlkit.dumps({SERVERS: tomlkit.table(is_super_table=True).append(name, table)})

@@ -7,8 +7,8 @@ from typing import Final
 
 from tui_tasks.cli import person
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
-from tui_tasks.cli.printing import print_json
-from tui_tasks.cli.tasks.task_lookup import find_task, titled
+from tui_tasks.cli.streams import print_json
+from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
 from tui_tasks.core.read import check_queries, work_queries

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from tui_tasks.cli import person
 from tui_tasks.cli.options import is_first_use, open_store, project_of, require_database
-from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
-from tui_tasks.cli.tasks import named_places
+from tui_tasks.cli.tasks import lookup
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations import Operation
@@ -49,7 +49,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     require_database(options)
     with open_store(options) as store:
-        named_places.check_project(options, store.db)
+        lookup.check_project(options, store.db)
         found = [home for home in task_queries.lists(store.db, project_of(options)) if options.all or not home.archived]
     if options.json:
         print_json({"lists": [to_json(home) for home in found]}, indent=2)

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.channel import single_request
-from tui_tasks.channel.session import Session
-from tui_tasks.cli.printing import print_json, print_result
-from tui_tasks.cli.tasks.task_lookup import find_task, titled
+from tui_tasks.channel.session import Session, ask
+from tui_tasks.cli.streams import print_json, print_result
+from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import task_queries
@@ -29,7 +28,7 @@ def request(session: Session, tool: str, **arguments: Any) -> Any:
     Raises:
         Refused: the reply is an error.
     """
-    reply = single_request.ask(session, {"tool": tool, "arguments": arguments})
+    reply = ask(session, {"tool": tool, "arguments": arguments})
     if not reply["ok"]:
         raise Refused(reply["error"]["message"])
     return reply["result"]

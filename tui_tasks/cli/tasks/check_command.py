@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.cli import streams
 from tui_tasks.cli.options import REFUSED, USAGE, hosts_scheduler, open_store, require_database, session_of
-from tui_tasks.cli.printing import print_json
+from tui_tasks.cli.streams import print_json
 from tui_tasks.core.vocab import SHELL
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
 
 def _request_run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
     from tui_tasks.cli.tasks.changes import request
-    from tui_tasks.cli.tasks.task_lookup import find_task
+    from tui_tasks.cli.tasks.lookup import find_task
     from tui_tasks.core.read import check_queries as read_checks
     from tui_tasks.settings.current import CheckSettings
     from tui_tasks.state import hosting
@@ -172,7 +172,7 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
 
 def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
     from tui_tasks.cli import person
-    from tui_tasks.cli.tasks.task_lookup import find_task, titled
+    from tui_tasks.cli.tasks.lookup import find_task, titled
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.jobs import GiveChecks
     from tui_tasks.core.read import check_queries

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import left_now
-from tui_tasks.cli.printing import print_json, print_result
-from tui_tasks.cli.tasks.task_lookup import find_task, lists_in_scope, titled
+from tui_tasks.cli.streams import print_json, print_result
+from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument

@@ -72,10 +72,10 @@ def _check_named(name: str, options: argparse.Namespace, db: Database) -> None:
     """Refuse a list or a project that is named and not there."""
     if not options.project and not options.list and not getattr(options, "target", None):
         return
-    from tui_tasks.cli.tasks import named_places
+    from tui_tasks.cli.tasks import lookup
 
-    checks = {"add": named_places.check_named, "mv": named_places.check_target}
-    checks.get(name, named_places.check_both)(options, db)
+    checks = {"add": lookup.check_named, "mv": lookup.check_target}
+    checks.get(name, lookup.check_both)(options, db)
 
 
 # Their arguments
