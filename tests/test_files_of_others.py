@@ -28,9 +28,9 @@ from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, intake, session_records
 from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.follower import RecordWatch
 from tui_tasks.hooks.presence import screen_presence
 from tui_tasks.hooks.programs import claude as claude_status
-from tui_tasks.hooks.record_watching import RecordWatch
 from tui_tasks.settings import config
 from tui_tasks.settings.remote_access import Tokens
 from tui_tasks.todo_tool import TodoTool

@@ -16,7 +16,8 @@ from tests.contract.client import environment
 from tests.hooks.processes import COMMAND, claude, hook, is_silent, spooled
 from tests.started import Started
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import main, payload_file
+from tui_tasks.hooks import main
+from tui_tasks.hooks.folder import MAX_PAYLOAD, payload_head
 from tui_tasks.runner.process import processes
 
 HOSTILE = {
@@ -38,8 +39,8 @@ def test_a_hook_is_silent_and_keeps_whatever_comes(tmp_path: Path, payload: obje
     assert is_silent(hook("claude", payload, "--db", str(db), home=tmp_path))
     given_bytes = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     [kept] = spooled(db)
-    assert kept.body == given_bytes[: payload_file.MAX_PAYLOAD]
-    assert (kept.head["size"], kept.head["is_cut"]) == (len(given_bytes), len(given_bytes) > payload_file.MAX_PAYLOAD)
+    assert kept.body == given_bytes[:MAX_PAYLOAD]
+    assert (kept.head["size"], kept.head["is_cut"]) == (len(given_bytes), len(given_bytes) > MAX_PAYLOAD)
     assert not db.exists()
 
 
@@ -196,9 +197,7 @@ def test_a_hook_imports_nothing_that_takes_long(tmp_path: Path) -> None:
         env=environment(tmp_path),
         check=True,
     )
-    ours = [
-        f"tui_tasks.hooks.{name}" for name in ("folder", "main", "payload_file", "presence", "presence.agent_process")
-    ]
+    ours = [f"tui_tasks.hooks.{name}" for name in ("folder", "main", "presence", "presence.agent_process")]
     assert set(done.stdout.decode().split()) <= {
         "errno",
         "tui_tasks",
@@ -236,7 +235,7 @@ def test_the_script_routes_a_hook_past_the_command_line(tmp_path: Path) -> None:
 def test_any_payload_is_kept_as_it_came(tmp_path_factory: pytest.TempPathFactory, body: bytes) -> None:
     db = tmp_path_factory.mktemp("spool") / "tasks.db"
     with main.Folder(f"{db}-hooks", make=True) as folder:
-        head = payload_file.head("claude", {"pid": 1}, "", len(body), len(body))
+        head = payload_head("claude", {"pid": 1}, "", len(body), len(body))
         main._carry_out(folder, "claude", head, body)
     assert [kept.body for kept in spooled(db)] == [body]
 

@@ -46,7 +46,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, storable
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
-from tui_tasks.runner.assignment import Assignment
+from tui_tasks.runner.launch import Assignment
 from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import MAX_LINE, RESULT, RunProcess
 from tui_tasks.runner.profiles import AgentSettings

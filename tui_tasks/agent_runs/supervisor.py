@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_tasks.agent_runs.conversation import AgentConversation
 from tui_tasks.core.store import Store
 from tui_tasks.runner import supervisor
-from tui_tasks.runner.assignment import Assignment
+from tui_tasks.runner.launch import Assignment
 from tui_tasks.settings import config, paths
 
 

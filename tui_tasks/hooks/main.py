@@ -10,8 +10,8 @@ An agent waits for it at each event: it may take at most half as long again as P
 
 import os
 
-from tui_tasks.hooks import hooks_folder, payload_file
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks.folder import MAX_PAYLOAD, Folder, Head, payload_head, put_payload
 from tui_tasks.hooks.presence import agent_process
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def run(program: str, database: str, project: str) -> None:
 
             hook_output.printed({OUTBOX: os.path.join(os.path.abspath(path), OUTBOX)})
             return
-        head = payload_file.head(program, agent_process.of_hook(program, body), project, size, len(body))
+        head = payload_head(program, agent_process.of_hook(program, body), project, size, len(body))
         with Folder(path, make=True) as folder:
             _carry_out(folder, program, head, body)
     except (Exception, KeyboardInterrupt) as error:
@@ -83,7 +83,7 @@ def _is_supervised(program: str, body: bytes) -> bool:
     return bool(named) and (named == program or named.encode(errors="replace") in body)
 
 
-def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: bytes) -> None:
+def _carry_out(folder: Folder, program: str, head: Head, body: bytes) -> None:
     is_kept = False
     try:
         there = folder.names()
@@ -98,7 +98,7 @@ def _carry_out(folder: Folder, program: str, head: "payload_file.Head", body: by
     except (Exception, KeyboardInterrupt) as error:
         _log(program, error)
     if not is_kept:
-        payload_file.put(folder, head, body)
+        put_payload(folder, head, body)
 
 
 def _is_anything_in(folder: Folder, name: str) -> bool:
@@ -125,7 +125,7 @@ def _read() -> tuple[bytes, int]:
     kept, size = bytearray(), 0
     while chunk := _read_chunk():
         size += len(chunk)
-        kept += chunk[: payload_file.MAX_PAYLOAD - len(kept)]
+        kept += chunk[: MAX_PAYLOAD - len(kept)]
     return bytes(kept), size
 
 

@@ -24,7 +24,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats.importing import Importer
-from tui_tasks.formats.standards import json_lines, team_file, team_merge
+from tui_tasks.formats.standards import json_lines, team_merge
 
 TICKS = itertools.count(1_770_000_000_000_000, 1_000_003)
 
@@ -186,7 +186,7 @@ def test_a_task_that_both_delete_has_one_line_for_both(team: tuple[Person, Perso
     ben.change(EditTask(task.uid, {"name": "changed before"}))
     ben.change(DeleteTask(task.uid))
     merged = merge_all(ann, ben)
-    assert team_file.parse(merged)[task.uid]["record"] == team_file.DELETED
+    assert team_merge.parse(merged)[task.uid]["record"] == team_merge.DELETED
     assert merge_all(ann, ben) == merged
 
 
@@ -239,10 +239,10 @@ def test_after_any_edits_of_both_and_a_merge_everybody_has_the_same_file_with_al
             for task in person.tasks
             for entry in task_records.logs(person.store.db, task.uid)
         }
-        merged = team_file.parse(merge_all(*team))
-        live = {uid for uid, line in merged.items() if line["record"] == team_file.TASK}
+        merged = team_merge.parse(merge_all(*team))
+        live = {uid for uid, line in merged.items() if line["record"] == team_merge.TASK}
         assert {task.uid for task in team[0].tasks} == live
-        deleted = {uid for uid, line in merged.items() if line["record"] == team_file.DELETED}
+        deleted = {uid for uid, line in merged.items() if line["record"] == team_merge.DELETED}
         gone = {entry.uid for uid in deleted for entry in task_records.logs(team[0].store.db, uid)}
         gone |= {entry.uid for uid in deleted for entry in task_records.logs(team[1].store.db, uid)}
         assert logged - gone <= {entry["uid"] for line in merged.values() for entry in line.get("log", ())}
@@ -254,12 +254,12 @@ def line(uid: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_merge_is_the_same_whoever_makes_it() -> None:
-    base = team_file.write([line("a"), line("b", rank="81")])
-    ours = team_file.write([line("a", name="x", version=2), line("b", rank="81"), line("d", rank="82")])
-    theirs = team_file.write([line("a", name="y", version=2), line("c", rank="82"), line("b", rank="81", tags=["t"])])
+    base = team_merge.write([line("a"), line("b", rank="81")])
+    ours = team_merge.write([line("a", name="x", version=2), line("b", rank="81"), line("d", rank="82")])
+    theirs = team_merge.write([line("a", name="y", version=2), line("c", rank="82"), line("b", rank="81", tags=["t"])])
     merged = team_merge.merge(base, ours, theirs)
     assert merged == team_merge.merge(base, theirs, ours)
-    found = team_file.parse(merged)
+    found = team_merge.parse(merged)
     assert found["b"]["tags"] == ["t"]
     assert len({found[uid]["rank"] for uid in "abcd"}) == 4
     assert found["a"]["version"] == 3
@@ -269,7 +269,7 @@ def test_neighbours_that_change_are_merged_without_the_driver(team: tuple[Person
     ann, ben = team
     for person in team:
         assert git(person.folder, "config", "--remove-section", "merge.tui-tasks").returncode == 0
-    in_file = [uid for uid, each in team_file.parse(ann.file.read_text()).items() if each["record"] == "task"]
+    in_file = [uid for uid, each in team_merge.parse(ann.file.read_text()).items() if each["record"] == "task"]
     ann.change(EditTask(in_file[4], {"name": "of ann"}))
     ben.change(EditTask(in_file[5], {"name": "of ben"}))
     merge_all(ann, ben)

@@ -14,7 +14,7 @@ from tests.hooks.playing import Player
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, session_records
-from tui_tasks.hooks.record_watching import RecordWatch
+from tui_tasks.hooks.follower import RecordWatch
 from tui_tasks.settings.config import SessionSettings
 
 PID = 4711

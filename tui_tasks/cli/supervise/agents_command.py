@@ -43,8 +43,8 @@ def run(name: str, options: argparse.Namespace) -> int:
     with open_store(options) as store:
         if not options.read_only:
             from tui_tasks.hooks import intake
+            from tui_tasks.hooks.follower import RecordWatch
             from tui_tasks.hooks.presence import departures
-            from tui_tasks.hooks.record_watching import RecordWatch
 
             departures.end_departed(store, clock.now())
             departures.note_stopped(store, clock.now())

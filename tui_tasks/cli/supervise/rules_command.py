@@ -16,7 +16,7 @@ from tui_tasks.core.errors import Conflict, DatabaseRefused
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.tasks.held_rules import recorded
-from tui_tasks.settings import config, paths, rule_file
+from tui_tasks.settings import config, paths
 from tui_tasks.text.safe import safe_line
 
 
@@ -105,7 +105,7 @@ def _declare_remove(command: argparse.ArgumentParser) -> None:
 
 def _remove(options: argparse.Namespace, path: Path, rules: tuple[AnswerRule, ...]) -> int:
     """Remove a rule from the settings file."""
-    removed = rule_file.remove(path, options.number, rules)
+    removed = config.remove(path, options.number, rules)
     if options.json:
         print_json({"removed": msgspec.to_builtins(removed)})
     else:

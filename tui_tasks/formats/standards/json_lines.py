@@ -30,7 +30,7 @@ from tui_tasks.formats.file_records import (
     uid_of,
     valid_times,
 )
-from tui_tasks.formats.standards import team_file
+from tui_tasks.formats.standards import team_merge
 from tui_tasks.text import safe
 
 _LIST: Final = ("kind", "name", "description", "agent", "origin", "one_in_progress", "project")
@@ -61,15 +61,15 @@ def team_text(rows: ExportData, present: str, is_known: Callable[[str], bool]) -
     A task that two people deleted has the line of the later deletion in both files.
     """
     lines = [_list_json(home) for home, _ in rows.lists]
-    present_deletions = {line["uid"]: line for line in team_file.deletions(present)}
+    present_deletions = {line["uid"]: line for line in team_merge.deletions(present)}
     gone = {uid: line for uid, line in present_deletions.items() if not is_known(uid)}
     for home, uid, version, at in rows.deleted:
         place = list_id(home.kind, home.name, home.uid)
-        line = {"record": team_file.DELETED, "uid": uid, "list": place, "version": version}
+        line = {"record": team_merge.DELETED, "uid": uid, "list": place, "version": version}
         line["updated_at"] = format_instant(at)
-        gone[uid] = max(line, present_deletions.get(uid, line), key=team_file.age)
+        gone[uid] = max(line, present_deletions.get(uid, line), key=team_merge.age)
     lines += (_task_json(task, home, rows.logs.get(task.uid, [])) for home, tasks in rows.lists for task in tasks)
-    return team_file.write([*lines, *gone.values()])
+    return team_merge.write([*lines, *gone.values()])
 
 
 def _line(value: dict[str, Any]) -> str:
@@ -127,7 +127,7 @@ def _lines(text: str) -> Iterator[str]:
 
 def _add_line(found: ParsedFile, where: str, line: str, now: datetime) -> None:
     try:
-        team_file.refuse_conflict_mark(where, line)
+        team_merge.refuse_conflict_mark(where, line)
         value = strict_json.loads(line)
     except ValueError as error:
         raise InvalidArgument("file", str(error)) from None
@@ -139,7 +139,7 @@ def _add_line(found: ParsedFile, where: str, line: str, now: datetime) -> None:
         if value.get("record") == "list":
             known = {name: value[name] for name in _LIST if name in value}
             found.lists.append(msgspec.convert({"id": value["uid"], **known}, ListRecord))
-        elif value.get("record") == team_file.DELETED:
+        elif value.get("record") == team_merge.DELETED:
             if (changed := _changed(value)) is not None:
                 found.deleted[value["uid"]] = changed
         else:

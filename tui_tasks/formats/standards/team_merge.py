@@ -1,6 +1,8 @@
-"""Merges files of JSON Lines for git: by task and field, and the same whoever merges.
+"""The file of a team: JSON Lines with an empty line after each, so that git merges changes of neighbours by itself, and
+its merge by task and field, the same whoever merges.
 
-A merge is quick to start: this module imports nothing that opens a database.
+Beside lists and tasks it has a line for each deleted task, by which the others delete it, too. Nothing is imported here
+that takes long: git starts this module for each merge.
 """
 
 from __future__ import annotations
@@ -8,15 +10,78 @@ from __future__ import annotations
 import json
 import sys
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks.core.rank import is_file_rank, without_collisions
 from tui_tasks.core.vocab import MAX_TEXT
 from tui_tasks.formats.cycles import closing_edges
-from tui_tasks.formats.standards import team_file
-from tui_tasks.formats.standards.team_file import DELETED, LIST, TASK, Line
+from tui_tasks.text import safe
+
+Line = dict[str, Any]
+LIST: Final = "list"
+TASK: Final = "task"
+DELETED: Final = "deleted"
+_MARKS: Final = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
+_DELETED_LINE: Final = '{"record": "deleted"'
+
+
+def parse(text: str) -> dict[str, Line]:
+    """Return the lines by their uids.
+
+    Raises:
+        ValueError: it is no such file; the message names the line.
+    """
+    found: dict[str, Line] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        refuse_conflict_mark(f"line {number}", line)
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
+        if not isinstance(value, dict) or not isinstance(value.get("uid"), str):
+            raise ValueError(f"line {number}: a line is an object with a uid")
+        value["record"] = value["record"] if value.get("record") in (LIST, DELETED) else TASK
+        found[value["uid"]] = value
+    return found
+
+
+def refuse_conflict_mark(where: str, line: str) -> None:
+    """Refuse a line that git wrote where it could not merge.
+
+    Raises:
+        ValueError: the line is one.
+    """
+    if line.startswith(_MARKS):
+        mark = line[:7]
+        raise ValueError(
+            f"{where}: git's conflict mark {mark}: the file is not merged yet. Keep one line of each task between the "
+            "marks, and remove the marks"
+        )
+
+
+def write(lines: Iterable[Line]) -> str:
+    """Return the text of a file: lists first, then tasks, both by uid."""
+    ordered = sorted(lines, key=lambda line: (line["record"] != LIST, line["uid"]))
+    return "".join(f"{safe.dumps(line)}\n\n" for line in ordered)
+
+
+def deletions(text: str) -> Iterator[Line]:
+    """Yield the lines of deleted tasks, without parsing the others."""
+    for line in text.split("\n"):
+        if line.startswith(_DELETED_LINE):
+            value = json.loads(line)
+            if isinstance(value, dict) and isinstance(value.get("uid"), str):
+                yield value
+
+
+def age(line: Line) -> tuple[str, int, str]:
+    """Return what the later one of two lines has more of."""
+    return (str(line.get("updated_at", "")), int(line.get("version", 0)), json.dumps(line, sort_keys=True))
+
 
 AUTHOR: Final = "git"
 """Who logs what a merge leaves out."""
@@ -35,14 +100,14 @@ def merge(base: str, ours: str, theirs: str) -> str:
     Raises:
         ValueError: a text is no file of tasks; the message names the line.
     """
-    sides = [team_file.parse(text) for text in (base, ours, theirs)]
+    sides = [parse(text) for text in (base, ours, theirs)]
     found: dict[str, Line] = {}
     for id_ in sorted({*sides[1], *sides[2]}):
         merged = _merged(*(side.get(id_) for side in sides))
         if merged is not None:
             found[id_] = merged
     _settle(found, sides[1:])
-    return team_file.write(found.values())
+    return write(found.values())
 
 
 def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line | None:
@@ -54,12 +119,12 @@ def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line |
         # One side removed the line and the other changed it.
         return ours or theirs
     if ours["record"] == theirs["record"] == DELETED:
-        return max(ours, theirs, key=team_file.age) | {"version": max(ours.get("version", 1), theirs.get("version", 1))}
+        return max(ours, theirs, key=age) | {"version": max(ours.get("version", 1), theirs.get("version", 1))}
     if ours["record"] != theirs["record"]:
         # One side deleted the task and the other changed it.
         live, other = (theirs, ours) if ours["record"] == DELETED else (ours, theirs)
         return live | _newer(live, other)
-    earlier, later = sorted((ours, theirs), key=team_file.age)
+    earlier, later = sorted((ours, theirs), key=age)
     found = dict(later)
     if base is None or base["record"] != later["record"]:
         base = {}

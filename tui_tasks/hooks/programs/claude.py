@@ -51,8 +51,8 @@ from tui_tasks.hooks.programs.fields import (
     text,
     whole_list,
 )
-from tui_tasks.hooks.record_items import Item, as_given, diff
 from tui_tasks.hooks.session_records import Ending, Part, Record
+from tui_tasks.hooks.transcripts import Item, as_given, diff
 
 _QUESTION: Final = "AskUserQuestion"
 # Hooks that run while the agent waits for a person, and do not show whether it still does.

@@ -36,8 +36,8 @@ from tui_tasks.hooks.programs.fields import (
     text,
     whole_list,
 )
-from tui_tasks.hooks.record_items import Item, as_given
 from tui_tasks.hooks.session_records import Ending, Part, Record
+from tui_tasks.hooks.transcripts import Item, as_given
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:

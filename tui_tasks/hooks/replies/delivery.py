@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tui_tasks.hooks import payload_file
-from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.folder import Folder, Head, put_payload
 from tui_tasks.hooks.presence import agent_process, screen_presence
 from tui_tasks.hooks.replies import answer_file, hook_output, mailbox
 
@@ -20,7 +19,7 @@ from tui_tasks.hooks.replies import answer_file, hook_output, mailbox
 _LOOK = 0.25
 
 
-def deliver(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
+def deliver(folder: Folder, head: Head, body: bytes) -> bool:
     """Print what the human has for the session of this payload, if the payload's event can carry it.
 
     Return whether that ends the turn, which the program itself does not report. A hook that does not run below the
@@ -80,7 +79,7 @@ def _end_turn(box: Folder, program: str, event: str) -> bool:
     return False
 
 
-def _hold_tool(folder: Folder, box: Folder, head: payload_file.Head, event: str) -> bool:
+def _hold_tool(folder: Folder, box: Folder, head: Head, event: str) -> bool:
     """Hold a tool while the agent is paused and the program may wait; then refuse it with the reason.
 
     Return False, with nothing printed, once the agent is resumed or its turn is to end.
@@ -122,7 +121,7 @@ def _print_claimed(box: Folder, kinds: tuple[str, ...], formed: Callable[[str], 
 _LOOK_FOR_ANSWER = 0.5
 
 
-def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
+def answer(folder: Folder, head: Head, body: bytes) -> bool:
     """Wait for the human if that can help, and print the answer; return whether the payload is in the spool now."""
     program = str(head["program"])
     wait = screen_presence.longest_wait(folder, program)
@@ -135,7 +134,7 @@ def answer(folder: Folder, head: payload_file.Head, body: bytes) -> bool:
         try:
             # Also for writing: there is no end of file here when others open and close it to check for this hook.
             pipe = answers.open(name, os.O_RDWR | os.O_NONBLOCK)
-            payload_file.put(folder, {**head, "answer": name, "wait": wait}, body)
+            put_payload(folder, {**head, "answer": name, "wait": wait}, body)
             _wait(folder, head, wait, pipe, lambda: answer_file.hear(answers, pipe, body))
         finally:
             # From here on an answer is too late; one that was in time is there.
@@ -164,7 +163,7 @@ def _request(program: str, body: bytes) -> dict[str, Any] | None:
     return payload if asks else None
 
 
-def _wait(folder: Folder, head: payload_file.Head, wait: float, pipe: int, is_answered: Callable[[], bool]) -> None:
+def _wait(folder: Folder, head: Head, wait: float, pipe: int, is_answered: Callable[[], bool]) -> None:
     started_by = os.getppid()
     poll = select.poll()
     poll.register(pipe, select.POLLIN)

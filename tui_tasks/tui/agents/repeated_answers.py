@@ -45,7 +45,7 @@ def _same(ask: Ask) -> object:
 
 async def make_rule(context: Context) -> None:
     """Offer the rule, and add it to the settings file if the human agrees."""
-    from tui_tasks.settings import paths, rule_file
+    from tui_tasks.settings import config, paths
     from tui_tasks.tui.inputs.dialogs import confirm
 
     rule = proposal(context.db)
@@ -56,7 +56,7 @@ async def make_rule(context: Context) -> None:
     if not await confirm(context, f"Add the rule: {safe_line(str(rule), 200)}?", "yes"):
         return
     try:
-        rule_file.add(path, rule)
+        config.add(path, rule)
     except (Conflict, OSError) as error:
         context.say(safe_line(str(error), 200))
         return

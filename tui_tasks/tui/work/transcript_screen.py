@@ -12,8 +12,7 @@ from textual.binding import BindingType
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.hooks import transcripts
-from tui_tasks.hooks.record_items import Item
-from tui_tasks.hooks.transcripts import Source, Transcript
+from tui_tasks.hooks.transcripts import Item, Source, Transcript
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
