@@ -132,7 +132,8 @@ def test_names_that_look_the_same_have_one_skeleton(other):
 )
 def test_no_new_agent_looks_like_one_that_has_spoken(store, name):
     store.commit(EnsureList("web", "tasklist", None), actor="builder", now=START)
-    assert names.alike(store.db, name) == "builder"
+    with store.transaction(START) as transaction:
+        assert transaction.state_cache.agent_like(name) == "builder"
 
 
 def test_names_that_differ_to_the_eye_have_not():

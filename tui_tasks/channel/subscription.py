@@ -14,7 +14,6 @@ from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import CursorExpired, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Entry, HumanMessage, iso
 from tui_tasks.core.store import Store
 
@@ -218,6 +217,8 @@ def _brought_by(db: Database, line: bytes, subscriber: str) -> list[HumanMessage
     """Return the messages that a line brings, which is a reply, the replies of a batch, or an event."""
     if b'"messages":' not in line and b'"event":"message"' not in line:
         return []
+    from tui_tasks.core.read import ask_queries  # few lines bring a message
+
     decoded = msgspec.json.decode(line)
     found: list[HumanMessage | None] = []
     for reply in decoded if isinstance(decoded, list) else [decoded]:

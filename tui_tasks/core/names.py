@@ -39,6 +39,18 @@ _LATIN: Final = re.compile(
 # Printable characters without a visible shape.
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _UNSEEN: Final = frozenset({"Cc", "Co", "Cn", "Mn", "Me"})
+# One step in the index on (actor, seq) for each distinct actor, however long the journal is.
+ACTORS: Final = """
+WITH RECURSIVE known(name) AS (
+    SELECT min(actor) FROM journal
+    UNION ALL
+    SELECT (SELECT min(actor) FROM journal WHERE actor > known.name) FROM known WHERE known.name IS NOT NULL
+)
+"""
+_AGENTS: Final = f"{ACTORS} SELECT name FROM known WHERE name IS NOT NULL"
+_AGENTS_SINCE: Final = "SELECT DISTINCT actor FROM journal NOT INDEXED WHERE seq > ?"
+# Reading more entries takes longer than a step for each agent.
+_FEW_ENTRIES: Final = 500
 _IS_ACTOR: Final = Statement(J.select(J.seq).where(J.actor == slot("actor")).limit(1))
 # The screen calls the human "you", and the actor that starts jobs "scheduler".
 _RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
@@ -160,12 +172,44 @@ def has_spoken(db: Database, name: str) -> bool:
     return db.one(_IS_ACTOR, actor=name) is not None
 
 
-def alike(db: Database, name: str) -> str | None:
-    """Return the agent in the journal that looks like a name without entries; None if there is none."""
-    from tui_tasks.core.read.agents import agent_queries
+def agents(db: Database) -> list[str]:
+    """Return the name of every agent that has changed something."""
+    return [name for (name,) in db.sql(_AGENTS).fetchall() if name not in vocab.RESERVED_AGENTS]
 
-    wanted = skeleton(name)
-    return next((known for known in agent_queries.names(db) if skeleton(known) == wanted), None)
+
+class Lookalikes:
+    """The agents in the journal by the skeletons of their names, so that a new name is not compared with each.
+
+    They are kept with the newest entry at the last look, and read on from there.
+    """
+
+    def __init__(self) -> None:
+        self._by_skeleton: dict[str, str] = {}
+        self._seq, self._hash = 0, b""
+
+    def find(self, db: Database, name: str, seq: int, hash: bytes) -> str | None:
+        """Return the agent in the journal that looks like a name without entries; None if there is none.
+
+        `seq` and `hash` are those of the newest entry.
+        """
+        if (seq, hash) != (self._seq, self._hash):
+            if self._may_read_on(db, seq):
+                new = [actor for (actor,) in db.sql(_AGENTS_SINCE, (self._seq,)).fetchall()]
+            else:
+                self._by_skeleton.clear()
+                new = agents(db)
+            for agent in new:
+                if agent not in vocab.RESERVED_AGENTS:
+                    self._by_skeleton.setdefault(skeleton(agent), agent)
+            self._seq, self._hash = seq, hash
+        return self._by_skeleton.get(skeleton(name))
+
+    def _may_read_on(self, db: Database, seq: int) -> bool:
+        """Return whether the journal goes on from the entry of the last look, with few entries since."""
+        if not 0 < self._seq <= seq <= self._seq + _FEW_ENTRIES:
+            return False
+        known = db.sql("SELECT 1 FROM journal WHERE seq = ? AND hash = ?", (self._seq, self._hash))
+        return known.fetchone() is not None
 
 
 @lru_cache(1024)

@@ -15,11 +15,11 @@ from tui_tasks.core.commit.unfinished import UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.uids import new_uids
+from tui_tasks.core.vocab import MAX_OPEN_ASKS
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.dialects.requests.arguments import Arguments
@@ -139,6 +139,8 @@ class Call(msgspec.Struct):
         """Return a task as JSON with every field (docs: protocol, section 7)."""
         home = self._list_of(task)
         if self.reading is None:
+            from tui_tasks.core.read import work_queries  # for a request that has waited
+
             known, works = check_queries.definitions(self.db), work_queries.json_of_task(self.db, task.uid)
         else:
             cache = self.reading.state_cache

@@ -8,7 +8,6 @@ from tui_tasks.core.errors import CannotUndo, Conflict, InvalidArgument
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
-from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.schema import work_links
@@ -129,6 +128,8 @@ class _Move(Arguments):
 def move(call: Call, given: _Move) -> dict[str, Any]:
     """Put a task before or after another, at an end of its list, or at the end of another list."""
     if given.first or given.last:
+        from tui_tasks.core.read.pages import list_pages  # for a place at an end alone
+
         task = task_queries.task(call.db, given.uid)
         ends = (
             list_pages.after(call.db, task.list_id, list_pages.FIRST, 1),

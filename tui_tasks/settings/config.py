@@ -20,11 +20,11 @@ from msgspec import Meta
 from tui_tasks import regular_files
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.vocab import MAX_OPEN_ASKS
 from tui_tasks.settings import atomic_file, paths, permissions, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.vocab import MAX_OPEN_ASKS
 from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.settings import paths
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tui_tasks.core.rules.agents.answer_rules import AnswerRule
     from tui_tasks.runner.profiles import Runners
     from tui_tasks.settings.config import Config
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import START
+from tui_tasks.core import names as names_of_agents
 from tui_tasks.core.commit import state_cache
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
@@ -64,6 +65,52 @@ def test_a_request_alone_looks_nothing_up_that_has_not_changed(stores, monkeypat
     asked.clear()
     commit(one, AddTask("fourth", home.uid))
     assert set(asked) == {"last_rank", "next_id", "list_by_uid"}
+
+
+def like(store: Store, name: str) -> str | None:
+    with store.transaction(START) as transaction:
+        return transaction.state_cache.agent_like(name)
+
+
+def test_a_new_agents_name_is_not_compared_with_every_agent_again(stores, monkeypatch):
+    one, _ = stores
+    one.commit(EnsureList("x", "task"), actor="builder", now=START)
+    assert like(one, "bui1der") == "builder"
+    read, real = [], names_of_agents.agents
+    monkeypatch.setattr(names_of_agents, "agents", lambda db: (read.append(db), real(db))[1])
+    for number in range(20):
+        store = stores[number % 2]
+        assert like(one, f"agent-{number}") is None
+        store.commit(EnsureList(f"of {number}", "task"), actor=f"agent-{number}", now=START)
+    assert like(one, "agent-l9") == "agent-19"
+    assert read == []
+
+
+def test_an_agent_whose_change_was_rolled_back_is_like_nobody(stores):
+    one, _ = stores
+    one.commit(EnsureList("x", "task"), actor="builder", now=START)
+    with pytest.raises(NotFound), one.transaction(START) as transaction, transaction.change():
+        transaction.speak("reader")
+        transaction.run(EnsureList("y", "task"))
+        assert transaction.state_cache.agent_like("rea\u0501er") == "reader"
+        transaction.run(DeleteTask("no such uid"))
+    one.commit(EnsureList("z", "task"), actor="writer", now=START)
+    assert (like(one, "rea\u0501er"), like(one, "\uff57riter")) == (None, "writer")
+
+
+def test_agents_of_a_long_time_in_between_are_found_too(stores, monkeypatch):
+    monkeypatch.setattr(names_of_agents, "_FEW_ENTRIES", 5)
+    one, other = stores
+    assert like(one, "builder") is None
+    for number in range(4):
+        commit(other, *(EnsureList(f"{number} {each}", "task") for each in range(3)))
+        other.commit(EnsureList(f"of {number}", "task"), actor=f"agent-{number}", now=START)
+    assert [like(one, f"agent\u2010{number}") for number in range(4)] == [f"agent-{number}" for number in range(4)]
+
+
+def test_the_agents_since_an_entry_are_read_by_the_number_of_the_entry(stores):
+    (plan,) = stores[0].db.sql(f"EXPLAIN QUERY PLAN {names_of_agents._AGENTS_SINCE}", (1,)).fetchall()[:1]
+    assert "USING INTEGER PRIMARY KEY" in plan[3]
 
 
 def test_what_was_known_does_not_grow_without_end(stores, monkeypatch):

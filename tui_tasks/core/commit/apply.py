@@ -16,7 +16,6 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.schema.tables import Flag, JsonField, columns, model_of
-from tui_tasks.core.schema.tables.jobs import TaskCheckRow
 from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
 
 _encode = msgspec.json.Encoder().encode
@@ -74,7 +73,6 @@ _SET_SOLO = Statement(
     )
 )
 _SET_RANK = Statement(TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow.uid == slot("uid")))
-_DROP_CHECKS = Statement(TaskCheckRow.delete().where(TaskCheckRow.task_uid == slot("uid")))
 _DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
 _ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
 # Entities in tables of their own that belong to a task; an entry about one also changes the task.
@@ -218,7 +216,7 @@ def _apply_task(
             db.run(_RECOUNT_DEPENDENTS, {"uid": uid})
     if old.get("status") == "done" and new.get("status", "done") != "done":
         # Checks prove one completion of the task; they do not count for the next.
-        db.run(_DROP_CHECKS, {"uid": uid})
+        db.sql("DELETE FROM task_check WHERE task_uid = ?", (uid,))
     if "depends_on" in new:
         db.run(_DROP_EDGES, {"uid": uid})
         _write_edges(db, uid, new["depends_on"])

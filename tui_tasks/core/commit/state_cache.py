@@ -7,15 +7,18 @@ the same, the lookups are valid, also in the next transaction; a single request 
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import ask_queries, check_queries
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, recorded, reviewed_lists
 from tui_tasks.core.snapshots import Agent, Check, CheckDefinition, HumanMessage, Task, TaskList
+
+if TYPE_CHECKING:
+    from tui_tasks.core.names import Lookalikes
 
 # The fields that determine a task's place.
 _PLACE: Final = frozenset({"list_id", "rank", "deleted"})
@@ -40,6 +43,7 @@ class StateCache:
         self._agents: dict[str, Agent | None] = {}
         self._messages: dict[str, tuple[HumanMessage, ...]] = {}
         self._speakers: set[str] = set()
+        self._lookalikes: Lookalikes | None = None
         self._next_ids: dict[str, int] = {}
         self._last_ranks: dict[int, str | None] = {}
         self._next_lapse: tuple[int | None] | None = None
@@ -47,7 +51,11 @@ class StateCache:
         self._definitions: tuple[CheckDefinition, ...] | None = None
         self._recorded: tuple[RecordedSettings | None] | None = None
         self._reviewed: frozenset[str] | None = None
-        self._has_work: bool | None = None
+        self._has_rows: dict[str, bool] = {}
+
+    def take_over(self, before: StateCache) -> None:
+        """Keep what an outdated cache can read on from."""
+        self._lookalikes = before._lookalikes
 
     @property
     def is_full(self) -> bool:
@@ -83,11 +91,16 @@ class StateCache:
     def agent(self, name: str) -> Agent | None:
         """Return what the human has set for an agent, such as a pause; None if nothing."""
         if name not in self._agents:
-            self._agents[name] = ask_queries.agent(self._db, name)
+            if self._has_any("agent"):
+                from tui_tasks.core.read import ask_queries
+
+                self._agents[name] = ask_queries.agent(self._db, name)
+            else:
+                self._agents[name] = None
         return self._agents[name]
 
     def agent_like(self, name: str) -> str | None:
-        """Return the agent that has spoken and whom a new agent's name would be taken for (`names.alike`), or None."""
+        """Return the agent that has spoken and whom a new agent's name would be taken for, or None."""
         if name in self._speakers:
             return None
         from tui_tasks.core import names  # for the first request of an agent alone
@@ -95,12 +108,19 @@ class StateCache:
         if names.has_spoken(self._db, name):
             self._speakers.add(name)
             return None
-        return names.alike(self._db, name)
+        if self._lookalikes is None:
+            self._lookalikes = names.Lookalikes()
+        return self._lookalikes.find(self._db, name, self.seq, self.hash)
 
     def messages_waiting_for(self, agent: str) -> tuple[HumanMessage, ...]:
         """Return the human's undelivered messages to an agent, in the order in which they were sent."""
         if agent not in self._messages:
-            self._messages[agent] = ask_queries.waiting(self._db, agent)
+            if self._has_any("human_message"):
+                from tui_tasks.core.read import ask_queries
+
+                self._messages[agent] = ask_queries.waiting(self._db, agent)
+            else:
+                self._messages[agent] = ()
         return self._messages[agent]
 
     @property
@@ -133,9 +153,13 @@ class StateCache:
     @property
     def has_work(self) -> bool:
         """Whether an agent was ever started on a task."""
-        if self._has_work is None:
-            self._has_work = bool(self._db.scalar("SELECT EXISTS (SELECT 1 FROM work)"))
-        return self._has_work
+        return self._has_any("work")
+
+    def _has_any(self, table: str) -> bool:
+        """Return whether a table has rows. The queries of one that many databases never use are imported only then."""
+        if table not in self._has_rows:
+            self._has_rows[table] = bool(self._db.scalar(f"SELECT EXISTS (SELECT 1 FROM {table})"))
+        return self._has_rows[table]
 
     def works_of(self, task_uid: str) -> list[dict[str, Any]]:
         """Return the works of a task as the channel shows them, oldest first."""
@@ -180,8 +204,10 @@ class StateCache:
             self._reviewed = None
         elif entity == "agent":
             self._agents.clear()
+            self._has_rows["agent"] = True
         elif entity == "human_message":
             self._messages.clear()
+            self._has_rows["human_message"] = True
         elif entity in ("claim", "ask"):
             # No claim lapses while a question of its holder is open.
             self._next_lapse = None
@@ -190,7 +216,7 @@ class StateCache:
         elif entity == "settings":
             self._recorded = None
         elif entity == "work":
-            self._has_work = True
+            self._has_rows["work"] = True
 
     def _invalidate_task(self, old: dict[str, Any] | None, new: dict[str, Any]) -> None:
         if old is not None:
@@ -205,4 +231,7 @@ def current_cache(db: Database, before: StateCache | None) -> StateCache:
     head = journal.head(db)
     if before is not None and (before.seq, before.hash) == head and not before.is_full:
         return before
-    return StateCache(db, *head)
+    cache = StateCache(db, *head)
+    if before is not None:
+        cache.take_over(before)
+    return cache

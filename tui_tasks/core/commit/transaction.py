@@ -18,11 +18,10 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.asks import MAX_OPEN_ASKS
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.core.vocab import RESERVED_AGENTS, SHELL, SYSTEM
+from tui_tasks.core.vocab import MAX_OPEN_ASKS, RESERVED_AGENTS, SHELL, SYSTEM
 
 _encode = msgspec.json.Encoder().encode
 

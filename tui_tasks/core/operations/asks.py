@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from tui_tasks.core.operations import Operation
-
-MAX_OPEN_ASKS: Final = 50
-"""How many questions of one agent may wait for the human, unless the human has configured another number."""
 
 
 class OpenAsk(Operation, frozen=True):

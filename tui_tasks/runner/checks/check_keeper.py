@@ -12,13 +12,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
 if TYPE_CHECKING:
+    from tui_tasks.core.rules.agents.answer_rules import AnswerRule
     from tui_tasks.runner.checks.input_watch import InputWatch
 
 

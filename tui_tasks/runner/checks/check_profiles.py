@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
+if TYPE_CHECKING:
+    from tui_tasks.core.operations.jobs import DefineChecks
 
 
 class CheckProfile(msgspec.Struct, frozen=True):
@@ -83,6 +85,8 @@ class CheckProfiles(msgspec.Struct, frozen=True):
 
     def definition(self, *, alone: bool = False) -> DefineChecks:
         """Return the operation that writes these checks into the state."""
+        from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck  # few files have checks
+
         named = (
             NamedCheck(each.name, each.digest, each.lists, each.gate, each.cwd, each.inputs)
             for each in self.profiles.values()

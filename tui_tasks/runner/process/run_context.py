@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.schedule import heartbeats
 
 _RLIMIT_LOCKS: Final = 10
 
@@ -69,13 +68,14 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
     """
     if is_marked(environ):
         return True
+    if not db.scalar("SELECT EXISTS (SELECT 1 FROM beat WHERE supervised)"):
+        return False
+    from tui_tasks.core.schedule import heartbeats  # few databases have a supervisor
+    from tui_tasks.runner.process import processes
+
     supervisors = {
         (heartbeat.boot, heartbeat.namespace, heartbeat.pid, heartbeat.born)
         for heartbeat in heartbeats.everyone(db)
         if heartbeat.supervised
     }
-    if not supervisors:
-        return False
-    from tui_tasks.runner.process import processes  # few databases have a supervisor
-
     return any(processes.identity(pid) in supervisors for pid in processes.ancestors(os.getpid()))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
@@ -50,16 +50,7 @@ _ACTIVE = Statement(
     .limit(slot("limit"))
 )
 
-# One step in the index on (actor, seq) for each distinct actor, however long the journal is.
-_KNOWN = """
-WITH RECURSIVE known(name) AS (
-    SELECT min(actor) FROM journal
-    UNION ALL
-    SELECT (SELECT min(actor) FROM journal WHERE actor > known.name) FROM known WHERE known.name IS NOT NULL
-)
-"""
-_NAMES = f"{_KNOWN} SELECT name FROM known WHERE name IS NOT NULL"
-_ACTORS = f"""{_KNOWN}
+_SPEAKERS = f"""{names.ACTORS}
 SELECT known.name, last.seq, last.at FROM known
 JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
 """
@@ -83,14 +74,9 @@ _said = msgspec.json.Decoder(_Said).decode
 _WORDS: Final = {"task.logged": "logged", "ask.opened": "asked", "task.updated": "status", "run.finished": "ran"}
 
 
-def names(db: Database) -> list[str]:
-    """Return the name of every agent that has changed something."""
-    return [name for (name,) in db.sql(_NAMES).fetchall() if name not in vocab.RESERVED_AGENTS]
-
-
 def speakers(db: Database) -> list[tuple[str, int, int]]:
     """Return every agent that has changed something: name, seq and instant of its last entry."""
-    return [row for row in db.sql(_ACTORS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
+    return [row for row in db.sql(_SPEAKERS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
 
 
 def first_said(db: Database, name: str) -> int:

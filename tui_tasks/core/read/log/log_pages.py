@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
-from tui_tasks.core.read.agents import agent_queries, session_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.log.log_lines import (
     FAILED_OUTCOMES,
     FAILURES,
@@ -35,7 +35,7 @@ _TEXTS: Final = ("message", "question", "answer", "text", "name", "title", "desc
 
 def actors(db: Database) -> list[str]:
     """Return every actor that has an entry, and those that always may."""
-    return [*agent_queries.names(db), *sorted(vocab.RESERVED_AGENTS)]
+    return [*names.agents(db), *sorted(vocab.RESERVED_AGENTS)]
 
 
 def _actors_of(db: Database, term: Term) -> list[str]:
@@ -171,12 +171,12 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
     return found
 
 
-def _of_actors(db: Database, names: list[str], seq: int, limit: int, *, backwards: bool) -> list[int]:
+def _of_actors(db: Database, of: list[str], seq: int, limit: int, *, backwards: bool) -> list[int]:
     """Return the numbers of the next entries of actors. SQLite would sort all that they have ever written."""
     low, high = (FIRST, seq) if backwards else (seq, LAST)
     statement = _LAST_OF_ACTOR if backwards else _FIRST_OF_ACTOR
     found: list[int] = []
-    for name in names:
+    for name in of:
         more = db.all(statement, actor=name, low=low, high=high, limit=limit)
         if not more:
             continue

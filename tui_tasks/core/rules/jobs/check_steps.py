@@ -14,7 +14,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InputsUnread, NotProven
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, verified
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ def place_of(tx: Transaction, task: Task) -> Place | None:
     """Return where the checks of a task run: in the worktree of the speaker's work on it, else of the newest."""
     if not tx.state_cache.has_work:
         return None
+    from tui_tasks.core.read import work_queries  # for databases with work alone
+
     live = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
     own = [work for work in live if work.agent == tx.actor] or live
     return Place(own[-1].repository, own[-1].worktree) if own else None

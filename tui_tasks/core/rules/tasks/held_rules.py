@@ -18,14 +18,14 @@ from msgspec import Meta
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
     from tui_tasks.core.engine.database import Database
+    from tui_tasks.core.operations.jobs import RecordSettings
+    from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 
 # Fields that take a task up, or say how it ended.
 _TAKES_UP: Final = frozenset({"status", "agent", "claimed_by"})
@@ -255,6 +255,8 @@ def recorded(db: Database) -> RecordedSettings | None:
     row = db.sql("SELECT source, review_lists, review_limit, review_jobs, rules FROM settings").fetchone()
     if row is None:
         return None
+    from tui_tasks.core.rules.agents.answer_rules import AnswerRule  # for databases with a settings file alone
+
     source, lists, limit, jobs, rules = row
     policy = ReviewPolicy(tuple(msgspec.json.decode(lists)), limit, bool(jobs))
     return RecordedSettings(source, policy, msgspec.json.decode(rules, type=tuple[AnswerRule, ...]))
@@ -262,6 +264,8 @@ def recorded(db: Database) -> RecordedSettings | None:
 
 def recording(source: str, policy: ReviewPolicy, rules: tuple[AnswerRule, ...]) -> RecordSettings:
     """Return the operation that records a settings file with a database."""
+    from tui_tasks.core.operations.jobs import RecordSettings  # for a changed settings file alone
+
     fields = tuple(msgspec.to_builtins(rule) for rule in rules)
     return RecordSettings(source, policy.lists, policy.limit, policy.jobs, fields)
 
