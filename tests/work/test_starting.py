@@ -180,6 +180,7 @@ def test_in_the_checkout_itself_nothing_is_made(store, repo, configure, starter,
     work = starter.start(task, Request(program="robot", here=True)).work
     assert (work.worktree, work.branch, work.makes_worktree) == (str(repo), "main", False)
     assert (repo / "c.txt").exists()
+    assert work_queries.counts_text(store.db, work.uid) == "nothing committed yet"
 
 
 def test_work_whose_base_branch_is_gone_is_counted_from_where_it_began(
@@ -190,3 +191,15 @@ def test_work_whose_base_branch_is_gone_is_counted_from_where_it_began(
     git(repo, "branch", "-m", "main", "trunk")
     counts = progress.count(work)
     assert (counts["ahead"], counts["files"]) == (1, 1)
+
+
+def test_a_database_where_others_may_write_is_told_as_gemini_reads_no_settings_there(
+    store, repo, configure, starter, task
+):
+    configure()
+    with Path(starter._environ["TUI_TASKS_CONFIG"]).open("a") as file:
+        file.write('[work.program.gemini]\ncommand = ["true", "{prompt}"]\n')
+    folder = Path(store.path).parent
+    folder.chmod(0o770)
+    (note,) = starter.start(task, Request(program="gemini")).notes
+    assert note == f"Gemini CLI reads no settings below {folder}, as others may write there: it reports nothing"

@@ -128,7 +128,9 @@ _Built = tuple[list[str], dict[str, str]]
 
 
 def _claude(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
-    settings = connection.file("settings.json", _json(hook_settings.hook_settings("claude", connection.hook)))
+    found: dict[str, Any] = hook_settings.hook_settings("claude", connection.hook)
+    found |= {"permissions": {"allow": [f"mcp__{SERVER}"]}}  # our own tools, as below for the others
+    settings = connection.file("settings.json", _json(found))
     command, *arguments = connection.server
     servers = {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
     former = ["--resume", resumes] if resumes else ["--continue"] if resumes == "" else []
@@ -140,7 +142,12 @@ def _claude(connection: _Connection, prompt: str, is_headless: bool, resumes: st
 def _codex(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     command, *arguments = connection.server
     # Its options are TOML, of which JSON's strings and arrays are a part.
-    options = [f"mcp_servers.{SERVER}.command={_json(command)}", f"mcp_servers.{SERVER}.args={_json(arguments)}"]
+    options = [
+        f"mcp_servers.{SERVER}.command={_json(command)}",
+        f"mcp_servers.{SERVER}.args={_json(arguments)}",
+        # Else it asks its person before each report and each question.
+        f'mcp_servers.{SERVER}.default_tools_approval_mode="approve"',
+    ]
     words = [word for option in options for word in ("-c", option)]
     former = ["resume", resumes or "--last"] if resumes is not None else []
     return [*(["exec"] if is_headless else []), *former[:1], *words, *former[1:], prompt], {}
@@ -149,7 +156,7 @@ def _codex(connection: _Connection, prompt: str, is_headless: bool, resumes: str
 def _gemini(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
     command, *arguments = connection.server
     settings: dict[str, Any] = hook_settings.hook_settings("gemini", connection.hook)
-    settings |= {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
+    settings |= {"mcpServers": {SERVER: {"command": command, "args": arguments, "trust": True}}}
     path = connection.file("settings.json", _json(settings))
     former = ["--resume", resumes or "latest"] if resumes is not None else []
     return [*former, "-p" if is_headless else "-i", prompt], {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path}

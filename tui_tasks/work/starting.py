@@ -148,7 +148,9 @@ class Starter:
             if isinstance(error, Refusal):
                 raise
             raise Conflict(message) from error
-        return Started(work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found)))
+        return Started(
+            work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found, program, self._data))
+        )
 
     def check_go_on(self, work: Work) -> None:
         """Refuse to start the program of a work again where that cannot be.
@@ -282,7 +284,9 @@ def _project(root: Path) -> str | None:
         return None
 
 
-def _notes(repository: repositories.Repository, place: Place, found: WorkSettings) -> list[str]:
+def _notes(
+    repository: repositories.Repository, place: Place, found: WorkSettings, program: str, data: Path
+) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
     if place.is_new and repository.has_changes:
@@ -291,7 +295,14 @@ def _notes(repository: repositories.Repository, place: Place, found: WorkSetting
         notes.append("its submodules are empty: a `setup` command can fetch them")
     if place.is_new and repository.has_lfs and "lfs" not in found.filters:
         notes.append('its LFS files are pointers: `filters = ["lfs"]` in [work] fetches them')
+    if program == "gemini" and (open_one := _open_to_others(data)) is not None:
+        notes.append(f"Gemini CLI reads no settings below {open_one}, as others may write there: it reports nothing")
     return notes
+
+
+def _open_to_others(folder: Path) -> Path | None:
+    """Return the nearest folder, of this one and those above it, that a group or everybody may write; None: none."""
+    return next((one for one in (folder, *folder.parents) if one.stat().st_mode & 0o022), None)
 
 
 def last_lines(database: str, work: Work, most: int) -> list[str]:

@@ -16,6 +16,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import EnsureList, SetListReview
+from tui_tasks.core.operations.work import RunWork, StartWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -470,3 +471,14 @@ async def test_words_typed_at_a_prompt_that_could_not_open_are_dropped_up_to_a_p
         await settle(pilot, "m", *"hello", "enter")
         last = journal.latest(app.link.db, 1)[0]
         assert (last.kind, last.new["text"]) == ("message.sent", "hello")
+
+
+async def test_a_program_that_was_started_and_has_reported_nothing_is_said_to_ask_at_its_terminal(plan, make_app):
+    with Store(plan.path) as store:
+        started = StartWork(plan[9], "codex", "/repo", "/trees/9")
+        (work,) = store.commit(started, actor="human", now=NOW - 6 * SECOND)
+        store.commit(RunWork(work.uid, Process("b", "n", 4, "7")), actor="system", now=NOW - 6 * SECOND)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "not reported yet: its terminal" in row_of(app, work.agent)

@@ -15,7 +15,8 @@ from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
 _COUNTS: Final = ("head", *WORK_COUNTS, "dirty", "near")
-_SILENT_AFTER: Final = 5_000_000  # microseconds
+SILENT_AFTER: Final = 5_000_000
+"""Microseconds after which a program that has reported nothing may ask something at its terminal."""
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 _read = reader(Work, WorkRow)
 
@@ -113,6 +114,8 @@ def counts_text(db: Database, uid: str) -> str:
     found = counts(db, uid)
     if found is None or found.files is None:
         return ""
+    if not found.files and found.dirty:
+        return "nothing committed yet"
     lines = f"{found.files} file{'s' * (found.files != 1)} +{found.insertions} -{found.deletions}"
     return f"{lines}, uncommitted" if found.dirty else lines
 
@@ -164,7 +167,7 @@ def json_of_tasks(db: Database, uids: Iterable[str]) -> dict[str, list[dict[str,
 
 def is_silent(db: Database, work: Work, now: int) -> bool:
     """Return whether a program that reports by hooks has started and reported nothing: it may ask at its terminal."""
-    if work.state != "working" or now - work.started_at < _SILENT_AFTER:
+    if work.state != "working" or now - work.started_at < SILENT_AFTER:
         return False
     row = db.sql("SELECT session, last_prompt, state FROM session WHERE uid = ?", (work.agent,)).fetchone()
     return row is not None and row[0].startswith("work:") and row[1] is None and row[2] != "gone"

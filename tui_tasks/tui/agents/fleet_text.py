@@ -8,6 +8,9 @@ from typing import Final
 
 from tui_tasks.core.read.agents.agent_queries import Word
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.session_queries import PLACEHOLDER
+from tui_tasks.core.read.work_queries import SILENT_AFTER
+from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import HOUR, age, short_count
@@ -117,9 +120,18 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return f"{member.tool}{since}", ""
     if state == "working" and session is not None and session.last_prompt:
         return session.last_prompt, "$muted"
+    if state == "idle" and _is_silent(session, now):
+        return "not reported yet: its terminal may ask something", "$state-needs-you"
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}", "$muted"
     return last, "$muted"
+
+
+def _is_silent(session: AgentSession | None, now: int) -> bool:
+    """Return whether a program that was started here has reported nothing: it may ask whether to trust the folder."""
+    if session is None or session.last_prompt is not None or not session.session.startswith(PLACEHOLDER):
+        return False
+    return now - session.started_at >= SILENT_AFTER
 
 
 def _suspended(member: Member) -> str:

@@ -1,0 +1,98 @@
+"""The command of each agent program: connected with us, without a change to the repository, and resumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Clock
+from tui_tasks.core.operations.work import StartWork
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.store import Store
+from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.work import programs
+from tui_tasks.work.programs import Command
+
+SETTINGS = WorkSettings()
+
+
+def command_of(
+    program: str, store: Store, clock: Clock, task: str, folder: Path, *, is_headless: bool = False,
+    resumes: str | None = None,
+) -> Command:  # fmt: skip
+    (work,) = store.commit(StartWork(task, program, "/repo", "/trees/1"), actor="human", now=clock())
+    return programs.command(SETTINGS, work, "Do it", store.path, folder, {}, is_headless=is_headless, resumes=resumes)
+
+
+def test_claude_uses_our_own_tools_without_asking_its_person(
+    store: Store, clock: Clock, task: str, tmp_path: Path
+) -> None:
+    words = command_of("claude", store, clock, task, tmp_path).argv
+    settings = json.loads(Path(words[words.index("--settings") + 1]).read_text())
+    assert settings["permissions"] == {"allow": ["mcp__tui-tasks"]} and "SessionStart" in settings["hooks"]
+
+
+def test_codex_uses_our_own_tools_without_asking_its_person(
+    store: Store, clock: Clock, task: str, tmp_path: Path
+) -> None:
+    assert (
+        'mcp_servers.tui-tasks.default_tools_approval_mode="approve"'
+        in command_of("codex", store, clock, task, tmp_path).argv
+    )
+
+
+def test_gemini_uses_our_own_tools_without_asking_its_person(
+    store: Store, clock: Clock, task: str, tmp_path: Path
+) -> None:
+    environment = command_of("gemini", store, clock, task, tmp_path).environment
+    servers = json.loads(Path(environment["GEMINI_CLI_SYSTEM_SETTINGS_PATH"]).read_text())["mcpServers"]
+    assert {name: server["trust"] for name, server in servers.items()} == {"tui-tasks": True}
+
+
+RESUMED = [
+    ("claude", "s-1", ["claude", "--resume", "s-1", "Do it"], ["claude", "-p", "--resume", "s-1", "Do it"]),
+    ("claude", "", ["claude", "--continue", "Do it"], ["claude", "-p", "--continue", "Do it"]),
+    ("codex", "s-1", ["codex", "resume", "s-1", "Do it"], ["codex", "exec", "resume", "s-1", "Do it"]),
+    ("codex", "", ["codex", "resume", "--last", "Do it"], ["codex", "exec", "resume", "--last", "Do it"]),
+    ("gemini", "s-1", ["gemini", "--resume", "s-1", "-i", "Do it"], ["gemini", "--resume", "s-1", "-p", "Do it"]),
+    ("gemini", "", ["gemini", "--resume", "latest", "-i", "Do it"], ["gemini", "--resume", "latest", "-p", "Do it"]),
+    ("opencode", "s-1", ["opencode", "--session", "s-1", "--prompt", "Do it"],
+     ["opencode", "run", "--session", "s-1", "Do it"]),
+    ("opencode", "", ["opencode", "--continue", "--prompt", "Do it"], ["opencode", "run", "--continue", "Do it"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "resumes", "attached", "headless"), RESUMED)
+def test_a_session_is_resumed_in_the_programs_own_way(
+    store: Store, clock: Clock, task: str, tmp_path: Path, program: str, resumes: str, attached: list[str],
+    headless: list[str],
+) -> None:  # fmt: skip
+    for is_headless, expected in ((False, attached), (True, headless)):
+        folder = tmp_path / str(is_headless)
+        folder.mkdir()
+        (work,) = store.commit(
+            StartWork(task, program, "/repo", f"/trees/{is_headless}", is_race=True), actor="human", now=clock()
+        )
+        words = programs.command(
+            SETTINGS, work, "Do it", store.path, folder, {}, is_headless=is_headless, resumes=resumes
+        ).argv
+        ours = {"-c", "--settings", "--mcp-config"}
+        found = [
+            word
+            for before, word in zip(("", *words[:-1]), words, strict=True)
+            if word not in ours and before not in ours
+        ]
+        assert found == expected
+
+
+def test_what_is_resumed_is_the_session_that_the_program_has_reported_or_the_newest_of_the_worktree(
+    store: Store, clock: Clock, task: str
+) -> None:
+    (work,) = store.commit(
+        StartWork(task, "claude", "/repo", "/trees/1", makes_worktree=True), actor="human", now=clock()
+    )
+    session = session_queries.find(store.db, work.agent)
+    assert programs.resumes(SETTINGS, work, session) == ""
+    assert programs.resumes(SETTINGS, work, None) is None
