@@ -135,7 +135,7 @@ COMMANDS: Final[dict[str, Command]] = {
             "db list project read-only no-scheduler ascii agent",
         ),
         _verb("undo", "undo the newest change made from a shell", "db agent project read-only"),
-        _verb("redo", "redo what undo took back", "db agent project read-only"),
+        _verb("redo", "redo what was undone", "db agent project read-only"),
         Command(
             "lists",
             "list the lists; make, rename, archive, delete one",
@@ -166,7 +166,7 @@ COMMANDS: Final[dict[str, Command]] = {
             "supervise.work_command",
             _READS,
         ),
-        Command("digest", "what happened while you were away", "screen.digest_command", "db read-only"),
+        Command("digest", "show what happened while you were away", "screen.digest_command", "db read-only"),
         Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
         Command(
             "web",
@@ -188,7 +188,7 @@ COMMANDS: Final[dict[str, Command]] = {
             f"{_CHANNEL} tools",
         ),
         Command("prime", "print the instructions for an agent's first prompt", "agents.prime", _WRITES, is_short=True),
-        Command("call", "one tool call from a shell", "agents.call", _CHANNEL, is_short=True),
+        Command("call", "call one tool from a shell", "agents.call", _CHANNEL, is_short=True),
         Command("serve", "serve the control channel, without a screen", "agents.headless", f"{_CHANNEL} tools"),
         Command(
             "mcp",
@@ -337,7 +337,7 @@ tui-tasks sync-file tasks.jsonl --once""",
     "compact": "tui-tasks compact --before 90d",
     "config": "tui-tasks config",
     "help": """\
-tui-tasks help shell
+tui-tasks help scripts
 tui-tasks help --man""",
 }
 """The examples of each command, one a line, as they are typed."""

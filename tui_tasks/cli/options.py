@@ -55,7 +55,7 @@ _FLAG: Final = {"action": "store_true"}
 SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "db": (_STATE, {"metavar": "PATH", "help": "the database (default: TUI_TASKS_DB, else your own)"}),
     "agent": (_STATE, {"metavar": "NAME", "help": "who speaks (default: %s)"}),
-    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all of the project; to add to: its tasklist)"}),
+    "list": (_STATE, {"metavar": "NAME", "help": "the list (default: all lists of the project; for add its tasklist)"}),
     "project": (
         _STATE,
         {"metavar": "NAME", "help": "the project (default: the nearest .tui-tasks.toml upwards; '': none)"},

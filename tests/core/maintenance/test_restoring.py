@@ -64,7 +64,7 @@ def test_the_command_puts_a_backup_in_place_while_others_write_and_keeps_the_old
     assert len(there) == 42
     assert there[-2:] == ["one", "other"]
     assert (tmp_path / "copy.db").exists()
-    aside = Path(said.rpartition("kept as ")[2].strip())
+    aside = Path(said.rpartition("replaced database is ")[2].strip())
     assert len(names(aside)) == 160
     run_restore(path, aside)
     assert replies_to_adds(one, "again") == ["again"]

@@ -91,8 +91,8 @@ def _backup(options: argparse.Namespace) -> int:
 
 def _declare_restore(command: argparse.ArgumentParser) -> None:
     command.description = (
-        "Put a copy of a backup in the place of the database. What was there is kept aside, and can be restored in "
-        "turn; programs that have the database open go on with what is there now. For a person."
+        "Restore a copy of a backup, also while programs have the database open: they continue with it. The replaced "
+        "database stays beside it, and can be restored in turn. Needs a person at a terminal."
     )
     command.add_argument("file", metavar="FILE", help="the backup, which stays as it is")
 
@@ -113,7 +113,7 @@ def _restore(options: argparse.Namespace) -> int:
     done = restore(database, Path(options.file), clock.now())
     print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
     if done.aside is not None:
-        print(f"what was there is kept as {done.aside}")
+        print(f"the replaced database is {done.aside}")
     with open_store(options) as store:
         person.record(options, store)
     return 0

@@ -24,8 +24,8 @@ from tui_tasks.settings import paths
 def declare(_name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.description = (
-        "Connect an agent program: write the server of the tools, and when to use them, into its files in this "
-        "folder. Other content of those files does not change."
+        "Connect an agent program: write an MCP server and instructions into its files in this folder. Other content "
+        "of those files does not change."
     )
     command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
     command.add_argument("--user", action="store_true", help="for you in all folders, instead of this folder")

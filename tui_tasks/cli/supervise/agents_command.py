@@ -156,17 +156,17 @@ _MESSAGES: Final = frozenset({"message", "stop"})
 _ACTIONS: Final = {
     "message": CommandAction(
         "write to an agent, which reads it with its next reply",
-        words(name="the agent", text="what it is to read"),
+        words(name="the agent", text="the message"),
         _commit_action("sent", lambda options: SendMessage(options.name, options.text)),
     ),
     "stop": CommandAction(
-        "end an agent's turn with a message, where its program can",
-        words(name="the agent", text="what it is to read"),
+        "end an agent's turn, with a message",
+        words(name="the agent", text="the message"),
         _commit_action("is to stop", lambda options: SendMessage(options.name, options.text, ends_turn=True)),
     ),
     "pause": CommandAction(
-        "refuse all that an agent calls, until it is resumed",
-        words(name="the agent", text="?what it reads instead"),
+        "pause an agent: its requests fail until you resume it",
+        words(name="the agent", text="?the message with which its requests fail"),
         _commit_action("paused", lambda options: PauseAgent(options.name, options.text or "the human has paused you")),
     ),
     "resume": CommandAction(

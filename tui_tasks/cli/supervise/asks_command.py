@@ -43,7 +43,7 @@ _SHORT: Final = 8
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     declare_actions(name, command, _ACTIONS)
-    command.epilog = "Without an action, the open questions. To answer is a person's, at a terminal."
+    command.epilog = "Without an action: the open questions. Answering needs a person at a terminal."
 
 
 def run(name: str, options: argparse.Namespace) -> int:

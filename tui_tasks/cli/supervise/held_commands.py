@@ -29,7 +29,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     if name == "join":
         command.add_argument("into", metavar="OTHER", help="the other task, whose log gets its text")
     command.add_argument("--json", action="store_true", help="print JSON")
-    command.epilog = "For a person, at a terminal."
+    command.epilog = "Needs a person at a terminal."
 
 
 def run(name: str, options: argparse.Namespace) -> int:

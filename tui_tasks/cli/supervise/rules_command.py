@@ -23,9 +23,7 @@ from tui_tasks.text.safe import safe_line
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     declare_actions(name, command, _ACTIONS)
-    command.epilog = (
-        "Without an action, the rules by their numbers. They stand in the settings file, as [[rule]] tables."
-    )
+    command.epilog = "Without an action: the rules by their numbers. They are [[rule]] tables of the settings file."
 
 
 def run(name: str, options: argparse.Namespace) -> int:

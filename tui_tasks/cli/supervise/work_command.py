@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from tui_tasks.work.git_review import Review
 
 _EPILOG: Final = (
-    "Without an action, as `ls`. All but `ls`, `show` and `review` are a person's, at a terminal. "
-    "`tui-tasks help work` tells more."
+    "Without an action: as `ls`. All but `ls`, `show` and `review` need a person at a terminal. "
+    "See also `tui-tasks help work`."
 )
 _LINES: Final = 20
 _SILENT: Final = "it has not reported yet: it may ask something in its terminal"
@@ -70,9 +70,13 @@ def _declare_start(command: argparse.ArgumentParser) -> None:
         default=[],
         help="tokens, cost_usd, minutes, turns or context, in place of the settings' limit",
     )
-    command.add_argument("--race", action="store_true", help="beside another agent on the same task")
-    command.add_argument("--beside", action="store_true", help="in the worktree of the task's newest work")
-    command.add_argument("--share", action="store_true", help="in a folder in which another agent works")
+    command.add_argument(
+        "--race", action="store_true", help="a second agent on the same task, in a worktree of its own"
+    )
+    command.add_argument(
+        "--beside", action="store_true", help="a second agent in the worktree of the task's newest work"
+    )
+    command.add_argument("--share", action="store_true", help="a second agent in the same folder")
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -370,7 +374,7 @@ def _pull_request(options: argparse.Namespace) -> None:
 
 def _declare_comment(command: argparse.ArgumentParser) -> None:
     _declare_one(command)
-    command.add_argument("message", metavar="TEXT", nargs="+", help="what the agent is to change")
+    command.add_argument("message", metavar="TEXT", nargs="+", help="what to change")
 
 
 def _comment(options: argparse.Namespace) -> None:
@@ -448,5 +452,5 @@ _ACTIONS: Final[dict[str, CommandAction]] = {
     "pr": CommandAction("push the work on a task and open a pull request by gh", _declare_pull_request, _pull_request),
     "discard": CommandAction("discard the work on a task; its branch and files stay", _declare_one, _discard),
     "restore": CommandAction("take a merge back, or bring discarded work back", _declare_restore, _restore),
-    "clean": CommandAction("remove what ended work has left: worktrees, terminals, files", _declare_clean, _clean),
+    "clean": CommandAction("remove worktrees, terminals and files of ended work", _declare_clean, _clean),
 }

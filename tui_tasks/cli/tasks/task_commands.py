@@ -108,9 +108,7 @@ def _declare_add(command: argparse.ArgumentParser) -> None:
     declare_new(command)
 
 
-_FILTER: Final = (
-    "only what the screen's filter would show: words, #tag, !high, @agent, status:open, due:<3d, -#tag, and by sort:due"
-)
+_FILTER: Final = "a filter, as on the screen: words, #tag, !high, @agent, status:open, due:<3d, -#tag, sort:due"
 _CLEARABLE: Final = ("description", "tags", "agent", "after")
 
 
