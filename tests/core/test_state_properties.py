@@ -27,7 +27,7 @@ from tui_tasks.core.vocab import STATUSES, SYSTEM
 LEASE = 60 * SECOND
 BOUNDED = settings()
 if settings.get_current_profile_name() == "ordinary":
-    BOUNDED = settings(max_examples=60, stateful_step_count=40)
+    BOUNDED = settings(max_examples=30, stateful_step_count=40)
 
 
 def tables(db: Database) -> dict[str, list]:

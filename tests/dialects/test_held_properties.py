@@ -48,7 +48,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SHELL
 
 ordinary = settings.get_current_profile_name() == "ordinary"
-BOUNDED = settings(max_examples=40, stateful_step_count=40) if ordinary else settings()
+BOUNDED = settings(max_examples=20, stateful_step_count=40) if ordinary else settings()
 UNDO = st.just(("control:undo", {}))
 REQUESTS = EVERYTHING | CLEAR | UNDO | AS_HOLDER
 STATUS = st.sampled_from(["in_progress", "done", "failed", "skipped", "cancelled", "pending"])

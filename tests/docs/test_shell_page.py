@@ -164,9 +164,10 @@ def test_what_each_prints_is_as_its_schema_has_it(
         name = next(" ".join(words[:count]) for count in (2, 1) if " ".join(words[:count]) in command_schemas.COMMANDS)
         assert main(["--list", "work", *words, "--json"]) == 0, (line, capsys.readouterr())
         schema = {**command_schemas.COMMANDS[name], "$defs": command_schemas.DEFINITIONS}
-        jsonschema.validate(json.loads(capsys.readouterr().out), schema)
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({"schema_version": 1, "other": 1}, schema)
+        # The schemas themselves are checked above: to do so at each line takes longer than all commands together.
+        validator = jsonschema.Draft202012Validator(schema)
+        validator.validate(json.loads(capsys.readouterr().out))
+        assert not validator.is_valid({"schema_version": 1, "other": 1})
         seen.add(name)
     assert seen == set(command_schemas.COMMANDS)
 

@@ -78,7 +78,7 @@ PICK = st.integers(0, 30)
 STEPS = st.lists(st.tuples(st.sampled_from("aaabbmmsduurr"), PICK, PICK, st.booleans()), min_size=10, max_size=60)
 
 
-@settings(deadline=None)
+@settings(max_examples=50)
 @given(STEPS)
 def test_order_undo_and_numbers_are_those_of_a_plain_list_however_often_ranks_are_made_anew(steps):
     with pytest.MonkeyPatch.context() as patch, Store(":memory:") as store:
@@ -142,7 +142,7 @@ class TheStateWithShortRanks(TheState):
 
 
 TestTheStateWithShortRanks = TheStateWithShortRanks.TestCase
-TestTheStateWithShortRanks.settings = settings(max_examples=30, stateful_step_count=40)
+TestTheStateWithShortRanks.settings = settings(max_examples=15, stateful_step_count=40)
 
 
 def test_reranking_changes_no_version_and_tells_of_no_task(early):

@@ -296,7 +296,7 @@ def test_what_was_made_last_by_a_clock_that_is_ahead_is_kept(store: Store) -> No
     assert journal.oldest(store.db) == last
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.sampled_from([-50, 0, 10, 90, 100, 110, 999]), max_size=12), st.integers(1, 4))
 def test_no_entry_from_after_the_bound_is_ever_dropped(instants: list[int], page: int) -> None:
     with Store(":memory:") as store, pytest.MonkeyPatch.context() as patched:

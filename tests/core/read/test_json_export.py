@@ -45,7 +45,7 @@ CHANGES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(TEXTS, CHANGES, st.integers(0, 10**15)), max_size=4), TEXTS)
 def test_a_task_is_written_out_code_point_for_code_point(given_, name) -> None:
     with Store(":memory:") as store:

@@ -58,7 +58,7 @@ def _do(store: Store, home: str, made: list[str], step: tuple) -> None:
             made.remove(uid)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60)
 @given(STEPS, st.lists(WORDS, min_size=1, max_size=2), st.booleans())
 def test_what_is_found_is_what_going_through_all_tasks_finds(steps, words, whole) -> None:
     with Store(":memory:") as store:

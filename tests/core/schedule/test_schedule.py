@@ -15,7 +15,7 @@ from tui_tasks.core.schedule.fire_times import SECOND, fires_between, next_fire,
 HOUR = 3600 * SECOND
 NOW = 1_790_000_000 * SECOND
 CRONS = random_crons(200, seed=4)
-bounded = settings(derandomize=True, deadline=None, max_examples=150)
+bounded = settings(max_examples=60)
 
 
 def cron(text):
