@@ -177,6 +177,7 @@ def _export(options: argparse.Namespace) -> int:
     if format_.is_folder and options.file is None:
         raise InvalidArgument("output", f"{format_.name} is a folder of files: name it by -o FOLDER")
     with open_store(options) as store, contextlib.ExitStack() as spooled:
+        lookup.check_both(options, store.db)
         if format_.is_streamed:
             spool = spooled.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", newline=""))
             made = _compose_streamed(format_, store, identity, options.file, spool)

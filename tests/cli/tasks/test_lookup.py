@@ -45,7 +45,10 @@ def test_a_list_or_a_project_that_is_not_there_is_made_on_demand_alone(db, tmp_p
     assert lists(db) == before
 
 
-@pytest.mark.parametrize("words", ["ls", "ls --json", "next", "lists", "done 1", "prime"])
+READING = ["ls", "ls --json", "next", "lists", "done 1", "prime", "export jsonl", "export markdown"]
+
+
+@pytest.mark.parametrize("words", READING)
 def test_a_project_that_is_not_there_has_no_tasks_to_read_and_is_told_so(db, capsys, words) -> None:
     assert main([*words.split(), "--project", "sitte", "--db", db]) == 1
     assert "no project sitte (did you mean site?)" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from itertools import islice
 
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import is_without_project, open_store, require_database, session_of
-from tui_tasks.cli.tasks import named_places
+from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.text.safe import safe_line
@@ -46,7 +46,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         print(f"{RULES}\nNo tasks yet: {missing}")
         return 0
     with open_store(options) as store:
-        named_places.check_project(options, store.db)
+        lookup.check_project(options, store.db)
         print(text(session_of(options, store)))
     if is_without_project(options):
         print("\nThis folder has no project: tasks of other folders may be among these.")
