@@ -90,6 +90,7 @@ RIGHTS: Final[dict[str, Rights]] = {
     "agents": Rights("message stop pause resume undo", "resume"),
     "work": Rights("start attach comment merge pr discard restore clean", "start merge pr discard"),
     "token": Rights("add revoke", "add"),
+    "admin": ANYONE,  # it prints what an administrator of the server may run
     "restore": NOBODY_ELSE,
     "compact": NOBODY_ELSE,
     # The screen that writes: a person's, but its terminal need not be standard input.
@@ -210,6 +211,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("backup", "copy the database while it is in use", "admin.admin_commands", "db"),
         Command("restore", "restore a backup, even while the database is in use", "admin.admin_commands", "db"),
         Command("compact", "drop the oldest entries of the journal", "admin.admin_commands", "db"),
+        Command("admin", "print the SQL that makes roles on a team's server", "admin.server_commands"),
         Command(
             "config", "print the settings: their file, values, defaults and meanings", "admin.admin_commands", "db"
         ),
@@ -335,6 +337,9 @@ tui-tasks sync-file tasks.jsonl --once""",
     "backup": "tui-tasks backup tasks-monday.db",
     "restore": "tui-tasks restore tasks-monday.db",
     "compact": "tui-tasks compact --before 90d",
+    "admin": """\
+tui-tasks admin roles
+tui-tasks admin roles --human ana --agent 'build=claude-*' --monitor board""",
     "config": "tui-tasks config",
     "help": """\
 tui-tasks help scripts

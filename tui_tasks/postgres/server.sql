@@ -221,6 +221,18 @@ BEGIN
     RETURN held.number + companions;
 END $$;
 
+-- Let the journal of a server without entries begin after an entry, whose state a snapshot will have.
+CREATE FUNCTION tui_tasks.begin_at(seq_ bigint, hash_ bytea) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM tui_tasks.refuse_agents('choose where the journal begins');
+    UPDATE tui_tasks.head SET seq = seq_, hash = hash_ WHERE seq = 0;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the journal has entries already' USING ERRCODE = 'TT001';
+    END IF;
+END $$;
+
 -- Store one chunk of a snapshot of the state after an entry. All chunks of one are put in one transaction.
 CREATE FUNCTION tui_tasks.put_snapshot(
     seq_ bigint, hash_ bytea, number_ bigint, passed_ bigint, chunk_ integer, chunks_ integer, data_ bytea
@@ -228,7 +240,9 @@ CREATE FUNCTION tui_tasks.put_snapshot(
 AS $$
 BEGIN
     PERFORM tui_tasks.refuse_agents('store a snapshot');
-    IF NOT EXISTS (SELECT FROM tui_tasks.journal j WHERE j.seq = seq_ AND j.hash = hash_) THEN
+    IF NOT EXISTS (SELECT FROM tui_tasks.journal j WHERE j.seq = seq_ AND j.hash = hash_)
+        AND NOT EXISTS (SELECT FROM tui_tasks.head h WHERE h.seq = seq_ AND h.hash = hash_)
+    THEN
         RAISE EXCEPTION 'the journal has no entry % with that hash', seq_ USING ERRCODE = 'TT002';
     END IF;
     IF chunk_ NOT BETWEEN 0 AND chunks_ - 1 THEN

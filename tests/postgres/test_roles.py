@@ -1,0 +1,209 @@
+"""What the roles that `tui-tasks admin roles` prints may do, tried as those roles."""
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.postgres.journal_writer import NOTHING, append, entries, write
+from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.read.log.log_lines import KINDS
+from tui_tasks.postgres import roles as roles_module
+from tui_tasks.postgres.roles import AgentRole, script
+from tui_tasks.postgres.server_schema import prepare
+
+HUMANS = {
+    *("task.accepted", "task.declined", "ask.answered", "agent.paused", "agent.resumed", "message.sent", "message"),
+    *("terminal.used", "settings.recorded", "list.auto", "journal.compacted"),
+    *("check.defined", "check.waived", "check.finished", "check.stale"),
+    *("work.started", "work.commented", "work.merged", "work.conflict", "work.discarded", "work.restored"),
+    *("work.failed", "work.limit"),
+}
+FORBIDDEN = (
+    "INSERT INTO tui_tasks.journal SELECT * FROM tui_tasks.journal",
+    "UPDATE tui_tasks.journal SET why = 'x'",
+    "DELETE FROM tui_tasks.journal",
+    "UPDATE tui_tasks.head SET seq = 9",
+    "DELETE FROM tui_tasks.companion",
+    "DELETE FROM tui_tasks.snapshot",
+    "INSERT INTO tui_tasks.member VALUES (session_user, 'human', NULL)",
+    "INSERT INTO tui_tasks.agent_kind VALUES ('itself', 'task.accepted')",
+    "SELECT * FROM tui_tasks.head FOR UPDATE",
+    "SELECT * FROM tui_tasks.head FOR KEY SHARE",
+    "SELECT * FROM tui_tasks.about FOR SHARE",
+    "LOCK TABLE tui_tasks.head IN ROW SHARE MODE",
+    "LOCK TABLE tui_tasks.journal IN SHARE MODE",
+    "TRUNCATE tui_tasks.journal",
+    "CREATE TABLE tui_tasks.more ()",
+    "CREATE OR REPLACE FUNCTION tui_tasks.clock() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
+    "CREATE SCHEMA more",
+    "CREATE TEMPORARY TABLE head ()",
+)
+
+
+class Roles:
+    """The three roles of a test, made by the printed statements, and a connection of each."""
+
+    def __init__(self, cluster, database):
+        self.names = {kind: f"{database}_{kind}" for kind in ("monitor", "agent", "human", "team")}
+        self.owner = cluster.connect(database)
+        prepare(self.owner)
+        self.owner.execute(self.script().encode())
+        self.monitor, self.agent, self.human, self.team = (
+            cluster.connect(database, self.names[kind]) for kind in ("monitor", "agent", "human", "team")
+        )
+
+    def script(self):
+        agents = [AgentRole(self.names["agent"], "robin"), AgentRole(self.names["team"], "it's-*")]
+        return script([self.names["monitor"]], agents, [self.names["human"]])
+
+    def close(self):
+        for connection in (self.monitor, self.agent, self.human, self.team, self.owner):
+            connection.close()
+
+
+@pytest.fixture
+def roles(cluster, database):
+    made = Roles(cluster, database)
+    yield made
+    made.close()
+    for name in made.names.values():
+        cluster.sql(database, f'DROP OWNED BY "{name}"; DROP ROLE "{name}"')
+
+
+def test_every_role_reads_the_journal_and_all_that_a_replica_is_made_of(roles):
+    head = write(roles.owner, count=2)
+    for connection in (roles.monitor, roles.agent, roles.human):
+        assert connection.execute("SELECT count(*) FROM tui_tasks.journal").fetchone() == (2,)
+        assert connection.execute("SELECT seq, hash FROM tui_tasks.head").fetchone() == head
+        for table in ("companion", "snapshot", "about"):
+            connection.execute(f"SELECT * FROM tui_tasks.{table}")
+        assert prepare(connection) == prepare(roles.owner)
+
+
+@pytest.mark.parametrize("who", ["monitor", "agent", "human", "team"])
+def test_no_role_writes_or_locks_a_table_itself(roles, who):
+    connection = getattr(roles, who)
+    connection.execute("SET default_transaction_read_only = off")
+    for statement in FORBIDDEN:
+        with pytest.raises(errors.InsufficientPrivilege), connection.transaction():
+            connection.execute(statement)
+
+
+def test_a_monitor_holds_up_nobody(roles):
+    for call in ("lock_head()", "put_snapshot(0, '', 0, 0, 0, 1, '')", "cut(0)", "begin_at(1, '')"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            roles.monitor.execute(f"SELECT tui_tasks.{call}")
+    with pytest.raises(errors.InsufficientPrivilege):
+        append(roles.monitor, NOTHING, [])
+    # What any role may lock and hold, whatever it was granted, while others go on.
+    roles.monitor.execute("BEGIN")
+    roles.monitor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+    for number in range(50):
+        roles.monitor.execute("SELECT pg_advisory_xact_lock_shared(%s), pg_advisory_xact_lock(%s)", (number, -number))
+    for table in ("about", "head", "journal", "companion", "snapshot"):
+        roles.monitor.execute(f"LOCK TABLE tui_tasks.{table} IN ACCESS SHARE MODE")
+    roles.owner.execute("SET lock_timeout = '100ms'")
+    assert prepare(roles.owner).schema == 1
+    write(roles.human, write(roles.owner))
+    roles.monitor.execute("ROLLBACK")
+
+
+def test_an_agent_appends_as_itself_alone(roles):
+    head = write(roles.agent, actor="robin")
+    for actor in ("human", "shell", "other", "robin2", "it's-1", "Robin", "", "*"):
+        with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
+            append(roles.agent, head, entries(head, {"actor": "robin"}, {"actor": actor}))
+    write(roles.agent, head, actor="robin", kind="claim.taken")
+
+
+def test_an_agents_role_may_be_for_all_names_that_begin_alike(roles):
+    head = write(roles.team, actor="it's-1")
+    head = write(roles.team, head, actor="it's-22")
+    for actor in ("its-1", "it's", "human", "robin"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            write(roles.team, head, actor=actor)
+
+
+def test_an_agent_writes_none_of_the_kinds_that_are_the_humans(roles):
+    head = NOTHING
+    for kind in sorted({kind for kinds in KINDS.values() for kind in kinds} | {"journal.compacted", "a.new.one"}):
+        if kind in HUMANS or kind == "a.new.one" or (kind.startswith("agent.") and kind != "agent.refused"):
+            with pytest.raises(errors.InsufficientPrivilege):
+                write(roles.agent, head, actor="robin", kind=kind)
+        else:
+            head = write(roles.agent, head, actor="robin", kind=kind)
+    assert head[0] > 30
+
+
+def test_an_agent_writes_as_the_system_what_a_request_has_for_consequence_alone(roles):
+    head = write(roles.agent, actor="system", kind="claim.lapsed")
+    for kind in ("check.ended", "check.finished", "ask.answered", "job.decided", "run.started", "settings.recorded"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            write(roles.agent, head, actor="system", kind=kind)
+    write(roles.human, head, actor="system", kind="check.finished")
+
+
+def test_an_agent_does_not_write_answers_from_a_phone_or_what_humans_do_with_snapshots(roles):
+    with pytest.raises(errors.InsufficientPrivilege):
+        append(roles.agent, NOTHING, [], [("phone_answer", '["x"]', "{}")])
+    append(roles.agent, NOTHING, [], [("kept_reply", '["x"]', "{}")])
+    for call in ("put_snapshot(0, '', 0, 0, 0, 1, '')", "cut(0)", "begin_at(1, '')"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            roles.agent.execute(f"SELECT tui_tasks.{call}")
+
+
+def test_an_agent_does_not_end_leases_by_telling_that_much_time_has_passed(roles):
+    append(roles.human, NOTHING, [], passed=100)
+    append(roles.agent, NOTHING, [], passed=1 << 60)
+    (passed,) = roles.owner.execute("SELECT passed FROM tui_tasks.head").fetchone()
+    assert 100 <= passed < 100 + 600_000_000
+
+
+def test_a_human_writes_as_anybody_and_any_kind(roles):
+    head = NOTHING
+    for actor, kind in (("human", "task.accepted"), ("system", "check.ended"), ("claude-1", "task.created")):
+        head = write(roles.human, head, actor=actor, kind=kind)
+
+
+def test_a_role_that_takes_the_name_of_another_stays_who_it_is(roles):
+    with pytest.raises(errors.InsufficientPrivilege):
+        roles.agent.execute(f'SET ROLE "{roles.names["human"]}"')
+    roles.owner.execute(f'GRANT "{roles.names["human"]}" TO "{roles.names["agent"]}"')
+    roles.agent.execute(f'SET ROLE "{roles.names["human"]}"')
+    with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin"):
+        write(roles.agent)
+
+
+def test_a_role_that_is_no_member_any_more_writes_nothing(roles):
+    roles.owner.execute("DELETE FROM tui_tasks.member")
+    for connection in (roles.agent, roles.human):
+        with pytest.raises(errors.InsufficientPrivilege, match="it is no member"):
+            connection.execute("SELECT tui_tasks.lock_head()")
+        with pytest.raises(errors.InsufficientPrivilege, match="it is no member"):
+            append(connection, NOTHING, [])
+
+
+def test_roles_that_are_not_named_may_not_even_connect(roles, cluster, database):
+    roles.owner.execute(f'CREATE ROLE "{database}_guest" LOGIN')
+    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+        cluster.connect(database, f"{database}_guest")
+
+
+def test_the_statements_may_be_run_again_and_hold_no_password(roles):
+    roles.owner.execute(roles.script().encode())
+    assert not re.search("PASSWORD '", roles.script(), re.IGNORECASE)
+    assert roles.owner.execute("SELECT count(*) FROM tui_tasks.member").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("role", ['a"b', "a'b", "a$$b", "a b", "", "x" * 64, "a;b", "a\nb"])
+def test_a_role_whose_name_would_need_quoting_is_refused(role):
+    for given in (([role], [], []), ([], [AgentRole(role, "x")], []), ([], [], [role])):
+        with pytest.raises(InvalidArgument):
+            script(*given)
+
+
+def test_printing_them_needs_no_psycopg():
+    assert "psycopg" not in Path(roles_module.__file__).read_text()
