@@ -11,7 +11,7 @@ from tests.work.conftest import git
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import MergeWork, SetAuto, StopAuto
-from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.work import auto, starting
@@ -53,7 +53,7 @@ def look(store: Store, clock, times: int = 1) -> list[str]:
 
 
 def is_on(store: Store, home: str) -> tuple[bool, str | None]:
-    found = auto_queries.find(store.db, home)
+    found = work_queries.find_auto(store.db, home)
     return found.is_on, found.message
 
 
@@ -95,7 +95,7 @@ def test_the_settings_limit_all_agents_together(store, clock, configure, add, sw
         add(name)
     switch_on(at_once=2)
     assert look(store, clock, 2) == ["One"]
-    assert auto_queries.switched_on(store.db)
+    assert work_queries.switched_on_autos(store.db)
 
 
 def test_after_so_many_failures_in_a_row_it_stops_and_says_so(store, clock, configure, home, add, switch_on):
@@ -139,7 +139,7 @@ def test_a_second_screen_leaves_it_to_the_first_and_takes_over_when_that_is_gone
         assert look(store, clock) == []
     switch_on(host=GONE)
     assert look(store, clock) == ["One"]
-    assert auto_queries.find(store.db, home).host == auto.host()
+    assert work_queries.find_auto(store.db, home).host == auto.host()
 
 
 def test_agents_cannot_turn_it_on_or_off(store, clock, home, repo, switch_on):

@@ -171,7 +171,7 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: str) -> s
     from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
     from tui_tasks.core.operations.sessions import Process
     from tui_tasks.core.read import ask_queries
-    from tui_tasks.core.rules.agents.decided_text import decided_line
+    from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.core.vocab import SHELL
     from tui_tasks.runner.process import processes
 

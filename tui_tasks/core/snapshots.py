@@ -1,6 +1,6 @@
 """What reads return: frozen values, not rows that could write themselves back. Instants are microseconds, UTC.
 
-The values of jobs and of sessions of agent programs are in `job_snapshots` and `session_snapshots`.
+The values of jobs and of sessions of agent programs are in `job_snapshots` and `read.agents.session_queries`.
 """
 
 from __future__ import annotations

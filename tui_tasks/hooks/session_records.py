@@ -21,7 +21,7 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     UsageReported,
 )
-from tui_tasks.core.session_snapshots import SessionActivity
+from tui_tasks.core.read.agents.session_queries import SessionActivity
 
 
 class Ending(msgspec.Struct, frozen=True):

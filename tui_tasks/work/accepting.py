@@ -18,7 +18,7 @@ from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerg
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.decided_text import decided_line
+from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN

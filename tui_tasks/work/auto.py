@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.work import HostAuto, StopAuto
-from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Auto
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -53,7 +53,7 @@ def switch_off_old(store: Store, now: int) -> None:
     Raises:
         StorageFailed: the database cannot be read or written.
     """
-    for auto in auto_queries.switched_on(store.db):
+    for auto in work_queries.switched_on_autos(store.db):
         if not auto.stays and not _is_alive(auto.host):
             store.commit(StopAuto(auto.uid, OPENED_ANEW), actor=SYSTEM, now=now)
 
@@ -64,7 +64,7 @@ def look(store: Store, clock: Callable[[], int]) -> None:
     Raises:
         StorageFailed: the database cannot be read or written.
     """
-    for auto in auto_queries.switched_on(store.db):
+    for auto in work_queries.switched_on_autos(store.db):
         if not _is_alive(auto.host):
             auto = store.commit(HostAuto(auto.uid, host()), actor=SYSTEM, now=clock())[0]
         if auto.host == host():
@@ -72,19 +72,19 @@ def look(store: Store, clock: Callable[[], int]) -> None:
 
 
 def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
-    if auto_queries.failed_in_a_row(store.db, auto) >= auto.failures:
+    if work_queries.failed_in_a_row(store.db, auto) >= auto.failures:
         message = f"{auto.failures} agents in a row have failed" if auto.failures > 1 else "an agent has failed"
         store.commit(StopAuto(auto.uid, message), actor=SYSTEM, now=clock())
         return
-    has_place = auto_queries.busy(store.db, auto) < auto.at_once
+    has_place = work_queries.busy(store.db, auto) < auto.at_once
     if not has_place or work_queries.count_busy(store.db) >= starting.settings().max_agents:
         return
-    uid = auto_queries.next_task(store.db, auto)
+    uid = work_queries.next_task(store.db, auto)
     if uid is None:
         return
     try:
         Starter(store, Path(auto.folder), clock).start(uid, Request(program=auto.program))
     except Refusal as refused:
-        if auto_queries.next_task(store.db, auto) == uid:
+        if work_queries.next_task(store.db, auto) == uid:
             # It was refused before anything began, and would be again.
             store.commit(StopAuto(auto.uid, refused.message), actor=SYSTEM, now=clock())

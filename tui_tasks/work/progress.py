@@ -11,7 +11,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CountWork, FailWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.session_snapshots import AgentSession
+from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM

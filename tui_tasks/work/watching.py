@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.read import auto_queries, work_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
 
 Clock = Callable[[], int]
@@ -68,7 +68,7 @@ def _look(store: Store, clock: Clock) -> None:
 
 
 def _switch_off_old(store: Store, clock: Clock) -> None:
-    if auto_queries.switched_on(store.db):
+    if work_queries.switched_on_autos(store.db):
         from tui_tasks.work import auto
 
         auto.switch_off_old(store, clock())
@@ -76,7 +76,7 @@ def _switch_off_old(store: Store, clock: Clock) -> None:
 
 def _start_tasks(store: Store, clock: Clock) -> None:
     """Start tasks of lists that work themselves off. A start takes as long as the human's setup command."""
-    if auto_queries.switched_on(store.db):
+    if work_queries.switched_on_autos(store.db):
         from tui_tasks.work import auto
 
         auto.look(store, clock)

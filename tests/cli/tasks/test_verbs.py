@@ -20,7 +20,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
-from tui_tasks.core.read.agents import agent_queries, fleet
+from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Task
@@ -414,9 +414,9 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
     changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
-    assert agent_queries.speakers(db) == []
+    assert activity.speakers(db) == []
     assert fleet.everyone(db, 0) == []
-    assert agent_queries.working(db) == {}
+    assert activity.working(db) == {}
 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
@@ -567,7 +567,7 @@ def test_to_speak_as_the_shell_or_the_human_is_refused_and_is_no_agents_attempt(
         assert "reserved" in refused.stderr
     with Store(str(tmp_path / "x.db")) as store:
         assert [(entry.kind, entry.actor) for entry in journal.latest(store.db, 2)] == [("agent.refused", "shell")] * 2
-        assert agent_queries.speakers(store.db) == []
+        assert activity.speakers(store.db) == []
 
 
 def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: Store, clock: Clock, capsys) -> None:

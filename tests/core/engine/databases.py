@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from tui_tasks.core.engine.driver import connect
-from tui_tasks.core.maintenance.restoring import restore
+from tui_tasks.core.maintenance.backup import restore
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 

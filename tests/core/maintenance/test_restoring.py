@@ -15,9 +15,7 @@ from tests.soak.speaking import Speaker, program, serve
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
-from tui_tasks.core.maintenance import restoring
-from tui_tasks.core.maintenance.backup import backup, findings
-from tui_tasks.core.maintenance.restoring import restore
+from tui_tasks.core.maintenance.backup import backup, findings, restore
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -234,7 +232,7 @@ def test_a_commit_into_a_file_that_was_replaced_meanwhile_is_not_acknowledged(pa
 
 
 def test_it_waits_for_a_writer_and_gives_up_on_one_that_stands_still(path, tmp_path, monkeypatch):
-    monkeypatch.setattr(restoring, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("tui_tasks.core.maintenance.backup.BUSY_SECONDS", 0.05)
     with Store(str(path)) as store:
         add(store, "there")
         copy = _taken(store, tmp_path)

@@ -18,7 +18,7 @@ from tui_tasks.core.operations.sessions import (
     TaskListItem,
     TaskListReported,
 )
-from tui_tasks.core.read.agents import activity, agent_queries
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
@@ -94,7 +94,7 @@ def test_a_session_that_has_ended_is_not_stuck_by_an_item_of_its_own_list(store,
             report = SessionReport("codex", "s", events, clock())
             assert intake.record_report(transaction, "", report, tasks=True)
     clock.forward(2 * LIMITS.silent)
-    assert agent_queries.working(store.db).keys() == {"codex-1"}
+    assert activity.working(store.db).keys() == {"codex-1"}
     assert kinds(store, clock) == {}
 
 

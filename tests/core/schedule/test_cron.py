@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, dates, nominal
-from tui_tasks.core.schedule.cron_words import describe
+from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, dates, describe, nominal
 
 EPOCH = date(1970, 1, 1).toordinal()
 ALWAYS = dict.fromkeys(FIELDS, "*")

@@ -12,7 +12,7 @@ from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.read.agents import activity, agent_queries, fleet
+from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
@@ -88,7 +88,7 @@ def test_the_last_word_is_what_was_said_and_not_what_was_moved_since(plan):
     by_agent(plan, "codex-1", LogTask(plan[8], "copied 3 of 9"), now=at(20, 14))
     by_agent(plan, "codex-1", *(EditTask(plan[8], {"priority": n}) for n in (1, 2)), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = agent_queries.words(store.db, "codex-1", 1)
+        (word,) = activity.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("logged", "copied 3 of 9", plan[8])
 
 
@@ -97,7 +97,7 @@ def test_a_task_that_it_has_done_is_a_word_whatever_the_result(plan, result):
     changes = {"status": "done", "result": result}
     by_agent(plan, "codex-1", EditTask(plan[8], changes), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = agent_queries.words(store.db, "codex-1", 1)
+        (word,) = activity.words(store.db, "codex-1", 1)
     assert (word.kind, word.text, word.task) == ("status", "done", plan[8])
 
 
@@ -108,7 +108,7 @@ def test_a_run_that_it_has_done_is_a_word_too(plan):
         (run,) = job_queries.open_runs(store.db, jobs[5])
     by_agent(plan, "codex-1", FinishRun(run.uid, "error", "no paper"), now=at(20, 15))
     with Store(plan.path) as store:
-        (word,) = agent_queries.words(store.db, "codex-1", 5)
+        (word,) = activity.words(store.db, "codex-1", 5)
     assert (word.kind, word.text) == ("ran", "no paper")
 
 
@@ -116,7 +116,7 @@ def test_known_people_are_read_anew_only_where_they_spoke(plan, monkeypatch):
     with Store(plan.path) as store:
         known = fleet.everyone(store.db, 0)
         asked = []
-        monkeypatch.setattr(agent_queries, "words", lambda db, name, limit: asked.append(name) or [])
+        monkeypatch.setattr(activity, "words", lambda db, name, limit: asked.append(name) or [])
         fleet.everyone(store.db, 0, known)
         assert asked == []
         store.commit(LogTask(plan[5], "more"), actor="claude-1", now=NOW)
@@ -310,7 +310,7 @@ def test_a_note_makes_nobody_the_worker_of_a_task(plan):
     with Store(plan.path) as store:
         store.commit(EditTask(plan[8], {"status": "in_progress"}), actor="stayer", now=NOW)
         store.commit(LogTask(plan[8], "STRANGERS"), actor="passer-by", now=NOW + 1)
-        assert {who: task.name for who, task in agent_queries.working(store.db).items()} == {
+        assert {who: task.name for who, task in activity.working(store.db).items()} == {
             "claude-1": "Ship auth flow",
             "stayer": "Backup restore drill",
         }
@@ -325,7 +325,7 @@ def test_an_undo_gives_a_task_back_to_the_one_who_had_set_its_status(plan):
         store.commit(EditTask(plan[8], {"status": "in_progress"}), actor="stayer", now=NOW)
         store.commit(EditTask(plan[8], {"status": "done"}), actor="human", now=NOW)
         store.commit(Undo(), actor="human", now=NOW)
-        assert agent_queries.working(store.db)["stayer"].uid == plan[8]
+        assert activity.working(store.db)["stayer"].uid == plan[8]
 
 
 async def test_the_key_after_a_resume_acts(plan, make_app):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.tui.driving import lines, named, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteList, EditTask
-from tui_tasks.core.read import auto_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inputs.text_line import FilterWords
@@ -248,7 +248,7 @@ async def test_a_list_works_itself_off_until_that_is_turned_off_and_its_head_say
             await press(app, pilot, "enter")
             await until(pilot, lambda shows=shows: shows in shown(app))
         await until(pilot, lambda: "auto 2" not in shown(app))
-        assert auto_queries.of_list(app.link.db, app.state.current_list.uid).is_on is False
+        assert work_queries.auto_of(app.link.db, app.state.current_list.uid).is_on is False
 
 
 async def test_a_filter_may_name_another_list(app, plan, agent):

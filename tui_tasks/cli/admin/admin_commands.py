@@ -101,7 +101,7 @@ def _restore(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
-    from tui_tasks.core.maintenance.restoring import restore
+    from tui_tasks.core.maintenance.backup import restore
 
     if options.read_only:
         raise Forbidden("nothing is restored with --read-only")

@@ -100,7 +100,7 @@ def _auto(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     from tui_tasks.core.operations.work import SetAuto, StopAuto
-    from tui_tasks.core.read import auto_queries
+    from tui_tasks.core.read import work_queries
     from tui_tasks.work import programs, starting
 
     require_database(options)
@@ -116,9 +116,9 @@ def _auto(options: argparse.Namespace) -> None:
             operation = SetAuto(home.uid, str(Path.cwd()), **fields)
         (changed,) = person.commit(options, store, operation, what=f"{home.name}: auto {options.switch}")
     if options.json:
-        print_json(auto_queries.to_json(changed))
+        print_json(work_queries.auto_json(changed))
         return
-    print(f"{safe_line(home.name, 60)}: {safe_line(auto_queries.text(changed) or 'auto is off')}")
+    print(f"{safe_line(home.name, 60)}: {safe_line(work_queries.auto_text(changed) or 'auto is off')}")
     if changed.is_on:
         print("An open screen or scheduler starts its ready tasks.", file=sys.stderr)
 

@@ -17,7 +17,7 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
-from tui_tasks.core.rules.agents.decided_text import decided_lines
+from tui_tasks.core.rules.agents.request_text import decided_lines
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified

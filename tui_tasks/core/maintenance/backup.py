@@ -1,23 +1,29 @@
-"""Copies a database that is in use, and checks that one is sound, with the hash chain of its journal."""
+"""Copies a database that is in use, checks that one is sound, with the hash chain of its journal, and replaces one,
+which may be in use, by a backup, as a whole or not at all; the old one is kept.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from types import NoneType
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.engine import open_checks, open_files, write_queue
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.driver import READ_ERRORS, sqlite3, storage_errors
+from tui_tasks.core.engine.driver import BUSY_SECONDS, READ_ERRORS, connect, is_busy, sqlite3, storage_errors
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.engine.private_files import sync_folder
-from tui_tasks.core.errors import Conflict
+from tui_tasks.core.engine.private_files import make_private, sync_folder
+from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.schema.tables.journal import JournalRow as J
@@ -166,3 +172,162 @@ def _miscounts(db: Database) -> Iterator[str]:
         )
         if wrong:
             yield f"{wrong} lists miscount what is {status}. Restore a backup"
+
+
+# The suffixes of a database's files: SQLite combines a log or journal with any database of the same name.
+_KEPT: Final = ("", "-wal", "-journal")
+_ASIDE: Final = ".before-restore-"
+
+
+class Restored(NamedTuple):
+    """The result of a restore.
+
+    Attributes:
+        newest: the newest seq.
+        aside: the path of the old database; None if there was none.
+    """
+
+    newest: int
+    aside: Path | None
+
+
+def restore(database: str, file: Path, now: int) -> Restored:
+    """Replace a database by a copy of `file`; `now`, in microseconds since the epoch, names the old one.
+
+    The copy is checked before anything is changed. Then writers are locked out while the old file gets another name and
+    the copy its name, in one step: processes that have the old one open find the new one before they write again.
+
+    Raises:
+        DatabaseRefused: `file` is no sound database of this program.
+        StorageFailed: it cannot be copied, or others write for too long (Busy); the database is unchanged.
+    """
+    path = Path(os.path.realpath(database))
+    _refuse_foreign(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    try:
+        newest = _prepared(file, part)
+        with _storage(path), write_queue.replacing(str(path)), _no_writer(path) as is_in_log:
+            aside = _keep_aside(path, now, log=is_in_log)
+            _put_in_place(part, path)
+        return Restored(newest, aside)
+    finally:
+        remove(part)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse to replace another program's database.
+
+    Raises:
+        DatabaseRefused: there is one.
+    """
+    if not path.exists():
+        return
+    with contextlib.suppress(sqlite3.Error):  # it is damaged
+        uri = open_checks.uri(str(path), "immutable=1")
+        with contextlib.closing(connect(uri, uri=True)) as connection:
+            head = open_checks.head_of(connection)
+            if not head.is_empty and head.application != open_checks.APPLICATION_ID:
+                raise DatabaseRefused(f"{path} is a database of another program; name another file with --db")
+
+
+def _prepared(file: Path, part: Path) -> int:
+    """Copy a backup, check it, and migrate the copy to the current schema; return its newest seq.
+
+    Raises:
+        DatabaseRefused: it is no sound database of this program.
+        StorageFailed: it cannot be read, or the copy cannot be written.
+    """
+    if not os.path.isfile(file):  # noqa: PTH113 - Path.is_file raises if a name is too long
+        raise DatabaseRefused(f"there is no file {file}")
+    with _storage(file):
+        if open_files.is_at_rest(str(file)):
+            # A backup is one file; a log beside it belongs to another file.
+            make_private(str(part))
+            with file.open("rb") as held, part.open("wb") as copy:
+                shutil.copyfileobj(held, copy, 1 << 20)
+        else:
+            with contextlib.closing(Database(str(file), read_only=True)) as used:
+                used.copy_to(str(part), PAGES_A_STEP, None)
+    try:
+        with Store(str(part)) as copied:
+            wrong = next(findings(copied.db), None)
+        if wrong:
+            raise DatabaseRefused(f"{file} is not sound, and nothing was restored: {wrong}")
+        return finish(part)
+    except DatabaseRefused as refused:
+        raise DatabaseRefused(str(refused).replace(str(part), str(file))) from refused
+
+
+@contextlib.contextmanager
+def _no_writer(path: Path) -> Iterator[bool]:
+    """Lock out all writers of a database while the block runs; yield whether its log has more than the file.
+
+    Raises:
+        Busy: another process holds the write lock.
+    """
+    if not path.exists() or open_files.is_at_rest(str(path)):
+        # A log beside it belongs to another file, and opening the file would combine them.
+        yield True
+        return
+    with contextlib.ExitStack() as held:
+        uri = open_checks.uri(str(path), "mode=rw")
+        both = [held.enter_context(contextlib.closing(connect(uri, timeout=BUSY_SECONDS, uri=True))) for _ in range(2)]
+        try:
+            both[0].execute("BEGIN IMMEDIATE")
+            _, frames, copied = both[1].execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            is_in_log = frames != copied
+        except sqlite3.Error as error:
+            if is_busy(error):
+                raise Busy(f"another process has held {path} for {BUSY_SECONDS:g} s; try again") from error
+            is_in_log = True  # the database is damaged, so nobody can write to it
+        # Closing these connections neither checkpoints nor removes the log, as the file has moved by then.
+        yield is_in_log
+
+
+def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
+    """Link a database under a second name, with its log if that has more than the file; return the name."""
+    _forget_names(path)
+    stamp = datetime.fromtimestamp(now / 1_000_000, UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
+    numbers = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    names = (_with_suffix(path, f"{_ASIDE}{stamp}{number}") for number in numbers)
+    aside = next(name for name in names if not any(os.path.lexists(_with_suffix(name, end)) for end in _KEPT))
+    for end in _KEPT if log else _KEPT[:1]:
+        with contextlib.suppress(FileNotFoundError):
+            _with_suffix(aside, end).hardlink_to(_with_suffix(path, end))
+    sync_folder(str(path.parent))
+    return aside if aside.exists() else None
+
+
+def _forget_names(path: Path) -> None:
+    """Remove the second names that an interrupted restore left."""
+    kept = [found for end in _KEPT if (found := open_files.identity(f"{path}{end}"))]
+    for other in path.parent.iterdir():
+        if other.name.startswith(f"{path.name}{_ASIDE}") and open_files.identity(str(other)) in kept:
+            other.unlink()
+
+
+def _put_in_place(part: Path, path: Path) -> None:
+    """Rename the copy to the database. An interruption between the steps leaves a file that is refused with its log."""
+    part.rename(path)
+    sync_folder(str(path.parent))
+    for end in (*open_files.LEFTOVERS, "-journal"):
+        _with_suffix(path, end).unlink(missing_ok=True)
+    sync_folder(str(path.parent))
+
+
+def _with_suffix(path: Path, end: str) -> Path:
+    return path.with_name(f"{path.name}{end}")
+
+
+@contextlib.contextmanager
+def _storage(path: Path) -> Iterator[None]:
+    """Turn errors of the operating system into refusals.
+
+    Raises:
+        StorageFailed: the block raised one.
+    """
+    try:
+        with storage_errors(str(path)):
+            yield
+    except OSError as error:
+        raise StorageFailed(f"{path}: {error.strerror}; nothing was restored", retryable=True) from error

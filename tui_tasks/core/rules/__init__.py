@@ -24,13 +24,11 @@ _MODULES: Final = (
     "jobs.job_rules",
     "jobs.run_rules",
     "undo",
-    "compaction",
     "jobs.check_rules",
     "agents.session_rules",
     "tasks.import_rules",
     "work_rules",
     "work_limits",
-    "auto_rules",
 )
 
 

@@ -1,4 +1,7 @@
-"""Undo and redo: an undo is a new change, the inverse of the old one."""
+"""Undo and redo: an undo is a new change, the inverse of the old one. Compaction drops what can no more be undone.
+
+Compaction of the journal is the human's alone (docs: protocol, section 3, `cursor_expired`).
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,23 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.rebalancing import Reranks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.errors import CannotUndo, Conflict, NotFound, NotProven
+from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
+from tui_tasks.core.journal.compaction import Base
+from tui_tasks.core.operations.changes import CompactJournal, Redo, TakeBack, Undo
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.inverses import INVERSES, Places
+from tui_tasks.core.rules.jobs.run_steps import refuse_inside_run
 from tui_tasks.core.schema.tables.journal import JournalRow as J
 from tui_tasks.core.snapshots import Entry
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+
 
 _BY_ACTOR = Statement(
     J.select(J.seq, J.change, J.kind, J.undoes)
@@ -264,3 +270,18 @@ def _later(db: Database, entry: Entry) -> list[Any]:
     if entry.entity == "job":
         return db.all(_JOB_LATER, uid=entry.uid, seq=entry.seq)
     return db.all(_TASK_LATER, task=entry.task, seq=entry.seq)
+
+
+@rule(CompactJournal)
+def compact(tx: Transaction, op: CompactJournal) -> int:
+    """Record which entries compaction removes; `compaction.drop_some` deletes them afterwards, in parts."""
+    if tx.actor != vocab.HUMAN:
+        raise Forbidden("only the human drops entries of the journal")
+    refuse_inside_run(tx)
+    tables = compaction.copied(tx.db, op.copy)
+    oldest, hashed = compaction.old_entries(tx.db, op.last)
+    if op.last > tables:
+        raise Conflict("the tables were copied before that: nothing was dropped")
+    tx.emit("journal.compacted", "journal", "", new={"last": op.last, "hash": hashed.hex(), "before": op.before})
+    compaction.keep_base(tx.db, Base(tx.seq, op.last, hashed, tables, op.copy))
+    return op.last + 1 - oldest

@@ -1,7 +1,8 @@
-"""Limits of the agents that the human starts: at one the turn ends, and the human is asked whether the agent goes on.
+"""Limits of the agents that work on tasks: of each one that was started, and of lists that work themselves off.
 
-The limits are those of the settings, `[work.limits]`, or of the work itself. Each time that the human lets the agent go
-on, the limit that was reached grows by its first size.
+At a limit the turn ends, and the human is asked whether the agent goes on. The limits are those of the settings,
+`[work.limits]`, or of the work itself. Each time that the human lets the agent go on, the limit that was reached grows
+by its first size. The human turns a list's own work on; its ready tasks are started as places get free.
 """
 
 from __future__ import annotations
@@ -9,19 +10,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
+from msgspec.structs import asdict
 
-from tui_tasks.core.errors import Conflict
+from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations.asks import OpenAsk, SendMessage
-from tui_tasks.core.operations.work import LimitWork
+from tui_tasks.core.operations.work import HostAuto, LimitWork, SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.ask_rules import begin_ask, send_message
 from tui_tasks.core.rules.work_rules import in_state, require_human, set_columns
-from tui_tasks.core.snapshots import Ask, Work
+from tui_tasks.core.snapshots import Ask, Auto, Work
 from tui_tasks.core.vocab import CONTINUE, LIMIT_OPTIONS
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+
 
 NAMES: Final = ("tokens", "cost_usd", "minutes", "turns", "context")
 
@@ -103,3 +107,51 @@ def follow_answer(tx: Transaction, ask: Ask) -> None:
     set_columns(tx, work, "work.updated", limits=msgspec.to_builtins(stopped))
     if ask.answer is not None and ask.answer not in LIMIT_OPTIONS:
         send_message(tx, SendMessage(work.agent, ask.answer))
+
+
+@rule(SetAuto)
+def set_auto(tx: Transaction, op: SetAuto) -> Auto:
+    """Turn it on, or change it.
+
+    Raises:
+        Conflict: the list is archived.
+        InvalidArgument: a number is below 1.
+    """
+    require_human(tx)
+    home = task_queries.list_by_uid(tx.db, op.list_uid)
+    if home.archived:
+        raise Conflict(f"{home.name} is archived", id=home.uid)
+    for name in ("at_once", "failures"):
+        if getattr(op, name) < 1:
+            raise InvalidArgument(name, f"{name} is 1 or more")
+    known = work_queries.auto_of(tx.db, home.uid)
+    after = known.after if known is not None and known.is_on else work_queries.last_work(tx.db)
+    fields = {name: getattr(op, name) for name in ("program", "folder", "at_once", "failures", "stays", "host")}
+    return _set(tx, known, Auto(uid=home.uid, is_on=True, after=after, **fields))
+
+
+@rule(HostAuto)
+def host_auto(tx: Transaction, op: HostAuto) -> Auto:
+    """Record the process that starts its agents from now on."""
+    require_human(tx)
+    known = work_queries.find_auto(tx.db, op.list_uid)
+    return _set(tx, known, msgspec.structs.replace(known, host=op.host))
+
+
+@rule(StopAuto)
+def stop_auto(tx: Transaction, op: StopAuto) -> Auto:
+    """Turn it off. The agents that are at work continue."""
+    require_human(tx)
+    known = work_queries.find_auto(tx.db, op.list_uid)
+    return _set(tx, known, msgspec.structs.replace(known, is_on=False, message=op.message))
+
+
+def _set(tx: Transaction, known: Auto | None, wanted: Auto) -> Auto:
+    if known is None:
+        tx.emit("list.auto", "auto", wanted.uid, new=asdict(wanted))
+        return wanted
+    old: dict[str, Any] = asdict(known)
+    new = {name: value for name, value in asdict(wanted).items() if old[name] != value}
+    if new:
+        tx.emit("list.auto", "auto", wanted.uid, old={name: old[name] for name in new}, new=new)
+    return wanted

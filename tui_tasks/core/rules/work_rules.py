@@ -30,6 +30,7 @@ from tui_tasks.core.operations.work import (
 )
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.session_queries import SessionActivity
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
@@ -40,7 +41,6 @@ from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schema import work_links
-from tui_tasks.core.session_snapshots import SessionActivity
 from tui_tasks.core.snapshots import Task, Work
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.agents.agent_queries import first_said, speakers, working
+from tui_tasks.core.read.agents.activity import first_said, speakers, working
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.snapshots import iso
 

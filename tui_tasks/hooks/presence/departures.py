@@ -13,8 +13,8 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import EndSession, Process
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents import session_rows
-from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.presence import agent_process
 from tui_tasks.runner.process import processes

@@ -20,8 +20,8 @@ from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, is_whole
-from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.core.snapshots import Ask, HumanMessage, iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, programs

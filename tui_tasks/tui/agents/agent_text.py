@@ -12,8 +12,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.ask_rules import unseen
-from tui_tasks.core.rules.agents.decided_text import decided_lines
-from tui_tasks.core.rules.agents.request_text import ask_lines
+from tui_tasks.core.rules.agents.request_text import ask_lines, decided_lines
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import SECOND, ago

@@ -14,15 +14,16 @@ import msgspec
 
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.core.rules.agents.decided_text import NEWLINE, decided_lines
 from tui_tasks.core.rules.agents.request_text import (
     ALLOW,
     ALWAYS,
     DENY,
     MAX_TEXT,
+    NEWLINE,
     as_kept,
     ask_lines,
     ask_options,
+    decided_lines,
     is_kept_whole,
     option_lines,
     permission_lines,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tui_tasks.core.read.agents.agent_queries import Word
+from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.ask_queries import Sent
-from tui_tasks.core.session_snapshots import AgentSession
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import safe_line

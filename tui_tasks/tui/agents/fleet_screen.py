@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import agent_queries
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.snapshots import Ask, Work
 from tui_tasks.hooks.replies.outbox import why_unanswerable
@@ -306,7 +306,7 @@ class Fleet(Overlay):
 
     def _show(self) -> None:
         name = self.agent_here()
-        words = agent_queries.words(self.context.db, name, min(MAX_WORDS, self.size.height // 3)) if name else []
+        words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 3)) if name else []
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from tui_tasks.core.read.agents.agent_queries import Word
+from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER
 from tui_tasks.core.read.work_queries import SILENT_AFTER

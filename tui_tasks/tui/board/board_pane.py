@@ -15,8 +15,7 @@ from textual.widget import Widget
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.core.read.pages.filter import Filter
-from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.pages.sorted_pages import MAX_SORTED
+from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.cards_of_column import CardCounts, CardsOfColumn

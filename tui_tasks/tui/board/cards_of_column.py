@@ -9,7 +9,7 @@ import humanize
 from textual.timer import Timer
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import board_pages, sorted_pages
+from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST
@@ -127,7 +127,7 @@ class CardsOfColumn:
     def order(self, row: Card) -> tuple[Any, ...]:
         """See `Source`. A card that has left the column keeps its place there, at the end."""
         part = self.parts.index(row.part) if row.part in self.parts else len(self.parts) - 1
-        return (part, *(sorted_pages.place(self.only.sort, row) if self.only.sort else (row.rank,)))
+        return (part, *(list_pages.sorted_place(self.only.sort, row) if self.only.sort else (row.rank,)))
 
     def place(self, row: Card) -> int:
         """See `Source`; -1, as cards would have to be counted."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.rules.agents.decided_text import decided_line
-from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS
+from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS, decided_line
 from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line

@@ -19,7 +19,7 @@ from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
 from tui_tasks.core.read import job_queries, overview
 from tui_tasks.core.read.tasks import held_tasks, task_queries
 from tui_tasks.core.read.tasks.held_tasks import HeldTask
-from tui_tasks.core.rules.agents.decided_text import decided_line
+from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line

@@ -18,7 +18,7 @@ from textual.binding import BindingType
 
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries, views
-from tui_tasks.core.read.agents import agent_queries
+from tui_tasks.core.read.agents import activity
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import safe_line
@@ -358,7 +358,7 @@ class Inbox(Overlay):
     def _show(self) -> None:
         ask = self.ask
         task = self.tasks.of(ask) if ask is not None else None
-        working = agent_queries.working(self.context.db).get(ask.agent) if ask is not None else None
+        working = activity.working(self.context.db).get(ask.agent) if ask is not None else None
         agent = ask_queries.agent(self.context.db, ask.agent) if ask is not None else None
         is_begun = ask is not None and ask.uid in self._reply.drafts
         self._shown = self.view

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.geometry import Size
 
-from tui_tasks.core.read import auto_queries
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
@@ -170,7 +170,7 @@ class ListLines:
         sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
         parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}{sorted_}", "$muted")]
         auto = context.state.autos.get(found.uid)
-        if auto is not None and (text := auto_queries.text(auto)):
+        if auto is not None and (text := work_queries.auto_text(auto)):
             shown = safe_line(text, max(12, width - cell_len(name) - 44))
             parts.append((f"   {shown}", "$muted" if auto.is_on else "$state-overdue"))
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)

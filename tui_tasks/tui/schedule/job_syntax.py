@@ -19,8 +19,7 @@ import msgspec
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import fire_times, job_settings
-from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
-from tui_tasks.core.schedule.cron_words import describe
+from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import fires_between, parse_plan, zone_of
 from tui_tasks.core.schedule.job_settings import Settings
 from tui_tasks.core.schema.task_fields import parse_day

@@ -10,8 +10,7 @@ from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.job_rows import JobLine, RunLine
 from tui_tasks.core.schedule import fire_times, job_settings
-from tui_tasks.core.schedule.cron import ScheduleError
-from tui_tasks.core.schedule.cron_words import describe
+from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.schedule.fire_times import zone_of
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign

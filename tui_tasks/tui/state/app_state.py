@@ -8,8 +8,8 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import ask_queries, auto_queries, check_queries, job_rows, overview, views, work_queries
-from tui_tasks.core.read.agents import agent_queries, fleet
+from tui_tasks.core.read import ask_queries, check_queries, job_rows, overview, views, work_queries
+from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -229,7 +229,7 @@ class AppState:
         self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
         self._read_autos()
         self._read_jobs()
-        self.spoke = {name: at for name, _, at in agent_queries.speakers(self._db)}
+        self.spoke = {name: at for name, _, at in activity.speakers(self._db)}
 
     def _read_lists(self, entries: Iterable[Change]) -> None:
         """Reread the lists whose tasks were added, removed or changed."""
@@ -253,7 +253,7 @@ class AppState:
         }
 
     def _read_autos(self) -> None:
-        self.autos = {auto.uid: auto for auto in auto_queries.everything(self._db)}
+        self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
 
     def _read_jobs(self) -> None:
         self.next_job = job_rows.next_job(self._db)

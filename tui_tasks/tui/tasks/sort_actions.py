@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.core.read.pages.filter import ALL, Filter
-from tui_tasks.core.read.pages.sorted_pages import MAX_SORTED
+from tui_tasks.core.read.pages.list_pages import MAX_SORTED
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 

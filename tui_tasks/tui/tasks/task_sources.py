@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read.pages import list_pages, sorted_pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine, TaskPage
 from tui_tasks.tui.state.app_state import AppState
@@ -134,19 +134,19 @@ class SortedTasks:
 
     def first(self, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return sorted_pages.lines(self._db, self.list_id, None, limit, self.only, backwards=False)
+        return list_pages.sorted_lines(self._db, self.list_id, None, limit, self.only, backwards=False)
 
     def last(self, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return sorted_pages.lines(self._db, self.list_id, None, limit, self.only, backwards=True)
+        return list_pages.sorted_lines(self._db, self.list_id, None, limit, self.only, backwards=True)
 
     def after(self, row: TaskLine, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return sorted_pages.lines(self._db, self.list_id, self.order(row), limit, self.only, backwards=False)
+        return list_pages.sorted_lines(self._db, self.list_id, self.order(row), limit, self.only, backwards=False)
 
     def before(self, row: TaskLine, limit: int) -> list[TaskLine]:
         """See `Source`."""
-        return sorted_pages.lines(self._db, self.list_id, self.order(row), limit, self.only, backwards=True)
+        return list_pages.sorted_lines(self._db, self.list_id, self.order(row), limit, self.only, backwards=True)
 
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
@@ -158,7 +158,7 @@ class SortedTasks:
 
     def order(self, row: TaskLine) -> tuple[Any, ...]:
         """See `Source`."""
-        return sorted_pages.place(self.only.sort, row)
+        return list_pages.sorted_place(self.only.sort, row)
 
     def place(self, row: TaskLine) -> int:
         """See `Source`; tasks would have to be counted."""

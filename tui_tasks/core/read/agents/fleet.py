@@ -16,13 +16,12 @@ from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import ask_queries, work_queries
-from tui_tasks.core.read.agents import activity, agent_queries, session_queries
-from tui_tasks.core.read.agents.agent_queries import Word
-from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, Seen
+from tui_tasks.core.read.agents import activity, session_queries
+from tui_tasks.core.read.agents.activity import Word
+from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.tables.agents import AgentRow
 from tui_tasks.core.schema.tables.journal import JournalRow
-from tui_tasks.core.session_snapshots import AgentSession, Stuck
 from tui_tasks.core.snapshots import Ask
 
 MINUTE: Final = 60_000_000
@@ -130,7 +129,7 @@ def stopped_tasks(db: Database, members: Iterable[Member]) -> dict[str, str]:
 
 def _tasks_of(db: Database, agents: set[str]) -> dict[str, str]:
     """Return the tasks in progress of some agents, each with the agent."""
-    return {task.uid: task.who for task in agent_queries.in_progress(db) if task.who in agents} if agents else {}
+    return {task.uid: task.who for task in activity.in_progress(db) if task.who in agents} if agents else {}
 
 
 def left_now(db: Database, now: int, grace: int) -> dict[str, str]:
@@ -143,7 +142,7 @@ class _Found:
 
     def __init__(self, db: Database, since: int, *, knows_presence: bool) -> None:
         self._knows_presence = knows_presence
-        self.speakers = {name: (seq, at) for name, seq, at in agent_queries.speakers(db)}
+        self.speakers = {name: (seq, at) for name, seq, at in activity.speakers(db)}
         self._db = db
         self._sessions = {seen.session.uid: seen for seen in session_queries.everyone(db, since)}
         self._connected: dict[str, int | None] = {}
@@ -159,7 +158,7 @@ class _Found:
         self._stopped = {name: connections.stopped_since(found) for name, found in open_connections.items()}
         self._paused = paused(db)
         self._near = work_queries.near_limits(db)
-        self._tasks = agent_queries.working(db)
+        self._tasks = activity.working(db)
         self._stuck = {one.uid: one for one in activity.stuck_now(db)}
         self._open_asks = ask_queries.open_by_agent(db)
         self._asks: dict[str, Ask] = {name: asks[0] for name, asks in self._open_asks.items()}
@@ -252,7 +251,7 @@ class _Found:
 
 
 def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
-    newest: list[Any] = db.all(_NEWEST, actor=name, limit=agent_queries.LOOKED_AT)
+    newest: list[Any] = db.all(_NEWEST, actor=name, limit=activity.LOOKED_AT)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
     for when, kind in newest:
@@ -262,7 +261,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
         minutes = at // MINUTE - when // MINUTE
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
-    return Told(seq, at, next(iter(agent_queries.words(db, name, 1)), None), began, tuple(counts))
+    return Told(seq, at, next(iter(activity.words(db, name, 1)), None), began, tuple(counts))
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:

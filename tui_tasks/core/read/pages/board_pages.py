@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.read.pages import list_pages, sorted_pages
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST, LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import LIVE
@@ -161,7 +161,7 @@ def sorted_page(
 ) -> list[Card]:
     """Return the next `limit` cards of a part after a place in the order of `only.sort`, or the last before it."""
     query = _of_part(part, list_id, _json(needing), *LINE).where(*conditions(only))
-    rows = db.query(sorted_pages.page(query, only.sort, start, limit, backwards=backwards))
+    rows = db.query(list_pages.page(query, only.sort, start, limit, backwards=backwards))
     return [_card(row, part) for row in (reversed(rows) if backwards else rows)]
 
 

@@ -1,25 +1,27 @@
-"""Pages of a list for screens, in its order or by due date, each at a cost that does not grow with the list.
+"""Pages of a list for screens, in its order, by due date, or sorted otherwise.
 
-A page is found by the rank where it starts, never by counting rows. Rows are narrow: descriptions, which may be long,
-are not read for a line on a screen.
+A page is found by the rank where it starts, never by counting rows, so its cost does not grow with the list. Rows are
+narrow: descriptions, which may be long, are not read for a line on a screen. The order by date is `(due, rank)`, of the
+tasks with a due date. Dates and instants sort as text: a date comes before the instants of its day.
 
-The order is `(due, rank)`, of the tasks with a due date. Dates and instants sort as text: a date comes before the
-instants of its day.
+Each sorted page looks at all tasks of the list: see `MAX_SORTED`. Its order is a tuple of columns, the rank last;
+`sorted_place` returns the same values of a line, for comparison in Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
+from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.vocab import OPEN
 
 # With a filter, rows are read in stretches; after `MAX_PASSED` rows reading stops early.
 STRETCH: Final = 5_000
@@ -285,3 +287,60 @@ def _of_list(db: Database, list_id: int, only: Filter) -> list[Any]:
 def _lines(db: Database, wanted: list[Any], order: tuple[Any, ...], limit: int) -> list[TaskLine]:
     query = TaskRow.select(*LINE).where(*wanted).order_by(*order).limit(limit)
     return [read_line(row) for row in db.query(query)]
+
+
+MAX_SORTED: Final = 50_000
+"""The most tasks of a list that is sorted: a page of so many takes some 50 ms."""
+
+# After every due date and every agent's name.
+_LAST: Final = "\U0010ffff"
+
+
+class _Order(NamedTuple):
+    columns: tuple[Any, ...]
+    place: Callable[[TaskLine], tuple[Any, ...]]
+
+
+_due: Any = fn.COALESCE(TaskRow.due, _LAST)
+_is_blocked: Any = (TaskRow.waiting_on > 0) & (TaskRow.status == "pending")
+_taken_up_by: Any = fn.IIF(TaskRow.status == "pending", _LAST, fn.COALESCE(TaskRow.status_by, TaskRow.updated_by))
+
+ORDERS: Final = {
+    # Open tasks, then blocked ones, then closed ones; each by priority and due date.
+    "urgency": _Order(
+        (fn.IIF(TaskRow.status.in_(list(OPEN)), fn.IIF(_is_blocked, 1, 0), 2), TaskRow.priority, _due),
+        lambda task: (int(task.blocked) if task.status in OPEN else 2, task.priority, task.due or _LAST),
+    ),
+    "due": _Order((_due,), lambda task: (task.due or _LAST,)),
+    # The age that a row shows: of the last change, the newest first.
+    "age": _Order((TaskRow.updated_at * -1,), lambda task: (-task.updated_at,)),
+    "agent": _Order((fn.COALESCE(TaskRow.agent, _taken_up_by),), lambda task: (task.who or _LAST,)),
+}
+"""The orders by the names that a person gives them."""
+
+
+def sorted_place(by: str, task: TaskLine) -> tuple[Any, ...]:
+    """Return the place of a task in an order."""
+    return (*ORDERS[by].place(task), task.rank)
+
+
+def page(query: Any, by: str, start: tuple[Any, ...] | None, limit: int, *, backwards: bool) -> Any:
+    """Return a query of the next `limit` rows after a place, or of those before it, nearest first.
+
+    `start`: the place; None for the first rows, or the last.
+    """
+    columns = (*ORDERS[by].columns, TaskRow.rank)
+    if start is not None:
+        at, reached = Tuple(*columns), Tuple(*start)
+        query = query.where(at < reached if backwards else at > reached)
+    order = [column.desc() if backwards else column.asc() for column in columns]
+    return query.order_by(*order).limit(limit)
+
+
+def sorted_lines(
+    db: Database, list_id: int, start: tuple[Any, ...] | None, limit: int, only: Filter, *, backwards: bool
+) -> list[TaskLine]:
+    """Return the next `limit` matching tasks of a list after a place in the order of `only.sort`, or those before."""
+    query = TaskRow.select(*LINE).where(LIVE, TaskRow.list_id == list_id, *conditions(only))
+    rows = db.query(page(query, only.sort, start, limit, backwards=backwards))
+    return [read_line(row) for row in (reversed(rows) if backwards else rows)]

@@ -27,12 +27,12 @@ from tui_tasks.core.operations.asks import (
 from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
-from tui_tasks.core.session_snapshots import Stuck
 from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.vocab import LIMIT_OPTIONS
 

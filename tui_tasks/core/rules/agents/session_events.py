@@ -34,10 +34,10 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.rules.agents import session_rows, session_tasks
+from tui_tasks.core.read.agents.session_queries import SessionActivity
+from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.ask_rules import close_ask, open_request
 from tui_tasks.core.rules.agents.request_text import is_whole, request_options, request_text
-from tui_tasks.core.session_snapshots import SessionActivity
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -179,7 +179,7 @@ class ReportHandler:
         activity.busy, activity.failure = False, None
         said = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
-            session_tasks.end(self._tx, self._session.task, ends_as, said.get("last_message"))
+            session_rows.end_task(self._tx, self._session.task, ends_as, said.get("last_message"))
         self._tell(kind, state=state, waiting_for=None, **said)
 
     # What each event does
@@ -213,13 +213,13 @@ class ReportHandler:
         task = self._session.task
         goes_on = self._is_in_turn and event.turn is not None and event.turn == self._activity.turn
         if task is not None and goes_on:
-            session_tasks.add_words(self._tx, task, words)
+            session_rows.add_words(self._tx, task, words)
             return task
         if task is not None:
-            session_tasks.end(self._tx, task, "cancelled")
+            session_rows.end_task(self._tx, task, "cancelled")
         if not self._makes_tasks:
             return None
-        made, self._activity.no_task = session_tasks.begin(self._tx, self._project, self._agent, words)
+        made, self._activity.no_task = session_rows.begin_task(self._tx, self._project, self._agent, words)
         return made
 
     @property
@@ -360,7 +360,7 @@ class ReportHandler:
     def task_list_reported(self, event: TaskListReported) -> None:
         """It has changed its own list of tasks."""
         if self._makes_tasks:
-            own = session_tasks.OwnList(self._tx, self._project, self._session)
+            own = session_rows.OwnList(self._tx, self._project, self._session)
             own.apply(event)
             if own.refused:
                 self._activity.no_task = own.refused[0]

@@ -23,11 +23,11 @@ from tui_tasks.core.operations.sessions import (
     ToolEnded,
 )
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents.session_queries import AgentSession, SessionActivity
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.session_events import ReportHandler
 from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
-from tui_tasks.core.session_snapshots import AgentSession, SessionActivity
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
