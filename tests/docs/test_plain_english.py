@@ -15,7 +15,7 @@ from tui_tasks.cli.command_line import parser
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.dialects.table import TABLE
 from tui_tasks.tui.keys.action_table import ACTIONS
-from tui_tasks.tui.screens.legend import legend
+from tui_tasks.tui.screens.palette import legend
 
 PAGES = [ROOT / "README.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted((ROOT / "tui_tasks" / "docs").glob("*.md"))]
 

@@ -19,7 +19,7 @@ import tui_tasks
 from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git, git_trees
-from tui_tasks.tui.tasks import link_lines
+from tui_tasks.tui.tasks import links
 from tui_tasks.work import progress, repositories
 
 PROGRAM = "{program}"
@@ -187,10 +187,10 @@ CALLERS: dict[str, Callable[[Path], object]] = {
     "the counts of a work": counted,
     "the tree of a worktree": git_trees.tree_of,
     "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
-    "the facts of a branch": lambda folder: link_lines.facts(folder, {"kind": "branch", "target": "work"}),
-    "the log of a branch": lambda folder: link_lines.text(folder, {"kind": "branch", "target": "work"}),
-    "the facts of a commit": lambda folder: link_lines.facts(folder, commit(folder)),
-    "the diff of a commit": lambda folder: link_lines.text(folder, commit(folder)),
+    "the facts of a branch": lambda folder: links.facts(folder, {"kind": "branch", "target": "work"}),
+    "the log of a branch": lambda folder: links.link_text(folder, {"kind": "branch", "target": "work"}),
+    "the facts of a commit": lambda folder: links.facts(folder, commit(folder)),
+    "the diff of a commit": lambda folder: links.link_text(folder, commit(folder)),
 }
 
 

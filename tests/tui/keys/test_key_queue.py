@@ -11,7 +11,7 @@ from textual.worker import WorkerFailed
 from tests.tui import idle
 from tests.tui.driving import lines, place_of
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.tui.tasks.add_actions import AddActions
+from tui_tasks.tui.tasks.quick_add import AddActions
 
 
 def type_at_once(app, *keys):

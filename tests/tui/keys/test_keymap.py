@@ -9,7 +9,7 @@ from tests.tui.plan import NOW, ZONE
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.app.main_screen import Frame
+from tui_tasks.tui.app.navigation import Frame
 from tui_tasks.tui.app.past_app import PastApp
 from tui_tasks.tui.keys import keymap
 from tui_tasks.tui.keys.action_table import ACTIONS, SCOPES, show_key
@@ -17,7 +17,7 @@ from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.text_lines import ScrollLines
 from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
 from tui_tasks.tui.state.past_link import PastLink
-from tui_tasks.tui.tasks.link_actions import LinkText
+from tui_tasks.tui.tasks.links import LinkText
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.work.peek import Peek
 from tui_tasks.tui.work.review_screen import ReviewScreen

@@ -10,7 +10,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.tui.tasks import sort_actions
+from tui_tasks.tui.tasks import filter_actions
 from tui_tasks.tui.tasks.task_sources import SortedTasks, TasksByDue
 
 DUE = {2: "2026-11-28", 4: "2026-11-21T18:00:00.000+00:00", 5: "2026-11-20", 6: "2026-11-21", 8: "2026-11-28"}
@@ -121,7 +121,7 @@ async def test_the_board_has_the_order_of_the_list_and_a_filter_keeps_it(varied,
 
 
 async def test_a_very_long_list_keeps_its_own_order_and_says_why(varied, make_app, monkeypatch):
-    monkeypatch.setattr(sort_actions, "MAX_SORTED", 3)
+    monkeypatch.setattr(filter_actions, "MAX_SORTED", 3)
     app = make_app(varied.path)
     async with opened(app) as pilot:
         await press(app, pilot, "equals_sign")

@@ -13,8 +13,9 @@ from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, Finish
 from tui_tasks.core.read import job_queries, job_rows
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
-from tui_tasks.tui.schedule import job_text, timeline
+from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_form import JobForm
+from tui_tasks.tui.schedule.job_rows import first_hour, hour_heads, time_line
 from tui_tasks.tui.schedule.run_view import RunView
 
 DAILY = {"minute": "0", "hour": "8", "day": "*", "month": "*", "weekday": "*"}
@@ -132,21 +133,21 @@ def _jobs(plan):
 
 def test_the_strip_begins_with_the_hour_that_it_is_in_a_zone_off_by_half_an_hour():
     kolkata = ZoneInfo("Asia/Kolkata")
-    start = timeline.first_hour(NOW, kolkata)
+    start = first_hour(NOW, kolkata)
     assert datetime.fromtimestamp(start // 1_000_000, kolkata).strftime("%H:%M:%S") == "00:00:00"
     assert start <= NOW < start + 3_600_000_000
 
 
 def test_the_hours_of_the_strip_follow_the_clock_through_its_change():
     night = datetime(2026, 10, 25, 0, 30, tzinfo=ZONE)
-    start = timeline.first_hour(int(night.timestamp()) * 1_000_000, ZONE)
-    assert timeline.hours(start, ZONE, 3).startswith("00 01 02 02 03 04")
+    start = first_hour(int(night.timestamp()) * 1_000_000, ZONE)
+    assert hour_heads(start, ZONE, 3).startswith("00 01 02 02 03 04")
 
 
 def test_a_time_stands_in_its_cell_with_its_hour_where_there_is_room():
     start = at(20, 0)
-    assert timeline.line([at(21, 30)], start, 4, ZONE)[:12] == "      ▏21:30"
-    crowded = timeline.line([at(21, 30), at(21, 45)], start, 4, ZONE)
+    assert time_line([at(21, 30)], start, 4, ZONE)[:12] == "      ▏21:30"
+    crowded = time_line([at(21, 30), at(21, 45)], start, 4, ZONE)
     assert crowded[:13] == "      ▏▏21:45"
 
 

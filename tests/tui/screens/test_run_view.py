@@ -9,7 +9,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.tui.schedule import run_view
-from tui_tasks.tui.schedule.run_output import readable
+from tui_tasks.tui.schedule.run_rows import readable
 from tui_tasks.tui.schedule.run_view import RunView
 
 

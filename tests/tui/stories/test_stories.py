@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.themes import theme_files
+from tui_tasks.tui.themes import theme_file
 
 SIZES = ("120x40", "80x24", "40x12")
 MakeApp = Callable[..., TaskApp]
@@ -156,7 +156,7 @@ def test_with_ascii_letters_stand_for_glyphs(evening: Plan, make_app: MakeApp, d
     draw(app, run_before=settled)
 
 
-@pytest.mark.parametrize("picture", [f"theme-{name}-80x24" for name in sorted(theme_files.load(None)[0])])
+@pytest.mark.parametrize("picture", [f"theme-{name}-80x24" for name in sorted(theme_file.load(None)[0])])
 def test_each_theme_shows_the_same_list(evening: Plan, make_app: MakeApp, draw: Draw, picture: str) -> None:
     name = picture.removeprefix("theme-").removesuffix("-80x24")
     app = make_app(evening.path, list_name=evening.list_uid, config=Config(theme=name))

@@ -9,7 +9,7 @@ import pytest
 from textual.theme import Theme
 
 from tests.tui.themes.theme_lab import THEMES
-from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.themes import theme_file, variables
 
 GOOD = """\
 name = "mine"
@@ -28,7 +28,7 @@ pending = "#123456"
 def load(folder: Path, text: str | bytes, name: str = "mine.toml") -> tuple[Theme | None, list[str]]:
     folder.mkdir(exist_ok=True)
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    found, problems = theme_files.load(folder)
+    found, problems = theme_file.load(folder)
     assert set(found) >= set(THEMES)
     for problem in problems:
         assert problem.path == str(folder / name)
@@ -38,9 +38,9 @@ def load(folder: Path, text: str | bytes, name: str = "mine.toml") -> tuple[Them
 def test_one_theme_can_be_had_without_reading_the_others(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(GOOD)
     (tmp_path / "nord.toml").write_text("broken")
-    found, _ = theme_files.load(tmp_path)
+    found, _ = theme_file.load(tmp_path)
     for name in ("mine", "nord", "dark", "../mine", "none"):
-        assert theme_files.find(name, tmp_path) == found.get(name)
+        assert theme_file.find(name, tmp_path) == found.get(name)
 
 
 def test_a_theme_needs_no_more_than_three_colours(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_theme_needs_no_more_than_three_colours(tmp_path: Path) -> None:
 
 def test_ones_own_theme_takes_the_place_of_a_shipped_one(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(GOOD.replace("mine", "nord"))
-    found, problems = theme_files.load(tmp_path)
+    found, problems = theme_file.load(tmp_path)
     assert problems == []
     assert found["nord"].variables["state-pending"] == "#123456"
     assert list(found) == list(THEMES)
@@ -141,14 +141,14 @@ def test_what_is_not_a_file_of_ours_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     os.mkfifo(tmp_path / "pipe.toml")
     (tmp_path / "gone.toml").symlink_to("nowhere")
-    assert theme_files.load(tmp_path) == (THEMES, [])
-    assert theme_files.load(tmp_path / "missing") == (THEMES, [])
+    assert theme_file.load(tmp_path) == (THEMES, [])
+    assert theme_file.load(tmp_path / "missing") == (THEMES, [])
 
 
 def test_two_files_of_one_name_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(GOOD)
     (tmp_path / "b.toml").write_text(GOOD.replace("#123456", "#654321"))
-    found, problems = theme_files.load(tmp_path)
+    found, problems = theme_file.load(tmp_path)
     assert found["mine"].variables["state-pending"] == "#123456"
     assert [str(problem) for problem in problems] == [f"{tmp_path / 'b.toml'}:1: another file here is named 'mine' too"]
 
@@ -156,5 +156,5 @@ def test_two_files_of_one_name_are_told(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").symlink_to("/proc/self/mem")
-    _, problems = theme_files.load(tmp_path)
+    _, problems = theme_file.load(tmp_path)
     assert [problem.message for problem in problems] == ["cannot be read: Input/output error"]

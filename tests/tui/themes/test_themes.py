@@ -10,7 +10,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from tests.tui import idle
 from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
-from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.themes import theme_file, variables
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 
@@ -74,7 +74,7 @@ def palette(theme: Theme) -> dict[str, Color]:
 
 def test_the_shipped_themes_are_whole() -> None:
     assert PROBLEMS == []
-    assert next(iter(THEMES)) == theme_files.DEFAULT
+    assert next(iter(THEMES)) == theme_file.DEFAULT
     assert {"dark", "light", "high-contrast-dark", "high-contrast-light", "ansi"} < set(THEMES)
     assert {"okabe-ito-dark", "okabe-ito-light", "tokyo-night", "gruvbox", "nord"} < set(THEMES)
     assert {theme.dark for theme in THEMES.values()} == {True, False}
@@ -154,7 +154,7 @@ def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None
     async def story(app: Wardrobe) -> None:
         async with app.run_test(size=(40, 60)) as pilot:
             assert set(app.themes.names) == set(THEMES)
-            assert app.theme == theme_files.DEFAULT
+            assert app.theme == theme_file.DEFAULT
             rows = app.query_one(Rows)
             for name, theme in THEMES.items():
                 app.theme = name
@@ -182,7 +182,7 @@ def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.Monkey
 
     async def story(app: Wardrobe) -> None:
         async with app.run_test(size=(40, 60)):
-            assert app.theme == theme_files.NO_COLOR
+            assert app.theme == theme_file.NO_COLOR
             for strip in app.screen._compositor.render_strips():
                 for segment in strip.apply_filter(app._filters[-1], Color(0, 0, 0)):
                     for color in (segment.style and segment.style.color, segment.style and segment.style.bgcolor):
@@ -196,7 +196,7 @@ def test_every_variable_is_there_before_any_theme_is() -> None:
 
 
 def test_each_shipped_file_says_what_it_is() -> None:
-    assert all(file.read_text().startswith("# ") for file in theme_files.shipped_folder().iterdir())
+    assert all(file.read_text().startswith("# ") for file in theme_file.shipped_folder().iterdir())
 
 
 @pytest.mark.parametrize("name", [*THEMES, *(name for name in BUILTIN_THEMES if name not in THEMES)])

@@ -11,11 +11,11 @@ from textual.widget import Widget
 from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
 
 from tui_tasks.text import safe
-from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.themes import theme_file, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import bases as contents
 
-THEMES, PROBLEMS = theme_files.load()
+THEMES, PROBLEMS = theme_file.load()
 
 
 class Rows(Widget):
@@ -47,7 +47,7 @@ class Wardrobe(App[None]):
         super().__init__(ansi_color=ansi_color)
         self.themes = ThemeManager(self, None, None)
         self.themes.load()
-        self.themes.apply_first(theme_files.NO_COLOR if self.no_color else theme_files.DEFAULT)
+        self.themes.apply_first(theme_file.NO_COLOR if self.no_color else theme_file.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return variables.variable_defaults()

@@ -15,8 +15,8 @@ from tests.tui.driving import said, settle
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.runner.process import processes
 from tui_tasks.tui.agents.fleet_screen import Fleet
-from tui_tasks.tui.work import other_terminals, terminal
-from tui_tasks.tui.work.other_terminals import Pane, Place
+from tui_tasks.tui.work import terminal
+from tui_tasks.tui.work.terminal import Pane, Place
 from tui_tasks.work import terminals
 
 needs_tmux = pytest.mark.skipif(not terminals.is_there(), reason="tmux is not installed")
@@ -54,7 +54,7 @@ def of_process(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
 def test_an_agent_in_somebodys_own_tmux_is_found_by_its_processs_terminal(pane, monkeypatch):
     socket, pid = pane
     of_process(monkeypatch, pid)
-    assert other_terminals.find(None, "claude-1") == Place(Pane(socket, "mine", "%0"))
+    assert terminal.find(None, "claude-1") == Place(Pane(socket, "mine", "%0"))
 
 
 @needs_tmux
@@ -86,12 +86,12 @@ def test_another_terminal_is_shown_by_a_command_of_the_settings_or_says_why_not(
     tty, settings, told, monkeypatch, tmp_path
 ):
     of_process(monkeypatch, os.getpid())
-    monkeypatch.setattr(other_terminals, "_output", lambda *words: f"{tty}\n" if words[0] == "ps" else "")
+    monkeypatch.setattr(terminal, "_output", lambda *words: f"{tty}\n" if words[0] == "ps" else "")
     file = tmp_path / "config.toml"
     file.write_text(f"[work]\n{settings}\n")
     file.chmod(0o600)
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
-    found = other_terminals.find(None, "claude-1")
+    found = terminal.find(None, "claude-1")
     if isinstance(told, tuple):
         assert found == Place(None, tuple(word.replace("PID", str(os.getpid())) for word in told))
     else:

@@ -14,7 +14,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import peek, terminal
 from tui_tasks.tui.work.peek import Peek
-from tui_tasks.tui.work.start_form import StartForm
+from tui_tasks.tui.work.work_forms import StartForm
 from tui_tasks.work import starting
 from tui_tasks.work.starting import Request, Started
 

@@ -209,9 +209,9 @@ def _config(options: argparse.Namespace) -> int:
     if settings.keys or (path.parent / "themes").is_dir():
         # Actions and themes are defined by the screen.
         from tui_tasks.tui.keys import keymap
-        from tui_tasks.tui.themes import theme_files
+        from tui_tasks.tui.themes import theme_file
 
-        found += [*keymap.problems(path, settings.keys), *theme_files.load(path.parent / "themes")[1]]
+        found += [*keymap.problems(path, settings.keys), *theme_file.load(path.parent / "themes")[1]]
     for problem in found:
         print(f"tui-tasks: {problem}", file=sys.stderr)
     return REFUSED if found else 0

@@ -21,7 +21,7 @@ from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.decided_text import decided_line
+from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL

@@ -36,7 +36,7 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.outbox import whole_request, why_unanswerable
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
-from tui_tasks.tui.agents import agent_text, repeated_answers
+from tui_tasks.tui.agents import agent_actions, agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.text_lines import Drawn, block, broken_whole
@@ -383,7 +383,7 @@ class OptionKeys(Controller):
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
-        await repeated_answers.make_rule(self._context)
+        await agent_actions.make_rule(self._context)
 
 
 async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
@@ -397,8 +397,8 @@ async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
         context.say(why)
         return False
     await context.link.commit(answer)
-    if (rule := repeated_answers.proposal(context.db, ask)) is not None:
+    if (rule := agent_actions.proposal(context.db, ask)) is not None:
         named = safe_line(f"{rule.answer} {rule.pattern}", 60)
         palette = context.keymap.key_of("palette")
-        context.say(f"The same answer {repeated_answers.TIMES} times ({named}): {palette} rule makes it a rule.")
+        context.say(f"The same answer {agent_actions.TIMES} times ({named}): {palette} rule makes it a rule.")
     return True

@@ -16,14 +16,13 @@ from tui_tasks.core.snapshots import Ask, Work
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND
-from tui_tasks.tui.agents import agent_text, fleet_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
-from tui_tasks.tui.agents.fleet_note import FleetNote
-from tui_tasks.tui.agents.fleet_rows import FleetRow, FleetRows, GoneAgents, titles
+from tui_tasks.tui.agents.fleet_rows import FleetNote, FleetRow, FleetRows, GoneAgents, titles
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -104,7 +103,7 @@ class Fleet(Overlay):
         found = self.context.state.members
         # What the order of the rows follows from changes with them alone.
         now, seen_at = self.context.clock.now(), self.context.state.seen_at
-        self._over = {member.name for member in found if fleet_text.is_over(member, now, seen_at)}
+        self._over = {member.name for member in found if agent_text.is_over(member, now, seen_at)}
         self._left = {
             member.name for member in found if member.task is not None and member.has_left(now, self._quiet_after)
         }
@@ -128,8 +127,8 @@ class Fleet(Overlay):
 
     def _order(self, member: FleetRow) -> tuple[Any, ...]:
         if isinstance(member, GoneAgents):
-            return (fleet_text.RANKS["gone"], 0, "", "")
-        now_in = fleet_text.reported_state(member, self.context.clock.now(), self._quiet_after)
+            return (agent_text.RANKS["gone"], 0, "", "")
+        now_in = agent_text.reported_state(member, self.context.clock.now(), self._quiet_after)
         asks = member.ask if now_in in ("waiting", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
         state = (
@@ -141,7 +140,7 @@ class Fleet(Overlay):
             if member.name in self._over
             else now_in
         )
-        return (fleet_text.RANKS[state], since, member.name.casefold(), member.name)
+        return (agent_text.RANKS[state], since, member.name.casefold(), member.name)
 
     # State
 
@@ -201,7 +200,7 @@ class Fleet(Overlay):
         """The states of all agents, in the order of the lines."""
         now = self.context.clock.now()
         rows = (row for row in self.listed.rows if isinstance(row, Member))
-        found = [fleet_text.state_of(row, now, self._quiet_after) for row in rows]
+        found = [agent_text.state_of(row, now, self._quiet_after) for row in rows]
         return [*found, *["gone"] * (len(self.members) - len(found))]
 
     @property
@@ -223,12 +222,12 @@ class Fleet(Overlay):
         counts["waiting"] = self._waiting
         if width < NARROW:
             parts: list[Part] = [(" Agents ", "bold")]
-            for state, shown in fleet_text.LOOKS_OF_STATES.items():
+            for state, shown in agent_text.LOOKS_OF_STATES.items():
                 if count := counts[state]:
                     parts.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
         else:
             parts = [(" Agents  ", "bold"), *self.context.state.projects.alone_parts()]
-            parts += [(f" {text}  ", color) for text, color in fleet_text.totals(counts)]
+            parts += [(f" {text}  ", color) for text, color in agent_text.totals(counts)]
         # Who waits out of sight is more urgent than how many do what.
         room = width - cell_len(self._waiting_out_of_sight()) - 1
         while len(parts) > 1 and sum(cell_len(text) for text, _ in parts) > room:
@@ -240,10 +239,10 @@ class Fleet(Overlay):
         if out_of_sight := self._waiting_out_of_sight():
             return [(f"{out_of_sight} ", "$state-needs-you bold")]
         members = self.members
-        spent = fleet_text.spent_by_all(members)
+        spent = agent_text.spent_by_all(members)
         # In the past, an agent's presence is known only from what it had open.
         unknown = "who was connected is not recorded" if self.context.link.as_of is not None else ""
-        words = "   ".join(part for part in (spent, fleet_text.places(members, self.context), unknown) if part)
+        words = "   ".join(part for part in (spent, agent_text.places(members, self.context), unknown) if part)
         return [(words + " ", "$muted")]
 
     def _waiting_out_of_sight(self) -> str:

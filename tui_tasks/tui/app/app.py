@@ -26,8 +26,7 @@ from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
 from tui_tasks.tui.app.global_actions import GlobalActions, ListActions
-from tui_tasks.tui.app.main_screen import Frame, MainScreen
-from tui_tasks.tui.app.navigation import Navigation
+from tui_tasks.tui.app.navigation import Frame, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
 from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.action_table import bindings
@@ -38,7 +37,7 @@ from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
-from tui_tasks.tui.themes import theme_files, variables
+from tui_tasks.tui.themes import theme_file, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import breakpoints
 from tui_tasks.tui.widgets.bases import Pane
@@ -110,7 +109,7 @@ class TaskApp(Actor, ResilientApp):
         self._is_look_due = False
         self._ascii_filters = _ascii_filters() if config.ascii else ()
         self.themes = ThemeManager(self, user_themes, settings)
-        self.themes.apply_first(theme_files.NO_COLOR if no_color else config.theme)
+        self.themes.apply_first(theme_file.NO_COLOR if no_color else config.theme)
         self.state = AppState(
             link.db,
             clock.now(),

@@ -70,9 +70,9 @@ class GlobalActions(Controller):
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""
-        from tui_tasks.tui.agents import repeated_answers
+        from tui_tasks.tui.agents import agent_actions
 
-        await repeated_answers.make_rule(self._context)
+        await agent_actions.make_rule(self._context)
 
     def do_pane_list(self) -> None:
         """Pane 1."""

@@ -19,11 +19,11 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.board.cards import content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.frame_line import FrameLine
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.tasks.mark_actions import MAX_MARKED, PAUSE
+from tui_tasks.tui.tasks.filter_actions import MAX_MARKED, PAUSE
 from tui_tasks.tui.tasks.task_note import EmptiedNote
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
-from tui_tasks.tui.agents import agent_text, fleet_text
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
 from tui_tasks.tui.inbox.row_source import InboxItem, RowSource
 from tui_tasks.tui.painting.text_lines import Drawn, block
@@ -78,7 +78,7 @@ class StuckAgents(RowSource[Member]):
             if row.state not in _STUCK or row.ask is not None or row.name in state.left.values():
                 continue
             if state.projects.shows_member(row):
-                why, _ = fleet_text.matter(row, self.context, row.state)
+                why, _ = agent_text.matter(row, self.context, row.state)
                 since = row.since if row.since is not None else row.last_seen
                 yield InboxItem(
                     f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, row.state
@@ -86,11 +86,11 @@ class StuckAgents(RowSource[Member]):
 
     def lines(self, row: Member, room: int) -> list[Drawn]:
         """Return its name, why it does not go on, its task, and its last words."""
-        why, color = fleet_text.matter(row, self.context, row.state)
+        why, color = agent_text.matter(row, self.context, row.state)
         lines = block(agent_text.who(row.name, 40), room, "bold") + block(why, room, color)
         if row.task is not None:
             lines += block(f"#{row.task.number} {row.task.name}", room)
-        said = fleet_text.latest_words(row.word)
+        said = agent_text.latest_words(row.word)
         return lines + ([[], *block(f'"{said}"', room, "$muted")] if said else [])
 
     def do_stuck_open(self) -> None:

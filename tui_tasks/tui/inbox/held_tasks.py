@@ -294,7 +294,7 @@ class HeldTasks(RowSource[HeldTask]):
 
     async def do_review_edit(self) -> None:
         """Edit the task here, and accept it as it is then."""
-        from tui_tasks.tui.inputs.task_edit import TaskForm
+        from tui_tasks.tui.inputs.task_form import TaskForm
 
         row = self.row
         if row is None or self._is_of_jobs([row]):

@@ -38,7 +38,7 @@ from tui_tasks.tui.inbox.rows_and_detail import PageKeys, RowsAndDetail
 from tui_tasks.tui.inbox.work_to_review import WorkToReview
 from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_list import VirtualList

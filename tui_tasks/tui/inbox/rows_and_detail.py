@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Divider, TextLines
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context

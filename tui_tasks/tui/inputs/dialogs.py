@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui_tasks.tui.inputs.text_line import AnswerLine
-from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.widgets.bases import Dialog, plain
 from tui_tasks.tui.widgets.frame import FootLine
 

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, Language, Parsed, candidates, complete, parse
-from tui_tasks.tui.painting.frame_line import FrameLine
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.textual_overrides import ResilientMessages

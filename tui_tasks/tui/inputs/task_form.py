@@ -1,31 +1,40 @@
-"""The form of a task, as a screen."""
+"""The form of a task, as a screen: adding and editing a task, and saving what the human changed."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
 
+from tui_tasks.core import vocab
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task
-from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP
+from tui_tasks.core.vocab import problem_with
+from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
+from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.form_screen import FormScreen
-from tui_tasks.tui.inputs.text_area import LongText
+from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen, LongText
 from tui_tasks.tui.inputs.text_line import WordLine
-from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import plain
 from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+
 
 FIELDS: dict[str, str] = {
     "name": "Title",
@@ -158,3 +167,160 @@ class EditScreen(FormScreen[Form]):
     def has_changes(self) -> bool:
         """As `FormScreen.has_changes`."""
         return self.form != self._form
+
+
+class TaskForm:
+    """Converts a task to the form's content, and the content to fields."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def read(self, form: Form, name: str = "") -> Draft:
+        """Parse the line of fields and the other lines; return them with a title."""
+        draft = parse(form.fields, self._now())
+        typed: dict[str, Any] = {}
+        problem = draft.problem
+        for field, text in zip(task_fields.FIELDS, form.lines, strict=True):
+            try:
+                typed[field] = task_fields.read(field, text, self._now())
+            except ValueError as error:
+                problem = problem or str(error)
+        return msgspec.structs.replace(draft, name=name or draft.name, fields=typed | draft.fields, problem=problem)
+
+    def _now(self) -> datetime:
+        return task_fields.local_time(self._context.clock.now(), self._context.clock.zone)
+
+    def written(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the lines of `task_fields.FIELDS` for these values."""
+        now, each = self._now(), [(field, values.get(name)) for name, field in task_fields.FIELDS.items()]
+        return tuple("" if value is None else field.write(value, now) for field, value in each)
+
+    def uid_of(self, number: int) -> str | None:
+        """Return the uid of the task with a number."""
+        found = list_pages.line_of_number(self._context.db, number)
+        return found.uid if found is not None else None
+
+    def wrong(self, form: Form) -> str:
+        """Return the mistake for which the form cannot be saved; empty when there is none."""
+        draft = self.read(form)
+        if not form.name.strip():
+            return "a task needs a title"
+        if problem := problem_with({"name": form.name.strip(), "description": form.description}):
+            return problem[1]
+        if draft.name:
+            return f"the fields hold {safe_line(draft.name, 30)!r}, which is none of {SIGNS_HELP}"
+        missing = [number for number in draft.after if self.uid_of(number) is None]
+        return draft.problem or (f"there is no #{missing[0]}" if missing else "")
+
+    def values(self, form: Form) -> dict[str, Any]:
+        """Return the fields of a task with the values that operations take."""
+        draft = self.read(form)
+        return {
+            "name": form.name.strip(),
+            "description": form.description,
+            "tags": draft.tags,
+            "priority": draft.priority or 3,
+            "agent": draft.agent,
+            "depends_on": tuple(uid for number in draft.after if (uid := self.uid_of(number))),
+            **{name: draft.fields.get(name) for name in task_fields.FIELDS},
+        }
+
+    def of(self, task: Task) -> Form:
+        """Return the form of a task, without dependencies that were deleted and tags that quick add cannot write."""
+        after = [found.number for found in task_queries.live_tasks(self._context.db, task.depends_on)]
+        agent = task.agent if task.agent and can_write("@", task.agent) else None
+        line = fields(tuple(tag for tag in task.tags if can_write("#", tag)), task.priority, agent, tuple(after))
+        return Form(task.name, line, task.description, self.written(task_fields.of(task)))
+
+    async def edit(self, task: Task) -> None:
+        """Let the human edit a task; save what they changed and nothing else."""
+        asked = form = self.of(task)
+        while True:
+            title = f"Edit #{task.number}"
+            typed = await self._context.ask(EditScreen(self._context, title, form, self.wrong, task=task))
+            if typed is None:
+                return
+            changes = self._changes(task, asked, typed)
+            if await save(self._context, task, changes):
+                return
+            form = typed
+
+    async def ask(self, task: Task, title: str) -> dict[str, Any] | None:
+        """Let the human edit a task, and return what they changed of it; None where they left. Nothing is saved."""
+        asked = self.of(task)
+        typed = await self._context.ask(EditScreen(self._context, title, asked, self.wrong, task=task))
+        return None if typed is None else self._changes(task, asked, typed)
+
+    def _changes(self, base: Task, asked: Form, typed: Form) -> dict[str, Any]:
+        """Return the fields that the human changed. Values that the form could not hold are kept."""
+        was, now = self.values(asked), self.values(typed)
+        changes = {name: value for name, value in now.items() if value != was[name]}
+        for name in ("depends_on", "tags"):
+            if name in changes:
+                not_in_form = (each for each in getattr(base, name) if each not in was[name])
+                changes[name] = tuple(dict.fromkeys((*changes[name], *not_in_form)))
+        return changes
+
+
+async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
+    """Save what the human changed of the task `base`; return False if they want to continue editing.
+
+    If others changed other fields meanwhile, both changes hold. If they changed the same field, the human sees both
+    texts and chooses one; the journal keeps the other.
+    """
+    if not changes:
+        return True
+    version = base.version
+    while True:
+        try:
+            await context.link.commit(AtVersion(base.uid, version), EditTask(base.uid, changes))
+            return True
+        except Conflict as conflict:
+            if "version" not in conflict.data:
+                raise
+        now = task_queries.any_task(context.db, base.uid)
+        if now is None or now.deleted:
+            raise NotFound("task", base.uid)
+        both = [name for name in changes if getattr(now, name) not in (getattr(base, name), changes[name])]
+        version = now.version
+        if not both:
+            continue
+        mine = {FIELDS[name]: _text_of(context, name, changes[name]) for name in both}
+        theirs = {FIELDS[name]: _text_of(context, name, getattr(now, name)) for name in both}
+        title = f"#{base.number} was changed by {agent_text.who(now.updated_by)} while you were typing"
+        choice = await context.ask(ConflictScreen(context, title, now.updated_by, mine, theirs))
+        if choice is None:
+            return False
+        if choice == "theirs":
+            changes = {name: value for name, value in changes.items() if name not in both}
+            if not changes:
+                return True
+
+
+async def edit_outside(context: Context, task: Task) -> None:
+    """Let the human edit title and description in their own editor, again until the result can be saved."""
+    from tui_tasks.tui.inputs import editor
+
+    text = editor.edit(context, editor.as_document(task.name, task.description))
+    while text is not None:
+        name, description = editor.from_document(text, task.description)
+        changes = {"name": name} if name != task.name.replace("\n", " ").strip() else {}
+        if description != task.description:
+            changes["description"] = description
+        if not name:
+            context.say("A task needs a title; nothing was saved.")
+        if not name or await save(context, task, changes):
+            return
+        text = editor.edit(context, text) or text
+
+
+def _text_of(context: Context, name: str, value: Any) -> str:
+    if name == "priority":
+        return vocab.priority_word(value)
+    if name == "depends_on":
+        return ", ".join(f"#{task.number}" for uid in value if (task := task_queries.any_task(context.db, uid))) or "—"
+    if name == "tags":
+        return " ".join(f"#{tag}" for tag in value) or "—"
+    if name in task_fields.FIELDS and value is not None:
+        return task_fields.FIELDS[name].long(value, task_fields.local_time(context.clock.now(), context.clock.zone))
+    return value or "—"

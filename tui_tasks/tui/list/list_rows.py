@@ -15,12 +15,12 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import DAY, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out
-from tui_tasks.tui.painting.frame_line import FrameLine, rule_parts
+from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import MAX_NEW
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.sort_actions import sorted_by
+from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_note import (
     EmptiedNote,
     after_text,

@@ -18,10 +18,9 @@ from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone, zone_of
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
-from tui_tasks.tui.inputs.text_area import LongText
+from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen, LongText
 from tui_tasks.tui.inputs.text_line import WordLine
-from tui_tasks.tui.painting.frame_line import rule
+from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.schedule import job_syntax, job_text
 from tui_tasks.tui.schedule.job_syntax import Times

@@ -16,15 +16,13 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
 from tui_tasks.tui.keys.action_table import Action, bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
-from tui_tasks.tui.painting.line_painter import FAR
+from tui_tasks.tui.painting.line_painter import FAR, FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.run_output import RunOutput
-from tui_tasks.tui.schedule.run_rows import RunRows, RunsOfJob
+from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay

@@ -20,14 +20,13 @@ from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.rows.source import InMemorySource
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, TitledRule, titles
-from tui_tasks.tui.schedule.timeline import Timeline
+from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, TitledRule, titles
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import breakpoints

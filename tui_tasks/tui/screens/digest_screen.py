@@ -23,7 +23,7 @@ from tui_tasks.text.times import HOUR, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves

@@ -22,8 +22,7 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import DAY, HOUR, MINUTE, SECOND, duration
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting import charts
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
-from tui_tasks.tui.painting.line_painter import ScrollKeys
+from tui_tasks.tui.painting.line_painter import FrameLine, ScrollKeys, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.state.context import Context

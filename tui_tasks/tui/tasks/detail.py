@@ -21,12 +21,12 @@ from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import decided_blocks, decided_prose
-from tui_tasks.tui.painting.frame_line import FrameLine
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks import task_note
-from tui_tasks.tui.tasks.link_lines import LinkLines
+from tui_tasks.tui.tasks.links import LinkLines
 from tui_tasks.tui.tasks.task_note import field_parts
 from tui_tasks.tui.widgets.textual_overrides import NoRelayout, ResilientMessages
 

@@ -1,24 +1,143 @@
-"""The filter of a pane of tasks: parsing, completion, counting what matches, and saving a filter as a view."""
+"""Which tasks a pane shows, in which order, and which are marked.
+
+The filter is parsed and completed; what matches is counted, and a filter is saved as a view. The order is the list's
+own, or by urgency, due date, age or agent. Marks are for actions on several tasks at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 from textual.timer import Timer
 
 from tui_tasks.core.read import views
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.read.pages.filter import Filter, Term
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages.list_pages import MAX_SORTED
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_syntax import Parsed
+from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.tasks.mark_actions import PAUSE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.tasks.task_pane import TaskPane
+
+
+# The most tasks that can be marked, and changed as one change.
+MAX_MARKED: Final = 10_000
+PAUSE: Final = 0.005
+"""Seconds between two stretches of a long search, for keys to be handled."""
+
+
+class MarkActions(Controller):
+    """Marks the tasks of a pane's list."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def do_mark(self) -> None:
+        """Mark the task, or take its mark away, and go on to the next."""
+        rows = self._pane.row_list
+        if rows.cursor is not None:
+            rows.mark([rows.cursor])
+            rows.move(1)
+
+    def do_mark_all(self) -> Coroutine[Any, Any, None] | None:
+        """Mark all that match, or take all marks away. A list that is not long is done before the next key."""
+        if self._pane.row_list.marks:
+            self._pane.row_list.clear_marks()
+            return None
+        only, list_id = self._pane.only, self._context.state.list_id
+        uids, rank = list_pages.uids_on(self._context.db, list_id, list_pages.FIRST, only, MAX_MARKED)
+        if rank is not None:
+            return self._search(uids, rank, list_id, only)
+        self._mark(uids)
+        return None
+
+    async def _search(self, uids: list[str], start: str, list_id: int, only: Filter) -> None:
+        """Search for matches from a rank on, in steps; then mark all of them at once."""
+        context = self._context
+        rank: str | None = start
+        while rank is not None:
+            context.say(f"Looking for all that match…  {count(len(uids), 'task')}")
+            await asyncio.sleep(PAUSE)
+            if self._pane.only != only or context.state.list_id != list_id:
+                context.say("The filter has changed; nothing was marked.")
+                return
+            more, rank = list_pages.uids_on(context.db, list_id, rank, only, MAX_MARKED - len(uids))
+            uids += more
+        self._mark(uids)
+
+    def _mark(self, uids: list[str]) -> None:
+        self._pane.row_list.mark(uids, on=True)
+        limit = f", the first {MAX_MARKED:,}" if len(uids) == MAX_MARKED else ""
+        self._context.say(f"{count(len(uids), 'task')} marked{limit}.")
+
+
+OWN: Final = ""
+"""The list's own order."""
+_CHOICES: Final = (
+    ("o", OWN, "own order: as you and the agents arranged it"),
+    ("u", "urgency", "urgency: open before blocked before closed, then priority and due date"),
+    ("d", "due", "due date, the soonest first"),
+    ("a", "age", "age of the last change, the newest first"),
+    ("g", "agent", "agent, by name"),
+)
+
+
+def sorted_by(by: str) -> str:
+    """Return what to say of an order: `sorted by urgency`; nothing of a list's own."""
+    return f"sorted by {by}" if by else ""
+
+
+class SortActions(Controller):
+    """Sorts the tasks of the list and the board. Both show one order, for all lists that are not too long for it."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; a very long list keeps its own order."""
+        if self._pane.only.sorts_dated:
+            return "the filter sorts by due"
+        return None if self._fits() else f"over {MAX_SORTED:,} tasks; the filter sort:due sorts them"
+
+    async def do_sort(self) -> None:
+        """Ask for the order."""
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        now = self._context.state.sort
+        choices = [Choice(key, word, "$primary" if by == now else "") for key, by, word in _CHOICES]
+        key = await self._context.ask(Menu(self._context, "Sort by", choices))
+        if key is None:
+            return
+        self._context.state.sort = next(by for letter, by, _ in _CHOICES if letter == key)
+        self._context.navigation.outdate_panes()
+        self._pane.show_matching(self.applied(self._pane.only))
+
+    def applied(self, only: Filter = ALL) -> Filter:
+        """Return a filter with the chosen order, unless it sorts by itself."""
+        if only.sorts_dated:
+            return only
+        return msgspec.structs.replace(only, sort=self._context.state.sort if self._fits() else OWN)
+
+    def why_not_move(self) -> str | None:
+        """Return the reason for which tasks cannot be moved by hand now; None when they can."""
+        by = self._pane.only.sort
+        if not by:
+            return None
+        return f"sorted by {by}; {self._context.keymap.key_of('sort')} o goes back to the list's own order"
+
+    def _fits(self) -> bool:
+        found = self._context.state.current_list
+        return found is None or found.total <= MAX_SORTED
 
 
 # The most lists offered for `list:`, newest first.

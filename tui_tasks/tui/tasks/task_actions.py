@@ -119,14 +119,14 @@ class TaskActions(Controller):
 
     async def do_edit(self) -> None:
         """Edit the task in the form."""
-        from tui_tasks.tui.inputs.task_edit import TaskForm
+        from tui_tasks.tui.inputs.task_form import TaskForm
 
         for task in self._tasks()[:1]:
             await TaskForm(self._context).edit(task)
 
     async def do_edit_in_editor(self) -> None:
         """Edit title and description in $EDITOR."""
-        from tui_tasks.tui.inputs.task_edit import edit_outside
+        from tui_tasks.tui.inputs.task_form import edit_outside
 
         for task in self._tasks()[:1]:
             await edit_outside(self._context, task)

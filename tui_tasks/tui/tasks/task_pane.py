@@ -11,13 +11,10 @@ from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.tasks.add_actions import AddActions
 from tui_tasks.tui.tasks.detail import Detail
-from tui_tasks.tui.tasks.filter_actions import FilterActions
-from tui_tasks.tui.tasks.link_actions import LinkActions
-from tui_tasks.tui.tasks.mark_actions import MarkActions
-from tui_tasks.tui.tasks.quick_add import QuickAdd
-from tui_tasks.tui.tasks.sort_actions import SortActions
+from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
+from tui_tasks.tui.tasks.links import LinkActions
+from tui_tasks.tui.tasks.quick_add import AddActions, QuickAdd
 from tui_tasks.tui.tasks.task_actions import TaskActions
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.work.work_actions import WorkActions

@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.app import App
 
-from tui_tasks.tui.themes import theme_files
+from tui_tasks.tui.themes import theme_file
 
 
 class ThemeManager:
@@ -42,13 +42,13 @@ class ThemeManager:
 
     def apply_first(self, name: str) -> None:
         """Apply a theme, without reading others if it can be found by its file's name."""
-        app, theme = self._app, theme_files.find(name, self._user_themes)
+        app, theme = self._app, theme_file.find(name, self._user_themes)
         if theme is None:
             self.load()
             if name not in self.names:
-                missing = f"there is no theme {name!r} that can be used, so it is {theme_files.DEFAULT!r}"
+                missing = f"there is no theme {name!r} that can be used, so it is {theme_file.DEFAULT!r}"
                 self.problems = [*self.problems, missing]
-                name = theme_files.DEFAULT
+                name = theme_file.DEFAULT
         else:
             app.register_theme(theme)
         if not app.is_running and app.current_theme.dark and theme is not None and theme.dark and not theme.ansi:
@@ -63,7 +63,7 @@ class ThemeManager:
         if self._is_loaded:
             return
         self._is_loaded = True
-        themes, problems = theme_files.load(self._user_themes)
+        themes, problems = theme_file.load(self._user_themes)
         self.names = tuple(themes)
         for theme in themes.values():
             if theme.name != self._app.theme:

@@ -13,7 +13,7 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND, age_lasts, count, due, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
-from tui_tasks.tui.painting.frame_line import FrameLine
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.breakpoints import NARROW

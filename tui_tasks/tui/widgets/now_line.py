@@ -14,8 +14,8 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import SECOND, age, age_lasts, count, due
-from tui_tasks.tui.agents import agent_text, fleet_text
-from tui_tasks.tui.painting.frame_line import FrameLine
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
 from tui_tasks.tui.widgets.frame import as_of_words
@@ -160,7 +160,7 @@ class NowLine(FrameLine):
         quiet_after = context.config.quiet_after * SECOND
         found: list[Entry] = []
         for member in state.members:
-            shown = fleet_text.state_of(member, now, quiet_after)
+            shown = agent_text.state_of(member, now, quiet_after)
             if member.session is None and shown == "working":
                 self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
             if entry := self._of_member(member, shown, now, quiet_after):
@@ -191,8 +191,8 @@ class NowLine(FrameLine):
             return self._entry(
                 TROUBLE, member, shown, (f"quiet {age(member.last_seen, now)}", *self._about(member.task))
             )
-        if shown == "failed" and not fleet_text.is_over(member, now, self.context.state.seen_at):
-            why, _ = fleet_text.matter(member, self.context, shown)
+        if shown == "failed" and not agent_text.is_over(member, now, self.context.state.seen_at):
+            why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(TROUBLE, member, shown, (why or "failed",))
         if not member.is_there or (member.task is None and shown != "working"):
             return None
@@ -231,7 +231,7 @@ class NowLine(FrameLine):
         return (f"#{task.number}", safe_line(task.name, 40)) if task is not None else ()
 
     def _entry(self, kind: int, member: Member, shown: str, texts: tuple[str, ...]) -> Entry:
-        looks, task = fleet_text.LOOKS_OF_STATES[shown], member.task
+        looks, task = agent_text.LOOKS_OF_STATES[shown], member.task
         color = "$state-overdue" if shown == "gone" else looks.color
         act = (
             self._go_to(task.uid) if task is not None and shown in ("gone", "working", "paused") else self._do("agents")

@@ -13,7 +13,7 @@ from tui_tasks.core.snapshots import Work
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.bases import Overlay

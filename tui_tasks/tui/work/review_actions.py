@@ -14,13 +14,13 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.work import comments, decisions, terminal
-from tui_tasks.tui.work.comments import Comment
+from tui_tasks.tui.work import decisions, review_rows, terminal
+from tui_tasks.tui.work.review_rows import Comment
 from tui_tasks.work.accepting import Acceptance, Outcome
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.work.accept_form import AcceptAnswer
     from tui_tasks.tui.work.review_screen import ReviewScreen
+    from tui_tasks.tui.work.work_forms import AcceptAnswer
 
 T = TypeVar("T")
 _NEED_REVIEW = ("work_accept", "work_comment", "work_pull_request")
@@ -62,7 +62,7 @@ class ReviewActions(Controller):
 
     async def do_work_accept(self) -> None:
         """Show what will happen, then merge what was on screen."""
-        from tui_tasks.tui.work.accept_form import AcceptForm
+        from tui_tasks.tui.work.work_forms import AcceptForm
 
         screen, context = self._screen, self._context
         if not screen.reading.has_stood(screen.version):
@@ -144,7 +144,7 @@ class ReviewActions(Controller):
         """Send all comments as one message; with a conflict, hand it back; without either, ask for words."""
         screen, context, work = self._screen, self._context, self._screen.work
         conflicts = screen.review.conflicts if screen.review is not None else ()
-        text = comments.message(screen.comments, screen.review, conflicts) if screen.review is not None else ""
+        text = review_rows.message(screen.comments, screen.review, conflicts) if screen.review is not None else ""
         if not screen.comments and not conflicts:
             title = f"Send it back to {agent_text.who(work.agent, 30)}:"
             typed = await context.ask(LineDialog(context, title, text.replace("\n", " "), done="Send"))

@@ -24,7 +24,7 @@ from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents.answering import Reading
 from tui_tasks.tui.keys.action_table import Action, bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import VirtualList
@@ -34,11 +34,10 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.work import comments, diff_lines, review_rows, review_text, syntax
-from tui_tasks.tui.work.comments import Comment
+from tui_tasks.tui.work import diff_lines, review_rows, review_text, syntax
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions
-from tui_tasks.tui.work.review_rows import FileRow, FileRows, SideRow, SideRows, shown_path
+from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows, shown_path
 from tui_tasks.tui.work.review_text import WorkFacts
 from tui_tasks.work import git_review
 from tui_tasks.work.accepting import Acceptance
@@ -93,7 +92,7 @@ class ReviewScreen(Overlay):
         first = next((work for work in works if work.agent == agent), None)
         first = first or next((work for work in works if work.state in ("ready", "conflict")), works[-1])
         self.facts = self._facts_of(first)
-        self.comments = comments.kept(context.db, first.uid)
+        self.comments = review_rows.kept(context.db, first.uid)
         self.files = VirtualList(context, FileRows(context, lambda: review_text.summary_word(self.facts)), id="files")
         self.diff = VirtualList(context, SideRows(context), id="diff")
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
@@ -184,7 +183,7 @@ class ReviewScreen(Overlay):
     def show_work(self, work: Work) -> None:
         """Review another work of the task."""
         self.facts = self._facts_of(work)
-        self.comments = comments.kept(self.context.db, work.uid)
+        self.comments = review_rows.kept(self.context.db, work.uid)
         self._has_read = False
         self.leave_diff()
         self._draw()
@@ -421,8 +420,8 @@ class ReviewScreen(Overlay):
         """Hold other comments on the work, now and at the next start."""
         self.comments = list(found)
         live = [work.uid for work in work_queries.live(self.context.db)]
-        kept = comments.to_keep(self.context.db, self.work.uid, self.comments, live)
-        self.context.run(self.context.link.remember(comments.KEPT, kept))
+        kept = review_rows.to_keep(self.context.db, self.work.uid, self.comments, live)
+        self.context.run(self.context.link.remember(review_rows.KEPT, kept))
         self._draw()
 
 

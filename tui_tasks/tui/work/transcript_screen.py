@@ -19,7 +19,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.action_table import Action, bindings
-from tui_tasks.tui.painting.frame_line import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, wrapped
 from tui_tasks.tui.rows.row_list import VirtualList

@@ -95,7 +95,7 @@ class WorkActions(Controller):
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""
         from tui_tasks.core.store import Store
-        from tui_tasks.tui.work.start_form import StartAnswer, StartForm
+        from tui_tasks.tui.work.work_forms import StartAnswer, StartForm
         from tui_tasks.work import starting
         from tui_tasks.work.starting import Request
 

@@ -1,4 +1,6 @@
-"""The links of a task in its detail, one in each line, with what git reports on them once that has been read."""
+"""The links of a task: their lines in its detail, with what git reports on them once that has been read, and opening
+one: an address or a file, the log of a branch, the diff of a commit.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +8,31 @@ import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.widget import Widget
+from textual.widgets import Static
 
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.schema.work_links import COMMIT, OF_GIT, Link
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.schema.work_links import BRANCH, COMMIT, FILE, OF_GIT, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
 from tui_tasks.runner.process.git import GitFailed, read
 from tui_tasks.settings import project
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.painting.text_lines import Drawn
+from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.painting.line_painter import rule
+from tui_tasks.tui.painting.text_lines import Drawn, ScrollLines, TextDrawing, wrapped
+from tui_tasks.tui.widgets.bases import Overlay, plain
+from tui_tasks.tui.widgets.frame import FootLine
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
+    from tui_tasks.tui.tasks.task_pane import TaskPane
 
 
 # Seconds before git is run: nothing is read for tasks that the cursor only passes.
@@ -140,7 +152,7 @@ def facts(folder: Path, link: Link) -> str:
     return ", ".join(part for part in (f"{count(since, 'commit')} since {name}", size) if part)
 
 
-def text(folder: Path, link: Link) -> str:
+def link_text(folder: Path, link: Link) -> str:
     """Return the log of a branch, or the message and diff of a commit.
 
     Raises:
@@ -189,3 +201,159 @@ def _size(printed: str) -> str:
     """Return the line of `git --shortstat` as `+120 -3 in 4 files`."""
     found = _SIZE.search(printed)
     return f"+{found[2] or 0} -{found[3] or 0} in {count(int(found[1]), 'file')}" if found else ""
+
+
+class LinkActions(Controller):
+    """Opens the links of the task under the cursor of a pane."""
+
+    def __init__(self, pane: TaskPane) -> None:
+        self._pane = pane
+        self._context = pane.context
+
+    def why_not(self, action: Action) -> str | None:
+        """As `Controller.why_not`; the task must have a link."""
+        task = self._task()
+        return "no links" if task is not None and not task.links else None
+
+    def _task(self) -> Task | None:
+        uid = self._pane.target()
+        return task_queries.any_task(self._context.db, uid) if uid is not None else None
+
+    async def do_open_links(self) -> None:
+        """Open the task's link; ask which one if there are several."""
+        task, context = self._task(), self._context
+        if task is None:
+            return
+        if len(task.links) == 1:
+            await self._open(task, task.links[0])
+            return
+        from tui_tasks.tui.screens.picker import PaletteEntry, Picker
+
+        def opens(link: Link) -> Callable[[], None]:
+            return lambda: context.run(self._open(task, link))
+
+        entries = [PaletteEntry(safe_line(link["target"], 200), _kind(link), run=opens(link)) for link in task.links]
+        context.push(Picker(context, "⧉" if not context.ascii_only else "=", entries, enter="Open"))
+
+    async def _open(self, task: Task, link: Link) -> None:
+        if link["kind"] == PULL_REQUEST:
+            await self._browse(link["target"])
+            return
+
+        folder = folder_of(self._context, task)
+        if folder is None:
+            self._context.say("Its folder is not known: open this screen there.")
+        elif link["kind"] == FILE:
+            await self._edit(folder, link["target"])
+        else:
+            await self._show(folder, link)
+
+    async def _show(self, folder: Path, link: Link) -> None:
+        import shlex
+
+        from tui_tasks.runner.process.git import GitFailed
+
+        try:
+            text = await asyncio.to_thread(link_text, folder, link)
+        except GitFailed as failed:
+            self._context.say(str(failed))
+            return
+        target = link["target"]
+        copied = f"git switch {shlex.quote(target)}" if link["kind"] == BRANCH else f"git show {target}"
+        self._context.push(LinkText(self._context, f"{_kind(link)} {target}   {folder}", text, copied))
+
+    async def _browse(self, address: str) -> None:
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        choices = [Choice("o", "open in the browser"), Choice("y", "copy the address")]
+        key = await context.ask(Menu(context, safe_line(address, 400), choices))
+        if key == "y" or (key == "o" and not await asyncio.to_thread(_opened, address)):
+            context.copy(address)
+            context.say("Copied the address." if key == "y" else "There is no browser with a window; copied instead.")
+
+    async def _edit(self, folder: Path, name: str) -> None:
+        from tui_tasks.tui.inputs import editor
+        from tui_tasks.tui.inputs.dialogs import Choice, Menu
+
+        context = self._context
+        file = (folder / name).resolve()
+        why_not = "" if file.is_file() else "there is no such file"
+        if not file.is_relative_to(folder.resolve()):
+            why_not = f"it is not in {folder}"
+        choices = [Choice("e", "open in $EDITOR", why_not=why_not), Choice("y", "copy the path")]
+        key = await context.ask(Menu(context, safe_line(str(file), 400), choices))
+        if key == "y":
+            context.copy(str(file))
+            context.say("Copied the path.")
+        elif key == "e":
+            editor.open_file(context, file)
+
+
+def _kind(link: Link) -> str:
+    return link["kind"].replace("_", " ")
+
+
+def _opened(address: str) -> bool:
+    """Open an https address in a graphical browser; return False when there is none."""
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    # A browser that runs in the terminal would paint over this screen.
+    is_in_terminal = isinstance(browser, webbrowser.GenericBrowser) and not isinstance(
+        browser, webbrowser.BackgroundBrowser
+    )
+    return address.startswith("https://") and not is_in_terminal and browser.open(address)
+
+
+_INKS = {"+": "$state-done", "-": "$state-failed", "@": "$key"}
+
+
+class LinkLog(TextDrawing):
+    """Draws the output of git."""
+
+    def __init__(self, context: Context, text: str) -> None:
+        super().__init__(context)
+        self._text = text
+
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """Return its lines, coloured as a diff."""
+        drawn: list[Drawn] = []
+        for line in self._text.expandtabs(8).splitlines():
+            ink = _INKS.get(line[:1], "") if not line.startswith(("+++", "---")) else "$muted"
+            drawn += [[(f" {part}", ink)] for part in wrapped(line, max(8, width - 2))]
+        return drawn
+
+
+class LinkText(Overlay):
+    """The screen. `copied` is the command that its key copies."""
+
+    NAME = "link"
+    SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+
+    def __init__(self, context: Context, title: str, text: str, copied: str) -> None:
+        super().__init__(context)
+        self._title = title
+        self._text = ScrollLines(context, LinkLog(context, text), id="link-log")
+        self._copied = copied
+
+    def compose(self) -> ComposeResult:
+        """Compose head and text."""
+        yield Static(plain(f" {safe_line(self._title, 200)}", "bold"), id="link-head")
+        yield rule(self.context)
+        yield self._text
+        yield FootLine(self.context, id="foot")
+
+    def on_mount(self) -> None:
+        """Focus the text, and show the keys."""
+        self.set_focus(self._text)
+        self.hint(("j/k", "Scroll", ""), self.hint_of("link_copy", f"Copy {self._copied}"), self.hint_of("back"))
+
+    def do_link_copy(self) -> None:
+        """Copy the git command."""
+        self.context.copy(self._copied)
+        self.context.say(f"Copied {self._copied}")
