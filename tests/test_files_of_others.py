@@ -20,7 +20,7 @@ from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion, git_merge, import_export
 from tui_tasks.cli import main as program
-from tui_tasks.cli.admin import init
+from tui_tasks.cli.admin import admin_commands
 from tui_tasks.cli.progress import ProgressBar
 from tui_tasks.cli.setup import files, installed
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
@@ -95,7 +95,7 @@ def test_as_the_project_file_of_a_command(
 
 def test_as_the_configuration_of_a_git_repository(tmp_path: Path, hostile: Put) -> None:
     hostile(tmp_path / "shop" / ".git" / "config")
-    assert init.proposed(tmp_path / "shop") == "shop"
+    assert admin_commands.proposed(tmp_path / "shop") == "shop"
 
 
 def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from tests.contract.client import program
 from tests.started import Started
 from tui_tasks.cli.command_line import parser as made_parser
 from tui_tasks.cli.main import main
-from tui_tasks.cli.screen import web_command
+from tui_tasks.cli.screen import screen_commands
 from tui_tasks.web import server
 
 TOKEN = "the-token"
@@ -45,7 +45,7 @@ def serving(command: list[str], story: Callable[[Client], Awaitable[None]]) -> N
 
 def screen(db: Path, *arguments: str) -> list[str]:
     """The command that draws a tab of `tui-tasks web`."""
-    return web_command.screen_of(made_parser("web").parse_args(["web", "--db", str(db), *arguments]))
+    return screen_commands.screen_of(made_parser("web").parse_args(["web", "--db", str(db), *arguments]))
 
 
 PATHS = ("/", "/ws", "/static/js/textual.js", "/page.css", "/download/x", "/wrong/", "/wrong/ws", "/the-toke/", "//")

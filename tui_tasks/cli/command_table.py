@@ -172,7 +172,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command(
             "web",
             "the screen in a browser on this machine, read only",
-            "screen.web_command",
+            "screen.screen_commands",
             "db list project no-scheduler ascii",
         ),
         Command(
@@ -190,23 +190,21 @@ COMMANDS: Final[dict[str, Command]] = {
         ),
         Command("prime", "print the instructions for an agent's first prompt", "agents.prime", _WRITES, is_short=True),
         Command("call", "call one tool from a shell", "agents.call", _CHANNEL, is_short=True),
-        Command("serve", "serve the control channel, without a screen", "agents.headless", f"{_CHANNEL} tools"),
+        Command("serve", "serve the control channel, without a screen", "agents.servers", f"{_CHANNEL} tools"),
         Command(
             "mcp",
             "serve the same tools over MCP, by standard input or HTTP",
-            "agents.mcp_commands",
+            "agents.servers",
             f"{_CHANNEL} tools",
         ),
-        Command(
-            "token", "make or revoke a token, for an agent on another machine", "agents.mcp_commands", "db read-only"
-        ),
+        Command("token", "make or revoke a token, for an agent on another machine", "agents.servers", "db read-only"),
         Command("hook", "report an event of an agent program (its hooks run this)", "agents.hook", "db project"),
         Command("schema", "print the JSON Schemas of the channel and of --json", "help"),
-        Command("init", "make this folder a project with its own lists", "admin.init", "project"),
+        Command("init", "make this folder a project with its own lists", "admin.admin_commands", "project"),
         Command("export", "write tasks in the format of another program", "import_export", _READS),
         Command("import", "read tasks of another program, or their changes", "import_export", _WRITES),
         Command("sync-file", "keep a file of all tasks up to date, for a team's git", "import_export", _READS),
-        Command("scheduler", "run the scheduler alone, as a service", "agents.headless", "db"),
+        Command("scheduler", "run the scheduler alone, as a service", "agents.servers", "db"),
         Command("doctor", "check the database, its file, the clock and the settings", "admin.admin_commands", "db"),
         Command("backup", "copy the database while it is in use", "admin.admin_commands", "db"),
         Command("restore", "restore a backup, even while the database is in use", "admin.admin_commands", "db"),

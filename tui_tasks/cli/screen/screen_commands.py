@@ -1,20 +1,25 @@
-"""The screen, `watch` and `demo` among the commands."""
+"""The screen, `watch`, `demo` and `web`, the screen in a browser on this machine, among the commands."""
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from typing import Final
 
 from tui_tasks.cli.options import (
+    REFUSED,
     USAGE,
     hosts_scheduler,
     identity_of,
     is_without_project,
     open_store,
+    print_missing_extra,
     print_permission_findings,
     print_refusal,
+    require_database,
 )
+from tui_tasks.settings import paths
 from tui_tasks.tui import panes
 
 _PANES: Final = tuple(panes.PANES)
@@ -22,6 +27,8 @@ _PANES: Final = tuple(panes.PANES)
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
+    if name == "web":
+        _declare_web(command)
     if name == "watch":
         command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the first pane")
         command.add_argument("--plain", action="store_true", help="no screen: print one sentence an event")
@@ -37,6 +44,8 @@ def run(name: str, options: argparse.Namespace) -> int:
     """Show the screen until the human leaves; return the exit status."""
     if name == "demo":
         return _demo(options)
+    if name == "web":
+        return _web(options)
     if name == "watch":
         options.read_only = True
         if options.plain and options.at is not None:
@@ -90,3 +99,41 @@ def _demo(options: argparse.Namespace) -> int:
 
     identity = identity_of(options)
     return demo.run(lambda db: screen_program.run(db, _PANES[0], identity, scheduler=True, ascii_only=options.ascii))
+
+
+_WEB_PORT = 8766
+
+
+def _declare_web(command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument("--port", type=int, default=_WEB_PORT, help=f"the port (default: {_WEB_PORT}; 0: any)")
+    command.add_argument("--write", action="store_true", help="allow changes; without it the screen is read only")
+
+
+def _web(options: argparse.Namespace) -> int:
+    """Serve until a signal ends it; return the exit status."""
+    try:
+        from tui_tasks.web import server
+    except ImportError:
+        print_missing_extra("tui-tasks web", "web")
+        return REFUSED
+    options.read_only = options.read_only or not options.write
+    if options.read_only:
+        require_database(options)
+    # A database that cannot be used is refused here, not in each tab.
+    with open_store(options):
+        print_permission_findings(options)
+    logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
+    server.run(screen_of(options), options.port, lambda url: print(url, flush=True))
+    return 0
+
+
+def screen_of(options: argparse.Namespace) -> list[str]:
+    """Return the command that draws the screen of a tab."""
+    command = [sys.executable, "-m", "tui_tasks", *(["watch"] if options.read_only or not options.write else [])]
+    command += ["--db", paths.database(options.db)]
+    for option, value in (("--list", options.list), ("--project", options.project)):
+        command += [option, value] if value is not None else []
+    for option, is_given in (("--no-scheduler", options.no_scheduler), ("--ascii", options.ascii)):
+        command += [option] if is_given else []
+    return command

@@ -1,16 +1,25 @@
-"""`mcp` and `token`: the tools over MCP, on standard input and output or HTTP, and who may speak over HTTP."""
+"""The servers without a screen: `serve` is the control channel (docs: protocol, section 1), `scheduler` the scheduler,
+`mcp` the tools over MCP, on standard input and output or HTTP; `token` says who may speak over HTTP.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
+import os
+import select
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.cli.options import (
     REFUSED,
     USAGE,
+    following_hooks,
+    hosts_scheduler,
     identity_of,
     open_store,
     print_missing_extra,
@@ -24,22 +33,87 @@ if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
+    from tui_tasks.runner.checks.check_keeper import Authority
     from tui_tasks.settings.remote_access import Token
-
-_PORT = 8765
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what a command takes."""
-    if name == "mcp":
-        _declare_mcp(command)
-    else:
-        _declare_token(command)
+    if name in _DECLARE:
+        _DECLARE[name](command)
 
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Run a command; return the exit status."""
-    return _serve(options) if name == "mcp" else _change_tokens(options)
+    return _RUN[name](options)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    """Serve until the input ends; return the exit status."""
+    from tui_tasks.channel.loop import ControlChannel
+    from tui_tasks.terminal import claim_without_screen
+
+    logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
+        return USAGE
+    with open_store(options) as store, contextlib.ExitStack() as running:
+        print_permission_findings(options)
+        claimed = claim_without_screen()
+        assert claimed.input_fd is not None
+        assert claimed.output_fd is not None
+        channel = ControlChannel(session_of(options, store, stays=True), claimed.input_fd, claimed.output_fd)
+        channel.stop_on(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        running.enter_context(following_hooks(options, store))
+        if hosts_scheduler(options):
+            from tui_tasks.state import hosting
+
+            running.enter_context(hosting.hosted(store.path, wanted=True))
+        channel.run()
+    return REFUSED if channel.has_failed else 0
+
+
+def _schedule(options: argparse.Namespace) -> int:
+    """Start due jobs until a signal ends it; return the exit status."""
+    from tui_tasks import clock
+    from tui_tasks.state import hosting
+    from tui_tasks.work import watching
+
+    if not hosts_scheduler(options):
+        print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
+        return USAGE
+    logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
+    with open_store(options) as store:
+        print_permission_findings(options)
+        path, authority = store.path, _authority(store)
+    # The system delivers a signal to any thread, but Python's handlers run in this one: the pipe wakes it.
+    wakeup, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    for ending in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(ending, lambda *_: None)
+    with (
+        hosting.hosted(path, wanted=True, authority=authority),
+        following_hooks(options, store),
+        watching.watching(path, clock.now, wanted=True),
+    ):
+        select.select([wakeup], [], [])
+    return 0
+
+
+def _authority(store: Store) -> Authority:
+    """Return what a scheduler may write of its settings: a person's records them, also one that a service manager
+    starts updates them.
+    """
+    from tui_tasks.runner.checks.check_keeper import Authority
+    from tui_tasks.state import person
+
+    if person.other_caller(store.db, None) is not None:
+        return Authority.ADDS
+    return Authority.RECORDS if person.has_terminal() else Authority.UPDATES
+
+
+_PORT = 8765
 
 
 def _declare_mcp(command: argparse.ArgumentParser) -> None:
@@ -56,7 +130,7 @@ def _declare_mcp(command: argparse.ArgumentParser) -> None:
     group.add_argument("--tls-key", metavar="FILE", type=Path, help="the certificate's key")
 
 
-def _serve(options: argparse.Namespace) -> int:
+def _serve_mcp(options: argparse.Namespace) -> int:
     try:
         from tui_tasks.mcp_server import stdio, tools
         from tui_tasks.mcp_server.tools import NOT_OVER_MCP
@@ -169,3 +243,12 @@ def _record(options: argparse.Namespace, what: str) -> None:
     with open_store(writing) as store:
         person.confirm(options, store, what)
         person.record(options, store)
+
+
+_DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {"mcp": _declare_mcp, "token": _declare_token}
+_RUN: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "serve": _serve,
+    "scheduler": _schedule,
+    "mcp": _serve_mcp,
+    "token": _change_tokens,
+}
