@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.session_snapshots import AgentSession
+from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.snapshots import Work
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
