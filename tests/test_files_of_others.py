@@ -21,8 +21,8 @@ from tests.work.repositories import git
 from tui_tasks.cli import completion, git_merge, import_export
 from tui_tasks.cli import main as program
 from tui_tasks.cli.admin import admin_commands
-from tui_tasks.cli.progress import ProgressBar
 from tui_tasks.cli.setup import files, installed
+from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store

@@ -18,7 +18,7 @@ from typing import IO, Final, NamedTuple
 
 from tui_tasks import clock, regular_files
 from tui_tasks.cli.options import REFUSED, declare_new, identity_of, open_store, require_database
-from tui_tasks.cli.progress import ProgressBar
+from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
 from tui_tasks.core.read import ask_queries

@@ -261,9 +261,9 @@ def print_permission_findings(options: argparse.Namespace) -> None:
     """Print who else can access the database, for processes without a screen."""
     from pathlib import Path
 
-    from tui_tasks.settings import paths, permissions
+    from tui_tasks.settings import paths
 
-    for finding in permissions.of_database(Path(paths.database(options.db))):
+    for finding in paths.findings_on_database(Path(paths.database(options.db))):
         from tui_tasks.text.safe import safe_line
 
         print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)

@@ -25,7 +25,7 @@ from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.vocab import MAX_OPEN_ASKS
-from tui_tasks.settings import atomic_file, paths, permissions, work_settings
+from tui_tasks.settings import atomic_file, paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 
 Seconds = Annotated[int, Meta(ge=1)]
@@ -180,7 +180,7 @@ def load(path: Path) -> tuple[Config, list[SettingsProblem]]:
     """
     try:
         text = regular_files.read_text(path, MAX_SETTINGS_BYTES)
-        why = permissions.refused(path)
+        why = paths.why_not_trusted(path)
     except FileNotFoundError:
         return Config(), []
     except (OSError, UnicodeDecodeError) as error:
@@ -222,9 +222,8 @@ def _checked(path: Path, text: str, held: dict[str, Any]) -> tuple[Config, list[
 def _table_problems(path: Path, text: str, name: str, table: dict[str, Any]) -> list[SettingsProblem]:
     # Imported only for such a table, as it would delay the start of all that reads the settings.
     from tui_tasks.runner import profiles
-    from tui_tasks.runner.checks import check_table
 
-    read = check_table.read if name == "check" else profiles.read
+    read = profiles.read_checks if name == "check" else profiles.read
     problems = []
     for wrong in read(table, str(path))[1]:
         place, _, key = wrong.key.rpartition(".")

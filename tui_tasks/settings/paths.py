@@ -1,12 +1,14 @@
-"""The paths of the program's files (docs: protocol, section 1)."""
+"""The paths of the program's files (docs: protocol, section 1), and who else can access them."""
 
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_paths import default_configuration, default_database
+from tui_tasks.default_paths import NAME, default_configuration, default_database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,3 +64,71 @@ def expanded(named: str) -> str:
     if named.startswith("~") and found == named:
         raise DatabaseRefused(f"{named}: no user of that name has a folder here")
     return found
+
+
+_GROUP, _OTHERS = 0o020, 0o002
+
+
+def findings_on_database(path: Path) -> Iterator[str]:
+    """Return why others can access a database, one sentence for each reason. It is used all the same; `path` is as it
+    was named.
+    """
+    if path.is_symlink():
+        yield f"{path} is a link: whoever can change it can put another database there. Name the file itself"
+    yield from _of_others(path, "database")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        yield f"{path} has mode {mode:04o}, so others can reach it: chmod 600 '{path}'"
+    # A readable folder is harmless when its files are private; in a sticky one others cannot replace them.
+    folder = path.resolve().parent
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & (_GROUP | _OTHERS) and not mode & stat.S_ISVTX:
+        yield f"{folder} has mode {mode:04o}, so others can put another database there: chmod go-w '{folder}'"
+
+
+def findings_on_settings(path: Path, what: str = "settings") -> Iterator[str]:
+    """Return why others can write the settings or their folder, one sentence for each reason."""
+    if path.is_symlink():
+        yield f"{path} is a link: whoever can change it can put other {what} there"
+    yield from _of_others(path, what)
+    for place in _places(path):
+        mode = stat.S_IMODE(place.stat().st_mode)
+        if mode & (_GROUP | _OTHERS):
+            yield f"others can write the {what} at {place} (mode {mode:04o}): chmod go-w '{place}'"
+
+
+def findings_on_private_settings(path: Path) -> Iterator[str]:
+    """Return the findings of `of_settings`, and why others can read the files, which the program creates for the user
+    only.
+    """
+    yield from findings_on_settings(path)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077 and not mode & (_GROUP | _OTHERS):
+        yield f"{path} has mode {mode:04o}, so others can read it: chmod 600 '{path}'"
+    folder = path.absolute().parent
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    # Only the program's own folder is checked, not for example a home.
+    if folder.name == NAME and mode & 0o077 and not mode & (_GROUP | _OTHERS):
+        yield f"{folder} has mode {mode:04o}, so others can look into it: chmod 700 '{folder}'"
+
+
+def why_not_trusted(path: Path) -> str:
+    """Return who else can write settings that name programs to run, for which they must not be used; empty: nobody."""
+    for place in _places(path):
+        found = place.stat()
+        if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+            return f"not used: everybody can write {place}; chmod go-w '{place}'"
+        if found.st_uid not in (os.getuid(), 0):
+            return f"not used: {place} is another user's (id {found.st_uid})"
+    return ""
+
+
+def _of_others(path: Path, what: str) -> Iterator[str]:
+    owner = path.stat().st_uid
+    if owner not in (os.getuid(), 0):
+        yield f"the {what} at {path} are another user's (id {owner}), who can change them"
+
+
+def _places(path: Path) -> tuple[Path, ...]:
+    """Return a file and its folder, as given and with links resolved."""
+    return tuple(dict.fromkeys(place for at in (path, path.resolve()) for place in (at, at.absolute().parent)))

@@ -15,7 +15,7 @@ import pytest
 
 from tests.formats.round_trips import filled
 from tui_tasks.cli import main as program
-from tui_tasks.cli import progress
+from tui_tasks.cli import streams
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.extras import install_command
@@ -169,8 +169,8 @@ def test_long_work_shows_how_far_it_has_come_on_a_terminal(monkeypatch: pytest.M
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     times = iter([0.0, 0.4, 0.6, 0.6, 2.0, 2.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
-    with progress.ProgressBar("importing", 4) as bar:
+    monkeypatch.setattr(streams.time, "monotonic", lambda: next(times))
+    with streams.ProgressBar("importing", 4) as bar:
         for _ in range(3):
             bar.step()
     assert terminal.getvalue().split("\r")[1:] == [

@@ -13,8 +13,8 @@ from tui_tasks.core.operations.tasks import AddTask, LogTask
 from tui_tasks.core.read import views
 from tui_tasks.core.read.ask_queries import ask as read_ask
 from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inbox.ask_answers import Reply
 from tui_tasks.tui.inbox.inbox_screen import KEPT, Inbox
-from tui_tasks.tui.inputs.reply import Reply
 from tui_tasks.tui.list.list_pane import ListPane
 
 

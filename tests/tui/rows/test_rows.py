@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tui_tasks.tui.rows.row_cache import RowCache
+from tui_tasks.tui.rows.row_cache import RowCache, RowPage
 from tui_tasks.tui.rows.row_cursor import RowCursor
-from tui_tasks.tui.rows.source import RowPage
 
 Row = tuple[float, str, int]  # order, key, what it says
 

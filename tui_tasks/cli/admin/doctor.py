@@ -16,7 +16,7 @@ from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules.tasks.held_rules import other_source
 from tui_tasks.core.store import Store
-from tui_tasks.settings import config, permissions
+from tui_tasks.settings import config, paths
 from tui_tasks.settings.current import source_of
 
 # Microseconds by which a clock may be behind the newest entry: small drifts are normal.
@@ -37,7 +37,7 @@ def findings(
     """
     damage = list(backup.findings(store.db))
     yield from damage
-    yield from permissions.of_database(named or Path(store.path))
+    yield from paths.findings_on_database(named or Path(store.path))
     yield from diagnosis.findings(Path(store.path))
     if not damage:
         yield from _clock(store.db, now)
@@ -49,11 +49,11 @@ def findings(
         yield f"checks and reviewed lists come from {other}, not from {settings} (`tui-tasks config --use`)"
     yield from map(str, config.load(settings)[1])
     if settings.exists():
-        yield from permissions.of_private_settings(settings)
+        yield from paths.findings_on_private_settings(settings)
         yield from _runners(settings)
     themes = settings.parent / "themes"
     if themes.exists():
-        yield from permissions.of_settings(themes, "themes")
+        yield from paths.findings_on_settings(themes, "themes")
 
 
 def _orphans_of_work(store: Store) -> Iterator[str]:

@@ -20,7 +20,7 @@ import msgspec
 from tui_tasks import clock, terminal
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.settings import config, paths, permissions
+from tui_tasks.settings import config, paths
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -202,7 +202,7 @@ def _past(path: str, at: str) -> DatabaseLink:
     Raises:
         Left: the human left meanwhile.
     """
-    from tui_tasks.cli.progress import ProgressBar
+    from tui_tasks.cli.streams import ProgressBar
     from tui_tasks.tui.state.past_link import PastLink
 
     with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
@@ -221,9 +221,9 @@ def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[conf
 
 def _who_else(path: str, file: Path) -> list[str]:
     """Return as sentences who else can access the database, the settings and the themes."""
-    found = list(permissions.of_database(Path(path)))
+    found = list(paths.findings_on_database(Path(path)))
     for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
-        found += permissions.of_settings(place, what) if place.exists() else ()
+        found += paths.findings_on_settings(place, what) if place.exists() else ()
     return found
 
 

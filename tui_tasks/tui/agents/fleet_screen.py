@@ -25,15 +25,14 @@ from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.source import InMemorySource
 from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.breakpoints import NARROW
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.frame import NARROW, FootLine
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3

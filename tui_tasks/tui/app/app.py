@@ -39,7 +39,7 @@ from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.themes import theme_file, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
 from tui_tasks.tui.widgets.now_line import NowLine
@@ -76,8 +76,8 @@ class TaskApp(Actor, ResilientApp):
     ENABLE_COMMAND_PALETTE = False
     # A key typed ahead goes to the rows, not to the filter, which comes before them.
     AUTO_FOCUS = "VirtualList, CardArea"
-    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.HORIZONTAL
-    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = breakpoints.VERTICAL
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.HORIZONTAL
+    VERTICAL_BREAKPOINTS: list[tuple[int, str]] | None = frame.VERTICAL
     SCOPES: ClassVar[tuple[str, ...]] = ("app",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 

@@ -28,8 +28,7 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
-from tui_tasks.tui.widgets.breakpoints import is_wide
-from tui_tasks.tui.widgets.frame import FootLine, TopLine
+from tui_tasks.tui.widgets.frame import FootLine, TopLine, is_wide
 from tui_tasks.tui.widgets.now_line import NowLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
 

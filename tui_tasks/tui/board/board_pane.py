@@ -41,7 +41,7 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_pane import TaskPane
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
 _MOVES = {"card_left": -1, "card_right": 1}
@@ -144,7 +144,7 @@ class BoardPane(TaskPane):
     def on_resize(self) -> None:
         """Show five columns, three, or one at a time."""
         width = self.size.width or self.app.size.width
-        specs = WIDE if width >= breakpoints.WIDE else STACKED if width >= breakpoints.NARROW else NARROW
+        specs = WIDE if width >= frame.WIDE else STACKED if width >= frame.NARROW else NARROW
         if specs is not self.specs or self._list_id < 0:
             self.specs = specs
             self._arrange()
@@ -347,7 +347,7 @@ class BoardPane(TaskPane):
             return
         was_open = self.is_open
         self.add_class("-open")
-        if was_open or breakpoints.is_compact(self.app.size):
+        if was_open or frame.is_compact(self.app.size):
             self.detail.focus_text()
         self.detail.show(self.target())
         self.context.redraw_frame()
@@ -358,7 +358,7 @@ class BoardPane(TaskPane):
             self._moves.end_drag()
         elif self.quick_add.is_open:
             self.quick_add.close()
-        elif self.detail.has_focus_within and not breakpoints.is_compact(self.app.size):
+        elif self.detail.has_focus_within and not frame.is_compact(self.app.size):
             self.focus_rows()
         elif self.is_open:
             self.remove_class("-open")

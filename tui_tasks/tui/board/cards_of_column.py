@@ -13,7 +13,7 @@ from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST
-from tui_tasks.tui.rows.source import RowPage
+from tui_tasks.tui.rows.row_cache import RowPage
 
 if TYPE_CHECKING:
     from tui_tasks.tui.widgets.bases import Pane

@@ -26,28 +26,32 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests, answer_keys
-from tui_tasks.tui.inbox.agents_in_trouble import LeftTasks, StuckAgents
-from tui_tasks.tui.inbox.ask_answers import AskAnswers
-from tui_tasks.tui.inbox.ask_detail import AskDetail
-from tui_tasks.tui.inbox.ask_rows import AskedTasks, AskGroups, FoldedAsks, InboxLine, InboxRows, kind_of
-from tui_tasks.tui.inbox.failed_checks import FailedChecks
+from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
+from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail
+from tui_tasks.tui.inbox.ask_rows import (
+    AskedTasks,
+    AskGroups,
+    FoldedAsks,
+    InboxItem,
+    InboxLine,
+    InboxRows,
+    RowSource,
+    kind_of,
+)
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.row_actions import RowActions
-from tui_tasks.tui.inbox.row_source import InboxItem, RowSource
-from tui_tasks.tui.inbox.rows_and_detail import PageKeys, RowsAndDetail
-from tui_tasks.tui.inbox.work_to_review import WorkToReview
-from tui_tasks.tui.inputs.reply import Reply
+from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents, WorkToReview
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.source import InMemorySource
 from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
 
@@ -96,7 +100,7 @@ class Inbox(Overlay):
         self._drawing = InboxRows(context, self.listed, self.tasks, self.later, lambda: self.small, self.sources)
         self.window = VirtualList(context, self._drawing, id="asks")
         self._head = FrameLine(context, self._title, self._totals, id="inbox-head")
-        self._asked = AskDetail(context, lambda: breakpoints.is_wide(self.size))
+        self._asked = AskDetail(context, lambda: frame.is_wide(self.size))
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         agents_here = AgentActions(context, self.agent_here)

@@ -25,7 +25,7 @@ from tui_tasks.tui.tasks.filter_actions import MatchCounter
 from tui_tasks.tui.tasks.quick_add import QuickAdd
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.tasks.task_sources import SortedTasks, TasksByDue, TasksOfList
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
 TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
@@ -115,7 +115,7 @@ class ListPane(TaskPane):
         """Show the App's list."""
         self._lay_out()
         self.refreshed()
-        if not breakpoints.is_compact(self.app.size):
+        if not frame.is_compact(self.app.size):
             # Read now, so that the first paint includes it.
             self.detail.show_now(self.row_list.cursor)
 
@@ -147,7 +147,7 @@ class ListPane(TaskPane):
         self.set_class(bool(side), "-beside")
         self._side.styles.width = side or "1fr"
         self.detail.brief = not side and not self.is_open
-        self.screen.set_class(self.is_open and breakpoints.is_compact(self.app.size), "-opened")
+        self.screen.set_class(self.is_open and frame.is_compact(self.app.size), "-opened")
         self._lines.again()
 
     @property

@@ -31,7 +31,7 @@ from tui_tasks.tui.tasks.task_note import (
     priority,
     reason,
 )
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99
@@ -46,7 +46,7 @@ _SIDE = 5 / 12
 
 def side_width(shown: TaskList | None, size: Size) -> int:
     """Return the width of the detail in cells; 0 when it is not beside the list, which gets what it needs first."""
-    if size.width < _BESIDE or breakpoints.is_compact(size) or shown is None or not shown.total:
+    if size.width < _BESIDE or frame.is_compact(size) or shown is None or not shown.total:
         return 0
     return max(_LEAST_SIDE, min(size.width - _LIST, round(size.width * _SIDE)))
 
@@ -194,7 +194,7 @@ class ListLines:
         found, ascii_only = self._context.state.current_list, self._context.ascii_only
         if found is None or not found.total:
             return ()
-        if breakpoints.is_compact(self._size()):
+        if frame.is_compact(self._size()):
             word = sorted_by(self._sort())
             return [(f" {count(found.total, 'task')}{f', {word}' if word else ''}", "$muted")]
         ended = found.done + found.skipped + found.cancelled
@@ -208,7 +208,7 @@ class ListLines:
     def _new_below(self, width: int) -> Sequence[Part]:
         """Return what is new to the human, on a small screen, which has no head."""
         new = _new_text(self._context)
-        return [(f"{new} ", "$changed")] if new and breakpoints.is_compact(self._size()) else ()
+        return [(f"{new} ", "$changed")] if new and frame.is_compact(self._size()) else ()
 
     def _under_detail(self, width: int) -> Sequence[Part]:
         """`┴─────`."""

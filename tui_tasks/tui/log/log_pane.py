@@ -29,7 +29,7 @@ from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Pane
 
 OF_LOG: Final = Language(("who", "kind", "list", "project"), {"kind": tuple(KINDS)})
@@ -179,7 +179,7 @@ class LogPane(Pane):
         """`─ all agents · all kinds ────────── following ↓ newest last ─`."""
         ascii_only = self.context.ascii_only
         rule = sign("rule", ascii_only=ascii_only)
-        what = "" if self.only or width < breakpoints.NARROW else " all agents · all kinds "
+        what = "" if self.only or width < frame.NARROW else " all agents · all kinds "
         if alone := self.context.state.projects.alone_parts():
             what = f" {alone[0][0].strip()} "
         what = what.replace(" · ", " - ") if ascii_only else what
@@ -189,7 +189,7 @@ class LogPane(Pane):
 
     def _rule_state(self, width: int) -> Part:
         """Return whether the newest entry is followed, else how many have been added below the screen."""
-        is_narrow = width < breakpoints.NARROW
+        is_narrow = width < frame.NARROW
         down = "v" if self.context.ascii_only else "↓"
         if self.following:
             return (f" following {down} " if is_narrow else f" following {down} newest last "), "$muted"
@@ -242,7 +242,7 @@ class LogPane(Pane):
         # The opened entry stays when new ones arrive.
         self._follow(False)
         self._entry.show(row)
-        if breakpoints.is_compact(self.app.size):
+        if frame.is_compact(self.app.size):
             self._entry.focus_text()
         self.context.redraw_frame()
 

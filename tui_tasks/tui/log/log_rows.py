@@ -19,8 +19,8 @@ from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
 from tui_tasks.tui.log.log_text import EARLIER, MARKS, SEEN, mark_of, names_task, text_of, who_of
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.rows.source import RowPage
 from tui_tasks.tui.state.app_state import AppState
 
 if TYPE_CHECKING:

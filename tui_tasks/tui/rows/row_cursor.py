@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from tui_tasks.tui.rows.row_cache import RowCache
-from tui_tasks.tui.rows.source import Source
+from tui_tasks.tui.rows.row_cache import RowCache, Source
 
 R = TypeVar("R")
 

@@ -13,10 +13,9 @@ from textual.timer import Timer
 
 from tui_tasks.tui.painting.line_painter import LinePainter, WheelScrolling
 from tui_tasks.tui.painting.styles import StyleCache
-from tui_tasks.tui.rows.row_cache import RowCache
+from tui_tasks.tui.rows.row_cache import RowCache, Source
 from tui_tasks.tui.rows.row_cursor import RowCursor
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook, RowPainter
-from tui_tasks.tui.rows.source import Source
 from tui_tasks.tui.widgets.textual_overrides import Focusable
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from tui_tasks.tui.schedule.run_rows import RunOutput, RunRows, RunsOfJob
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.breakpoints import NARROW
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.frame import NARROW, FootLine
 
 # Seconds between reads of the output, which is not in the journal; nothing is painted when it has not grown.
 POLL: Final = 0.25

@@ -22,14 +22,14 @@ from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.text_lines import TextLines
+from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
 from tui_tasks.tui.rows.row_moves import RowMoves
-from tui_tasks.tui.rows.source import InMemorySource
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, TitledRule, titles
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets import breakpoints
+from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Pane
 
 OF_JOBS: Final = Language(("who",), {})
@@ -153,7 +153,7 @@ class SchedulePane(Pane):
     def _show(self) -> None:
         line, number = self.line, self._drawing.number
         of_line = number(line.job.uid) if line is not None else 0
-        is_titled = line is not None and breakpoints.is_wide(self.app.size)
+        is_titled = line is not None and frame.is_wide(self.app.size)
         self._detail_title.say(f"S{of_line} {line.job.name}" if line is not None and is_titled else "")
         self._job_detail.put(line, of_line, is_titled=is_titled)
         self._detail.again()

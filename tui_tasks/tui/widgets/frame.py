@@ -1,4 +1,6 @@
-"""The lines around every pane: the panes and what is next above it, the keys below. `now_line` has the line between."""
+"""The lines around every pane: the panes and what is next above it, the keys below; and the sizes of the terminal at
+which the layout changes. `now_line` has the line between.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
+from textual.geometry import Size
 from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
@@ -16,11 +19,31 @@ from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.panes import PANES
-from tui_tasks.tui.widgets.breakpoints import NARROW
 
 if TYPE_CHECKING:
     from tui_tasks.core.past.moments import Moment
     from tui_tasks.tui.state.context import Context
+
+
+NARROW: Final = 60
+"""Columns under which there is room for one thing only."""
+WIDE: Final = 100
+"""Columns from which two things stand side by side."""
+SHORT: Final = 16
+"""Rows under which there is room for one thing only."""
+
+HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
+VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
+
+
+def is_compact(size: Size) -> bool:
+    """Return whether there is room only for the Now line and one pane."""
+    return size.width < NARROW or size.height < SHORT
+
+
+def is_wide(size: Size) -> bool:
+    """Return whether there is room for two things side by side."""
+    return not is_compact(size) and size.width >= WIDE
 
 
 _IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")

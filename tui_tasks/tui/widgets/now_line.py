@@ -17,8 +17,7 @@ from tui_tasks.text.times import SECOND, age, age_lasts, count, due
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.breakpoints import NARROW, WIDE, is_compact
-from tui_tasks.tui.widgets.frame import as_of_words
+from tui_tasks.tui.widgets.frame import NARROW, WIDE, as_of_words, is_compact
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.core.store import Store
-from tui_tasks.settings import config, permissions
+from tui_tasks.settings import config, paths
 
 # Everything that the program makes by itself, under the umask of its first argument.
 MAKER = """
@@ -62,27 +62,27 @@ def made_database(path: Path) -> Path:
 
 
 def test_what_only_the_user_can_reach_is_not_warned_of(made_database: Path) -> None:
-    assert list(permissions.of_database(made_database)) == []
+    assert list(paths.findings_on_database(made_database)) == []
 
 
 def test_a_link_and_what_others_can_reach_is_warned_of_with_what_to_do(made_database: Path, tmp_path: Path) -> None:
     link = tmp_path / "link.db"
     link.symlink_to(made_database)
-    (said,) = permissions.of_database(link)
+    (said,) = paths.findings_on_database(link)
     assert "is a link" in said
     made_database.chmod(0o660)
-    (said,) = permissions.of_database(made_database)
+    (said,) = paths.findings_on_database(made_database)
     assert f"chmod 600 '{made_database}'" in said
     made_database.chmod(0o600)
     made_database.parent.chmod(0o770)
-    (said,) = permissions.of_database(made_database)
+    (said,) = paths.findings_on_database(made_database)
     assert f"chmod go-w '{made_database.parent}'" in said
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="to give a file away takes root")
 def test_a_file_of_another_user_is_warned_of_and_as_settings_not_believed(made_database: Path, tmp_path: Path) -> None:
     os.chown(made_database, 12345, -1)
-    assert "another user's (id 12345)" in next(permissions.of_database(made_database))
+    assert "another user's (id 12345)" in next(paths.findings_on_database(made_database))
     settings = tmp_path / "config.toml"
     settings.write_text('[runner]\ncommand = ["evil"]\n')
     os.chown(settings, 12345, -1)
@@ -116,9 +116,9 @@ def test_settings_that_everybody_can_write_are_not_believed(tmp_path: Path, what
 def test_settings_and_themes_that_the_group_can_write_are_warned_of(tmp_path: Path) -> None:
     themes = tmp_path / "themes"
     themes.mkdir(mode=0o700)
-    assert list(permissions.of_settings(themes, "themes")) == []
+    assert list(paths.findings_on_settings(themes, "themes")) == []
     themes.chmod(themes.stat().st_mode | stat.S_IWGRP)
-    (said,) = permissions.of_settings(themes, "themes")
+    (said,) = paths.findings_on_settings(themes, "themes")
     assert f"others can write the themes at {themes}" in said
 
 

@@ -1,0 +1,233 @@
+"""Tasks and agents in the inbox, each kind with its source.
+
+Failed checks: who reported a task done, which check failed, and what to do. Agents in trouble: tasks in progress whose
+agent is gone, and agents that are stuck or suspended. Work that waits for review: what its agent says of it, and what
+there is to merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tui_tasks.core import vocab
+from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.check_queries import FailedTask
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.tasks import task_queries, task_records
+from tui_tasks.core.snapshots import Work
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.agents.agent_actions import ask_status
+from tui_tasks.tui.inbox.ask_rows import InboxItem, RowSource
+from tui_tasks.tui.inputs.dialogs import Choice, Menu
+from tui_tasks.tui.painting.text_lines import Drawn, block
+from tui_tasks.tui.tasks import task_note
+from tui_tasks.tui.work import work_actions
+
+OUTPUT_LINES: Final = 200
+"""The most lines of a check's output that are shown."""
+
+
+class FailedChecks(RowSource[FailedTask]):
+    """Lists tasks with a failed check; runs the checks again, or sets the task's status."""
+
+    KIND = "failed"
+    RANK = 2
+    ONE, COUNTED = "failed check", "failed"
+    OPEN = "failed_open"
+    FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
+
+    def items(self) -> Iterator[InboxItem]:
+        """As `RowSource.items`."""
+        for row in check_queries.everything(self.context.db) if self.context.state.unproven else ():
+            title = f"{row.task.name}: {_named_checks(row)}"
+            who = "" if row.who in vocab.RESERVED_AGENTS else row.who
+            yield InboxItem(f"failed:{row.uid}", self.KIND, self.RANK, row.at, row, "failed", title, who, "failed")
+
+    def lines(self, row: FailedTask, room: int) -> list[Drawn]:
+        """Return title, who reported it, its checks with the output of failed ones, and the description."""
+        what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
+        when = ago(row.at, self.context.clock.now())
+        who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
+        lines = block(row.task.name, room, "bold") + block(who, room, "$muted")
+        lines += [[], *task_note.lines(self.context, row.task, room, OUTPUT_LINES)]
+        return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
+
+    async def do_failed_run(self) -> None:
+        """Run the checks of the task again, but those that have passed."""
+        row = self.row
+        if row is not None:
+            await self.context.link.commit(RequestChecks(row.uid, unproven_alone=True))
+            self.context.say(f"The checks of “{safe_line(row.task.name, 40)}” are being run.")
+
+    async def do_failed_done(self) -> None:
+        """Ask for the status: done though its check has failed, which the log keeps, or pending."""
+        row = self.row
+        if row is None:
+            return
+        name = f"“{safe_line(row.task.name, 40)}”"
+        choices = [Choice("d", "done, though its check failed"), Choice("p", "pending, without an agent")]
+        key = await self.context.ask(Menu(self.context, f"Status of {name}", choices))
+        if key == "p":
+            await self.context.link.commit(EditTask(row.uid, {"status": "pending", "agent": None}))
+            self.context.say(f"{name} is pending again.")
+        elif key == "d":
+            is_done = row.task.status == "done"
+            await self.context.link.commit(WaiveChecks(row.uid) if is_done else EditTask(row.uid, {"status": "done"}))
+            self.context.say(f"{name} is done, though its check failed.")
+
+    def do_failed_open(self) -> None:
+        """Show the task among the others of its list."""
+        row = self.row
+        if row is not None:
+            self.context.navigation.close_overlays()
+            self.context.navigation.go_to(row.uid)
+
+
+def _named_checks(row: FailedTask) -> str:
+    """Return the names of the failed checks, with the first one's exit status: `tests exit 1, lint`."""
+    names = [safe_line(check.name, 16) for check in row.checks]
+    first = row.checks[0].run if row.checks else None
+    if first is not None and first.exit_code is not None:
+        names[0] = f"{names[0]} exit {first.exit_code}"
+    return ", ".join(names)
+
+
+_STUCK: Final = ("stuck", "stopped")
+"""The states of an agent that is there and does not go on."""
+
+
+class LeftTasks(RowSource[TaskLine]):
+    """Lists the tasks in progress whose agent is gone; sets their status, so that others can go on."""
+
+    KIND = "left"
+    RANK = 1
+    ONE, COUNTED = "task of an agent that is gone", "gone"
+    OPEN = "left_open"
+    FOOT = ("left_give_back", "agent_message", "left_open")
+
+    def items(self) -> Iterator[InboxItem]:
+        """As `RowSource.items`."""
+        for uid in self.context.state.left:
+            row = list_pages.line(self.context.db, uid)
+            if row is not None:
+                title = f"#{row.number} {row.name}: {agent_text.who(row.who)} is gone"
+                yield InboxItem(
+                    f"left:{uid}", self.KIND, self.RANK, row.updated_at, row, "stuck", title, row.who, "gone"
+                )
+
+    def lines(self, row: TaskLine, room: int) -> list[Drawn]:
+        """Return its name, its agent, what that said last, and the description."""
+        task = task_queries.task(self.context.db, row.uid)
+        who = f"{agent_text.who(row.who, 40)} is gone, changed {ago(row.updated_at, self.context.clock.now())}"
+        lines = block(f"#{row.number} {row.name}", room, "bold") + block(who, room, "$state-overdue")
+        if said := task_records.last_said(self.context.db, row.uid, row.who):
+            lines += block(f'"{said}"', room)
+        return lines + ([[], *block(task.description, room)] if task.description else [])
+
+    async def do_left_give_back(self) -> None:
+        """Ask for the status of the task that the agent left."""
+        row = self.row
+        if row is not None:
+            await ask_status(self.context, row.uid, f"#{row.number} “{safe_line(row.name, 40)}”")
+
+    def do_left_open(self) -> None:
+        """Show the task among the others of its list."""
+        row = self.row
+        if row is not None:
+            self.context.navigation.close_overlays()
+            self.context.navigation.go_to(row.uid)
+
+
+class StuckAgents(RowSource[Member]):
+    """Lists the agents that are stuck or suspended, and leave no question and no task."""
+
+    KIND = "stuck"
+    RANK = 1
+    ONE, COUNTED = "stuck agent", "stuck"
+    OPEN = "stuck_open"
+    FOOT = ("agent_message", "agent_pause", "stuck_open")
+
+    def items(self) -> Iterator[InboxItem]:
+        """As `RowSource.items`."""
+        state = self.context.state
+        for row in state.members:
+            if row.state not in _STUCK or row.ask is not None or row.name in state.left.values():
+                continue
+            if state.projects.shows_member(row):
+                why, _ = agent_text.matter(row, self.context, row.state)
+                since = row.since if row.since is not None else row.last_seen
+                yield InboxItem(
+                    f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, row.state
+                )
+
+    def lines(self, row: Member, room: int) -> list[Drawn]:
+        """Return its name, why it does not go on, its task, and its last words."""
+        why, color = agent_text.matter(row, self.context, row.state)
+        lines = block(agent_text.who(row.name, 40), room, "bold") + block(why, room, color)
+        if row.task is not None:
+            lines += block(f"#{row.task.number} {row.task.name}", room)
+        said = agent_text.latest_words(row.word)
+        return lines + ([[], *block(f'"{said}"', room, "$muted")] if said else [])
+
+    def do_stuck_open(self) -> None:
+        """Show the agents."""
+        self.context.do("agents")
+
+
+class WorkToReview(RowSource[Work]):
+    """Lists works that are ready, or do not merge; Enter reviews one."""
+
+    KIND = "work"
+    RANK = 3
+    ONE, COUNTED = "work to review", "to review"
+    OPEN = "work_review"
+    FOOT = ("work_review", "agent_message", "agent_peek")
+
+    def items(self) -> Iterator[InboxItem]:
+        """As `RowSource.items`."""
+        projects = self.context.state.projects
+        for work in work_queries.ready(self.context.db) if self.context.state.reviewable else ():
+            task = list_pages.line(self.context.db, work.task_uid)
+            if task is None or task.deleted or not projects.shows(projects.of_task(task.uid)):
+                continue
+            counts = work_queries.counts_text(self.context.db, work.uid)
+            title = "   ".join(filter(None, (f"#{task.number} {task.name}", counts)))
+            word = "conflict" if work.state == "conflict" else "ready"
+            since = work_queries.ready_since(self.context.db, work)
+            yield InboxItem(
+                f"work:{work.uid}", self.KIND, self.RANK, since, work, "reviewable", title, work.agent, word
+            )
+
+    def lines(self, row: Work, room: int) -> list[Drawn]:
+        """Return the task, who worked on it and where, the agent's summary, and what stands in the way."""
+        task = list_pages.line(self.context.db, row.task_uid)
+        if task is None:
+            return []
+        who = f"{agent_text.who(row.agent, 40)} started {ago(row.started_at, self.context.clock.now())}"
+        where = f"{row.branch or row.worktree} into {row.base or 'no branch'}"
+        counts = work_queries.counts_text(self.context.db, row.uid)
+        lines = block(f"#{task.number} {task.name}", room, "bold") + block(f"{who}: {where}", room, "$muted")
+        lines += block(counts, room) if counts else []
+        if row.message:
+            lines += [[], *block(row.message, room, "$state-failed")]
+        if row.summary:
+            lines += [[], *block(f'"{row.summary}"', room)]
+        key = self.context.keymap.key_of(self.OPEN)
+        return [
+            *lines,
+            [],
+            *block(f"{key} shows files, diff, commits and checks, to accept it or send it back.", room, "$muted"),
+        ]
+
+    def do_work_review(self) -> None:
+        """Review it."""
+        row = self.row
+        if row is not None and not work_actions.review(self.context, row.task_uid, row.agent):
+            self.context.say("It is not to be reviewed any more.")
