@@ -1,18 +1,22 @@
-"""A merge that was cut off is carried on or taken back; what it was about to change is in its row."""
+"""A merge that was cut off is carried on or taken back; discarded work comes back whole, and a discarded agent is
+ended.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.conftest import SECOND
 from tests.work.conftest import git
 from tests.work.test_accepting import branches, titles
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.work import BeginMerge, MergeWork, SetWork
+from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, RunWork, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.work import git_merging, git_worktrees, merge_steps, recovery
@@ -115,3 +119,29 @@ def test_a_merge_in_a_folder_where_git_was_killed_just_now_is_tried_again_later(
     assert "git still works there" in told
     os.utime(repo / ".git" / "index.lock", (0, 0))
     assert recovery.recover(store, clock()) == ["took back the merge of robot-1"]
+
+
+def test_discarded_work_comes_back_with_its_commits_even_after_cleaning(store, clock, repo, configure, starter, task):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    store.commit(merge_steps.discarding(work), actor="human", now=clock.forward(SECOND))
+    merge_steps.end_agent(store, work)
+    assert task_queries.task(store.db, task).status == "pending"
+    assert recovery.clean(store, (), clock()) == [f"removed {worktree(store)}"]
+    for is_without_branch in (False, True):
+        shutil.rmtree(worktree(store), ignore_errors=True)
+        git(repo, "worktree", "prune")
+        if is_without_branch:
+            git(repo, "branch", "-D", work.branch)
+        merge_steps.bring_back(work_queries.find(store.db, work.uid))
+        assert git(worktree(store), "log", "-1", "--format=%s") == "Add b"
+    store.commit(RestoreWork(work.uid), actor="human", now=clock())
+    assert work_queries.find(store.db, work.uid).state == "ready"
+
+
+def test_a_program_that_has_not_reported_is_said_to_ask_at_its_terminal(store, clock, task):
+    (work,) = store.commit(StartWork(task, "claude", "/repo", "/trees/1"), actor="human", now=clock())
+    store.commit(RunWork(work.uid, Process("b", "n", 4, "7")), actor="system", now=clock())
+    work = work_queries.find(store.db, work.uid)
+    assert not work_queries.is_silent(store.db, work, clock())
+    assert work_queries.is_silent(store.db, work, clock.forward(5))

@@ -26,7 +26,6 @@ from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import (
-    ending,
     git_merging,
     git_review,
     git_worktrees,
@@ -226,7 +225,7 @@ class Acceptance:
             InvalidArgument: there is no text.
         """
         text = comments if isinstance(comments, str) else comments_text(comments)
-        is_gone = ending.is_gone(self._store, work)
+        is_gone = merge_steps.is_gone(self._store, work)
         starter = Starter(self._store, Path(work.repository), self._clock)
         if is_gone:
             starter.check_go_on(work_queries.find(self._store.db, work.uid))
@@ -247,8 +246,8 @@ class Acceptance:
         Raises:
             Conflict: the work is over.
         """
-        discarded = self._commit(ending.discarding(work))
-        ending.end_agent(self._store, discarded)
+        discarded = self._commit(merge_steps.discarding(work))
+        merge_steps.end_agent(self._store, discarded)
         return discarded
 
     def take_back(self, work: Work, *, is_revert: bool = False) -> Work:
@@ -334,7 +333,7 @@ class Acceptance:
         git_merging.check_reviewed(now, filters=self._settings.filters)
         checks = self.checks(work, review)
         merged = self._commit(MergeWork(work.uid, review.head))
-        ending.end_agent(self._store, merged)
+        merge_steps.end_agent(self._store, merged)
         return Outcome("merged", merged, checks=checks)
 
     def _merge(self, work: Work, review: Review, merge: Merge, *, go_on: bool, unproven: bool) -> Outcome:

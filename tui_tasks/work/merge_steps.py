@@ -1,12 +1,15 @@
-"""The steps of a merge that a crash can cut off: each is written down before git runs, and can be called again.
+"""The steps of a merge that a crash can cut off, and the end of work: each step is written down before git runs, and
+can be called again.
 
-A work that is merged has in `kept` what takes the merge back, and what brings back its worktree.
+A work that is merged has in `kept` what takes the merge back, and what brings back its worktree. Work is discarded and
+brought back without deleting a file or a commit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -16,17 +19,19 @@ import msgspec
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.operations.work import BeginMerge, GiveUpMerge, MergeWork, RestoreWork, SetWork
+from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
-from tui_tasks.work import ending, git_merging, git_worktrees
+from tui_tasks.work import git_merging, git_worktrees
 from tui_tasks.work.git_merging import Merge
 from tui_tasks.work.git_worktrees import REFS, Kept
+from tui_tasks.work.terminals import Terminals
 
 MERGE: Final = "merge"
 """The key of `kept` under which the merge is; the worktree is under `WORKTREE`."""
@@ -110,13 +115,13 @@ def finish(
     others = [
         one for one in work_queries.of_task(store.db, work.task_uid) if one.uid != work.uid and one.state in LIVE_WORK
     ]
-    discards: list[Operation] = [ending.discarding(one) for one in others if one.state != "merging"]
+    discards: list[Operation] = [discarding(one) for one in others if one.state != "merging"]
     cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
     # The others first: while one work is live, the task is not given back.
     store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning), actor=actor, now=clock())
     notes = []
     for one in others:
-        ending.end_agent(store, one)
+        end_agent(store, one)
     merged = work_queries.find(store.db, work.uid)
     notes += clean_up(store, merged, clock=clock)
     return [one for one in others if one.state != "merging"], notes
@@ -140,7 +145,7 @@ def clean_up(store: Store, work: Work, *, clock: Callable[[], int]) -> list[str]
 
     All files of the worktree are kept: in a commit, ignored ones in a folder; `kept` has both.
     """
-    ending.end_agent(store, work)
+    end_agent(store, work)
     notes = []
     try:
         if work.makes_worktree and not is_shared(store, work):
@@ -220,7 +225,7 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -
     if kept is not None:
         git_worktrees.bring_back(Path(work.repository), kept)
     else:
-        ending.bring_back(work)
+        bring_back(work)
     restored: Work = store.commit(RestoreWork(work.uid), actor=actor, now=clock())[0]
     return restored
 
@@ -274,3 +279,53 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
         return f"took back the merge of {work.agent}, as was begun"
     notes = clean_up(store, work, clock=clock)
     return notes[0] if notes else f"cleaned up after {work.agent}"
+
+
+def discarding(work: Work) -> Operation:
+    """Return the operation that discards a work, with the last commit of its branch."""
+    try:
+        head = git.read(Path(work.worktree), "rev-parse", "--verify", "HEAD").strip()
+    except (GitFailed, OSError):
+        head = None
+    return DiscardWork(work.uid, head)
+
+
+def end_agent(store: Store, work: Work) -> None:
+    """End the agent of a work, and close its terminal."""
+    session = session_queries.find(store.db, work.agent)
+    if session is not None and session.pid:
+        process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
+        if processes.is_alive(process):
+            processes.send_group(session.pid, signal.SIGTERM)
+    if work.terminal is not None:
+        Terminals(store.path).end(work.terminal)
+
+
+def is_gone(store: Store, work: Work) -> bool:
+    """Return whether the agent of a work has ended, so that nobody reads what is sent to it."""
+    session = session_queries.find(store.db, work.agent)
+    if session is None or session.state == session_queries.GONE:
+        return True
+    process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
+    return processes.is_alive(process) is False
+
+
+def bring_back(work: Work) -> None:
+    """Make the worktree of a work again if it was removed.
+
+    Raises:
+        Conflict: git cannot make it.
+    """
+    path, root = Path(work.worktree), Path(work.repository)
+    if path.is_dir() or not work.makes_worktree or work.branch is None:
+        return
+    try:
+        git.read(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{work.branch}")
+        words: tuple[str, ...] = ("--", str(path), work.branch)
+    except (GitFailed, OSError):
+        words = ("-b", work.branch, "--", str(path), work.head or work.base_commit or "HEAD")
+    try:
+        git.run(root, "worktree", "add", "--quiet", *words)
+        git.run(path, "reset", "--quiet", "--hard")
+    except (GitFailed, OSError) as error:
+        raise Conflict(f"the worktree cannot be made again: {error}", path=str(path)) from error

@@ -1,24 +1,29 @@
-"""How far the work of agents has come: what git counts, and which work is ready because its agent has stopped."""
+"""How far the work of agents has come: what git counts, how much of their limits they have used, from their sessions
+and records, and which work is ready because its agent has stopped.
+"""
 
 from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.work import CountWork, FailWork, WorkReady
+from tui_tasks.core.operations.work import CountWork, FailWork, LimitWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.agents.session_queries import AgentSession
+from tui_tasks.core.read.agents.session_queries import AgentSession, Seen
+from tui_tasks.core.rules import work_limits
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.hooks import session_records
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
-from tui_tasks.work import limits
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
@@ -93,9 +98,9 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     operations: list[Operation] = []
     stop = None
     if work.state == "working" and seen is not None and seen.session.state != session_queries.GONE:
-        use = limits.most_used(store, work, seen, settings, now)
-        counts["near"] = limits.near(use)
-        if (stop := limits.reached(work, use)) is not None:
+        use = most_used(store, work, seen, settings, now)
+        counts["near"] = near_limit(use)
+        if (stop := reached_limit(work, use)) is not None:
             operations.append(stop)
     known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
@@ -134,3 +139,68 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)
     return None
+
+
+NEAR: Final = 0.8
+"""The share of a limit from which an agent is near to it."""
+_MINUTE: Final = 60 * 1_000_000
+
+
+class Use(NamedTuple):
+    """What an agent has used of one limit.
+
+    Attributes:
+        name: the limit, as in `[work.limits]`.
+        used: how much it has used, in the limit's unit.
+        limit: the limit that is in force.
+    """
+
+    name: str
+    used: float
+    limit: float
+
+    @property
+    def share(self) -> float:
+        """The share of the limit that is used."""
+        return self.used / self.limit
+
+    def __str__(self) -> str:
+        return _WORDS[self.name](self.used, self.limit)
+
+
+_WORDS: Final = {
+    "tokens": lambda used, limit: f"{used:,.0f} of {limit:,.0f} tokens",
+    "cost_usd": lambda used, limit: f"${used:,.2f} of ${limit:,.2f}",
+    "minutes": lambda used, limit: f"{used:,.0f} of {limit:,.0f} minutes",
+    "turns": lambda used, limit: f"{used:,.0f} of {limit:,.0f} turns",
+    "context": lambda used, limit: f"{used:.0%} of its context window, where {limit:.0%} is the limit",
+}
+
+
+def most_used(store: Store, work: Work, seen: Seen, settings: LimitSettings, now: int) -> Use | None:
+    """Return the limit of which an agent has used the largest share; None without limits, or if nothing is known."""
+    set_ones = {name: value for name, value in msgspec.structs.asdict(settings).items() if value is not None}
+    limits = work_limits.in_force(work, set_ones)
+    if not limits:
+        return None
+    used = {
+        "tokens": seen.session.tokens,
+        "cost_usd": seen.session.cost_usd,
+        "minutes": (now - work.started_at) / _MINUTE,
+        "turns": session_queries.turns(store.db, work.agent) if "turns" in limits else None,
+        "context": session_records.of(seen.activity).context,
+    }
+    uses = [Use(name, amount, limits[name]) for name, amount in used.items() if amount is not None and name in limits]
+    return max(uses, key=lambda use: use.share, default=None)
+
+
+def reached_limit(work: Work, use: Use | None) -> LimitWork | None:
+    """Return the operation that stops an agent at a limit; None while it may go on, or the human has been asked."""
+    if use is None or use.share < 1 or work_limits.is_held(work):
+        return None
+    return LimitWork(work.uid, use.name, f"I have used {use}.")
+
+
+def near_limit(use: Use | None) -> str | None:
+    """Return, for people, the limit that an agent is near to or at; None if there is none."""
+    return str(use) if use is not None and use.share >= NEAR else None

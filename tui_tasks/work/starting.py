@@ -1,13 +1,17 @@
-"""Starts an agent on a task: the state first, then git, then the program. Whatever fails takes back what was begun."""
+"""Starts an agent on a task: the state first, then git, then the program. Whatever fails takes back what was begun.
+
+The ready tasks of lists that the human lets work themselves off are started one after the other as places get free.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,20 +19,23 @@ from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
 from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.work import FailWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import FailWork, HostAuto, StartWork, StopAuto, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.snapshots import Auto, Task, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.hooks import hook_settings
+from tui_tasks.runner.process import processes
+from tui_tasks.runner.process.processes import ProcessIdentity
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
-from tui_tasks.work import programs, repositories, worktrees
+from tui_tasks.text.safe import safe_line
+from tui_tasks.work import programs, worktrees
 from tui_tasks.work.launcher import LaunchFile
-from tui_tasks.work.prompt import prompt
+from tui_tasks.work.programs import prompt
 from tui_tasks.work.terminals import Terminals, is_there
 from tui_tasks.work.worktrees import Place
 
@@ -116,7 +123,7 @@ class Starter:
         programs.check(found, program)
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(found)
-        repository = repositories.find(self._folder)
+        repository = worktrees.find_repository(self._folder)
         if request.beside:
             place = self._beside(task)
             request = msgspec.structs.replace(request, share=True, race=True)
@@ -285,7 +292,7 @@ def _project(root: Path) -> str | None:
 
 
 def _notes(
-    repository: repositories.Repository, place: Place, found: WorkSettings, program: str, data: Path
+    repository: worktrees.Repository, place: Place, found: WorkSettings, program: str, data: Path
 ) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
@@ -317,3 +324,74 @@ def last_lines(database: str, work: Work, most: int) -> list[str]:
             return file.read().decode(errors="replace").splitlines()[-most:]
     except OSError:
         return []
+
+
+MAX_AT_ONCE: Final = 1_000
+OPENED_ANEW: Final = "the screen has restarted"
+
+
+def this_host() -> str:
+    """Return this process, as `Auto.host` names it."""
+    return json.dumps(list(processes.identity()))
+
+
+def _is_alive(name: str) -> bool:
+    return bool(name) and processes.is_alive(ProcessIdentity(*json.loads(name))) is True
+
+
+def parse_auto(text: str, programs: Collection[str]) -> dict[str, Any] | str:
+    """Return the fields of `SetAuto` in a line such as `2 claude stay`, or what is wrong with it."""
+    fields: dict[str, Any] = {"at_once": 1}
+    for word in text.split():
+        if word.isdecimal() and 0 < int(word) <= MAX_AT_ONCE:
+            fields["at_once"] = int(word)
+        elif word in programs:
+            fields["program"] = word
+        elif word == "stay":
+            fields["stays"] = True
+        else:
+            return f"{safe_line(word, 30)} is no number of agents, no program ({', '.join(programs)}), and not stay."
+    return fields
+
+
+def switch_off_old(store: Store, now: int) -> None:
+    """Turn off what another opening of the database had turned on, unless it is set to stay.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    for auto in work_queries.switched_on_autos(store.db):
+        if not auto.stays and not _is_alive(auto.host):
+            store.commit(StopAuto(auto.uid, OPENED_ANEW), actor=SYSTEM, now=now)
+
+
+def start_ready_tasks(store: Store, clock: Callable[[], int]) -> None:
+    """Start the next task of each list that has a place. One process does it for a list; when that is gone, another.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    for auto in work_queries.switched_on_autos(store.db):
+        if not _is_alive(auto.host):
+            auto = store.commit(HostAuto(auto.uid, this_host()), actor=SYSTEM, now=clock())[0]
+        if auto.host == this_host():
+            _start_next(store, auto, clock)
+
+
+def _start_next(store: Store, auto: Auto, clock: Callable[[], int]) -> None:
+    if work_queries.failed_in_a_row(store.db, auto) >= auto.failures:
+        message = f"{auto.failures} agents in a row have failed" if auto.failures > 1 else "an agent has failed"
+        store.commit(StopAuto(auto.uid, message), actor=SYSTEM, now=clock())
+        return
+    has_place = work_queries.busy(store.db, auto) < auto.at_once
+    if not has_place or work_queries.count_busy(store.db) >= settings().max_agents:
+        return
+    uid = work_queries.next_task(store.db, auto)
+    if uid is None:
+        return
+    try:
+        Starter(store, Path(auto.folder), clock).start(uid, Request(program=auto.program))
+    except Refusal as refused:
+        if work_queries.next_task(store.db, auto) == uid:
+            # It was refused before anything began, and would be again.
+            store.commit(StopAuto(auto.uid, refused.message), actor=SYSTEM, now=clock())

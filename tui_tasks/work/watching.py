@@ -69,17 +69,17 @@ def _look(store: Store, clock: Clock) -> None:
 
 def _switch_off_old(store: Store, clock: Clock) -> None:
     if work_queries.switched_on_autos(store.db):
-        from tui_tasks.work import auto
+        from tui_tasks.work import starting
 
-        auto.switch_off_old(store, clock())
+        starting.switch_off_old(store, clock())
 
 
 def _start_tasks(store: Store, clock: Clock) -> None:
     """Start tasks of lists that work themselves off. A start takes as long as the human's setup command."""
     if work_queries.switched_on_autos(store.db):
-        from tui_tasks.work import auto
+        from tui_tasks.work import starting
 
-        auto.look(store, clock)
+        starting.start_ready_tasks(store, clock)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.tui.tasks import links
-from tui_tasks.work import progress, repositories
+from tui_tasks.work import progress, worktrees
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -183,7 +183,7 @@ def counted(folder: Path) -> object:
 
 CALLERS: dict[str, Callable[[Path], object]] = {
     "the state of a check's folder": lambda folder: git.look(folder),
-    "the repository of a folder": repositories.find,
+    "the repository of a folder": worktrees.find_repository,
     "the counts of a work": counted,
     "the tree of a worktree": git_trees.tree_of,
     "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),

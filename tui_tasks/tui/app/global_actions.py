@@ -397,7 +397,7 @@ class ListActions(Controller):
     async def do_auto_list(self) -> None:
         """Ask how many agents of which program work the list off, or stop that (docs: work)."""
         from tui_tasks.tui.inputs.dialogs import LineDialog
-        from tui_tasks.work import auto, starting
+        from tui_tasks.work import starting
 
         context, found = self._context, self._context.state.current_list
         if found is None:
@@ -415,11 +415,11 @@ class ListActions(Controller):
                 await context.link.commit(StopAuto(found.uid))
             context.say(f"Tasks of {safe_line(found.name, 40)} are started by hand alone.")
             return
-        wanted = auto.parse(answer, starting.settings().names())
+        wanted = starting.parse_auto(answer, starting.settings().names())
         if isinstance(wanted, str):
             context.say(wanted)
             return
-        await context.link.commit(SetAuto(found.uid, str(Path.cwd()), host=auto.host(), **wanted))
+        await context.link.commit(SetAuto(found.uid, str(Path.cwd()), host=starting.this_host(), **wanted))
         context.say(f"Ready tasks of {safe_line(found.name, 40)} are started, {wanted['at_once']} at once.")
 
 

@@ -11,7 +11,7 @@ from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import LimitSettings
 from tui_tasks.work import progress
-from tui_tasks.work.limits import most_used
+from tui_tasks.work.progress import most_used
 
 MINUTE = 60_000_000
 
