@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
+from typing_extensions import override
+
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
@@ -61,12 +63,14 @@ class AgentActions(Controller):
         self._context = context
         self._agent_here = agent_here
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; most actions need an agent."""
+        """Most actions need an agent."""
         return "no agent here" if action.needs == "agent" and self._agent_here() is None else None
 
+    @override
     def opens_input(self, action: Action) -> bool:
-        """As `Controller.opens_input`; a paused agent is resumed without a question."""
+        """A paused agent is resumed without a question."""
         return action.id != "agent_pause" or not self._is_paused()
 
     def _is_paused(self) -> bool:

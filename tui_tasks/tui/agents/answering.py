@@ -11,6 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from typing_extensions import override
 
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import InputRequested
@@ -327,12 +328,12 @@ class OptionKeys(Controller):
         self._pick = pick
         self._takes_key = takes_key
 
+    @override
     def takes_key(self, action: Action) -> bool:
-        """As `Controller.takes_key`."""
         return self._takes_key(action)
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`."""
         return None if action.id == "ask_rule" else self._why_not(action)
 
     def _answer(self, answer: str | None, otherwise: str) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.log import standing_changes
@@ -34,8 +36,9 @@ class FleetActions(Controller):
         self._fleet = fleet
         self._context = fleet.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; names what the agent under the cursor lacks or cannot do."""
+        """Names what the agent under the cursor lacks or cannot do."""
         member = self._fleet.member
         if action.needs != "agent":
             return None
@@ -141,15 +144,17 @@ class FleetAnswers(Controller):
         self._fleet = fleet
         self._context = fleet.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; answers need a question, and a program that waits for the answer here."""
+        """Answers need a question, and a program that waits for the answer here."""
         if action.needs != "ask":
             return None
         ask = self._fleet.ask
         return "it asks nothing" if ask is None else why_unanswerable(self._context.link.path, ask)
 
+    @override
     def takes_key(self, action: Action) -> bool:
-        """As `Controller.takes_key`; the key that denies ends the turn where nothing can be denied, and the key that
+        """The key that denies ends the turn where nothing can be denied, and the key that
         replies in the inbox writes a message here.
         """
         view = self._fleet.view

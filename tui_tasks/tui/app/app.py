@@ -17,6 +17,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import ModalScreen, Screen
+from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
@@ -380,12 +381,14 @@ class TaskApp(Actor, ResilientApp):
         if target is not None:
             self.screen.set_focus(target)
 
+    @override
     def copy_to_clipboard(self, text: str) -> None:
-        """As `App.copy_to_clipboard`, with the text made safe, since it will be pasted elsewhere."""
+        """With the text made safe, since it will be pasted elsewhere."""
         super().copy_to_clipboard(safe_copy(text))
 
+    @override
     async def push_screen_wait(self, screen: Any, *, mode: str | None = None) -> Any:
-        """As `App.push_screen_wait`, but the screen is pushed at once, so that it gets the next key."""
+        """But the screen is pushed at once, so that it gets the next key."""
         return await self.push_screen(screen, wait_for_dismiss=True, mode=mode)
 
 

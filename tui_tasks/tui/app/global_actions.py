@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from typing_extensions import override
+
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import Redo, Undo
@@ -368,8 +370,9 @@ class ListActions(Controller):
         await self._context.link.commit(DeleteList(found.uid))
         self._context.say(f"{name} is deleted. {self._context.keymap.key_of('undo')} brings it back with its tasks.")
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; some actions need a list, which must be on screen."""
+        """Some actions need a list, which must be on screen."""
         if action.needs != "list":
             return None
         if self._context.state.current_list is None:

@@ -16,6 +16,7 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
@@ -113,14 +114,16 @@ class MainScreen(CellsScreen[Any], NoRelayout):
         super()._on_screen_resume(event)
         self._is_opening = False
 
+    @override
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As `Screen.refresh`, once it is open."""
+        """Once it is open."""
         if self._is_opening:
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
+    @override
     def post_message(self, message: Message) -> bool:
-        """As `Screen.post_message`, but for what widgets ask for before it is open."""
+        """But for what widgets ask for before it is open."""
         if self._is_opening and isinstance(message, (messages.Layout, messages.Update)):
             return False
         return super().post_message(message)

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
@@ -110,8 +111,9 @@ class BoardPane(TaskPane):
         yield self.detail
         yield self._keys
 
+    @override
     def focus_target(self) -> Widget:
-        """As `Pane.focus_target`: the cards of all columns."""
+        """The cards of all columns."""
         return self._card_area
 
     def focus(self, scroll_visible: bool = True) -> Self:
@@ -163,8 +165,9 @@ class BoardPane(TaskPane):
         self._follow(target)
         self._redraw_lines()
 
+    @override
     def show_matching(self, only: Filter) -> None:
-        """As `TaskPane.show_matching`; marks stay, and so does the cursor if its card matches."""
+        """Marks stay, and so does the cursor if its card matches."""
         target, self.only = self.target(), only
         for column in self.columns:
             column.refilter(self.source(column.spec))
@@ -172,8 +175,9 @@ class BoardPane(TaskPane):
         self._counts.update(only)
         self._redraw_lines()
 
+    @override
     def refreshed(self) -> None:
-        """As `Pane.refreshed`: read again, or another list if the App shows another."""
+        """Read again, or another list if the App shows another."""
         if self._list_id != self.context.state.list_id:
             self._arrange()
             return
@@ -188,8 +192,9 @@ class BoardPane(TaskPane):
         self._counts.update(self.only)
         self._redraw_lines()
 
+    @override
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: update the cards that were touched; the cursor follows its card."""
+        """Update the cards that were touched; the cursor follows its card."""
         if changes.all:
             self.refreshed()
             return
@@ -208,35 +213,37 @@ class BoardPane(TaskPane):
         self._counts.update(self.only)
         self._redraw_lines()
 
+    @override
     def tasks_on_screen(self) -> set[str]:
-        """As `Pane.tasks_on_screen`."""
         if self.is_open:
             return {uid for uid in (self.target(),) if uid is not None}
         return {uid for column in self.columns for uid in column.cards.keys_on_screen}
 
+    @override
     def marks_changed(self, uids: Collection[str]) -> None:
-        """As `Pane.marks_changed`."""
         for column in self.columns:
             column.cards.again()
         self._redraw_lines()
 
+    @override
     def nearby(self) -> Iterable[TaskLine]:
-        """As `TaskPane.nearby`."""
         return (card for column in self.columns for card in column.cards.rows_held)
 
+    @override
     def select(self, uid: str) -> None:
-        """As `Pane.select`."""
         self._follow(uid)
 
+    @override
     def go_to(self, uid: str) -> None:
-        """As `Pane.go_to`: a filter that hides the card is removed."""
+        """A filter that hides the card is removed."""
         if not self._follow(uid) and self.only:
             self.filter_bar.clear()
             self.show_matching(self.sort_actions.applied())
             self._follow(uid)
 
+    @override
     def show_added(self, uid: str) -> None:
-        """As `TaskPane.show_added`; a new card may be in another column."""
+        """A new card may be in another column."""
         self.go_to(uid)
 
     def _follow(self, uid: str | None) -> bool:
@@ -272,8 +279,9 @@ class BoardPane(TaskPane):
                 parts += [(f"   {key_of(action)}", "$key"), (f" {word}", "$muted")]
         return parts
 
+    @override
     def short(self, action: Action) -> str:
-        """As `Pane.short`; keys that move a card are named by their target column."""
+        """Keys that move a card are named by their target column."""
         if action.id not in _MOVES:
             return super().short(action)
         into = self._moves.column_for_cursor(_MOVES[action.id])
@@ -383,8 +391,9 @@ class BoardPane(TaskPane):
         if self.is_open:
             self.detail.show(self.target())
 
+    @override
     def footer(self, small: bool) -> tuple[str, ...]:
-        """As `Pane.footer`; the detail has keys of its own."""
+        """The detail has keys of its own."""
         return ("edit", "status", "note", "back") if self.is_open else super().footer(small)
 
 

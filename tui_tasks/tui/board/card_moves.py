@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from textual.geometry import Offset
+from typing_extensions import override
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.tasks import MoveTask
@@ -34,8 +35,9 @@ class CardMoves(Controller):
         # Held until a move is written, so that the next one, typed at once, starts from its result.
         self._lock = asyncio.Lock()
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; within a sorted column a card cannot be moved."""
+        """Within a sorted column a card cannot be moved."""
         return self._pane.sort_actions.why_not_move() if action.id in ("move_down", "move_up") else None
 
     # To another column

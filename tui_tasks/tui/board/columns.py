@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 from textual.strip import Strip
+from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.text.glyphs import look, sign
@@ -117,16 +118,18 @@ class CardRows(VirtualList[Card]):
             if not self.has_rows:
                 self.refresh()
 
+    @override
     def change(self, keys: Iterable[str]) -> None:
-        """As `VirtualList.change`, including the cards that wait for one of the tasks, which have no entry of their
+        """Including the cards that wait for one of the tasks, which have no entry of their
         own.
         """
         keys = set(keys)
         keys.update(card.uid for card in self.rows_held if not keys.isdisjoint(card.depends_on))
         super().change(keys)
 
+    @override
     def look_of(self, row: Card, number: int) -> RowLook:
-        """As `VirtualList.look_of`; only the current column shows its cursor."""
+        """Only the current column shows its cursor."""
         found = super().look_of(row, number)
         cursor = found.cursor and self.is_current
         return found._replace(cursor=cursor, focused=cursor and found.focused)

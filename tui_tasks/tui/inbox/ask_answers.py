@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
+from typing_extensions import override
 
 from tui_tasks.core.operations.asks import SettleAsks
 from tui_tasks.core.read import ask_queries
@@ -47,8 +48,9 @@ class AskAnswers(Controller):
         self._context = inbox.context
         self._agents = agents
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; answers need an open question, and a program that waits for the answer here."""
+        """Answers need an open question, and a program that waits for the answer here."""
         if action.needs != "ask":
             return None
         ask = self._inbox.ask
@@ -60,8 +62,9 @@ class AskAnswers(Controller):
             return agent_text.closed(ask, self._context.clock.now())
         return None if action.id == "ask_later" else self._inbox.view_of(ask).why_closed
 
+    @override
     def takes_key(self, action: Action) -> bool:
-        """As `Controller.takes_key`; keys of rows that are no questions act on those."""
+        """Keys of rows that are no questions act on those."""
         if (item := self._inbox.item) is not None:
             return not self._inbox.sources[item.kind].has_verb(action.verb)
         # Where no question can be answered, the key that replies writes to the agent.

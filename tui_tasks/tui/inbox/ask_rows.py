@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
+from typing_extensions import override
 
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import Ask
@@ -100,12 +101,14 @@ class RowSource(Controller, Generic[R]):
         item = self._item_here()
         return item.row if item is not None and item.kind == self.KIND else None
 
+    @override
     def takes_key(self, action: Action) -> bool:
-        """As `Controller.takes_key`; keys act on the row under the cursor."""
+        """Keys act on the row under the cursor."""
         return self.row is not None
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; all actions need a row."""
+        """All actions need a row."""
         return f"no {self.ONE} here" if self.row is None else None
 
 

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
@@ -213,8 +214,8 @@ class HeldTasks(RowSource[HeldTask]):
         # How many lines the drawn row has to the end of what is accepted.
         self._ends: dict[str, int] = {}
 
+    @override
     def items(self) -> Iterator[InboxItem]:
-        """As `RowSource.items`."""
         db = self.context.db
         rows = [*held_tasks.everything(db), *held_tasks.jobs(db)] if self.context.state.held else []
         for row in rows:
@@ -232,13 +233,13 @@ class HeldTasks(RowSource[HeldTask]):
             self._show_beginning()
         return accepted + others
 
+    @override
     def seen(self, row: HeldTask, lines: int) -> None:
-        """As `RowSource.seen`."""
         if 0 < self._ends.get(row.uid, 0) <= lines:
             self._standing.show_whole(row.uid)
 
+    @override
     def painted(self, row: HeldTask, *, is_whole: bool) -> None:
-        """As `RowSource.painted`."""
         self._lines_standing.show(row.uid, row.version)
         if is_whole:
             self._lines_standing.show_whole(row.uid)

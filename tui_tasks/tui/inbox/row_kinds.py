@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from typing_extensions import override
+
 from tui_tasks.core import vocab
 from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
@@ -43,8 +45,8 @@ class FailedChecks(RowSource[FailedTask]):
     OPEN = "failed_open"
     FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
 
+    @override
     def items(self) -> Iterator[InboxItem]:
-        """As `RowSource.items`."""
         for row in check_queries.everything(self.context.db) if self.context.state.unproven else ():
             title = f"{row.task.name}: {_named_checks(row)}"
             who = "" if row.who in vocab.RESERVED_AGENTS else row.who
@@ -112,8 +114,8 @@ class LeftTasks(RowSource[TaskLine]):
     OPEN = "left_open"
     FOOT = ("left_give_back", "agent_message", "left_open")
 
+    @override
     def items(self) -> Iterator[InboxItem]:
-        """As `RowSource.items`."""
         for uid in self.context.state.left:
             row = list_pages.line(self.context.db, uid)
             if row is not None:
@@ -154,8 +156,8 @@ class StuckAgents(RowSource[Member]):
     OPEN = "stuck_open"
     FOOT = ("agent_message", "agent_pause", "stuck_open")
 
+    @override
     def items(self) -> Iterator[InboxItem]:
-        """As `RowSource.items`."""
         state = self.context.state
         for row in state.members:
             if row.state not in _STUCK or row.ask is not None or row.name in state.left.values():
@@ -190,8 +192,8 @@ class WorkToReview(RowSource[Work]):
     OPEN = "work_review"
     FOOT = ("work_review", "agent_message", "agent_peek")
 
+    @override
     def items(self) -> Iterator[InboxItem]:
-        """As `RowSource.items`."""
         projects = self.context.state.projects
         for work in work_queries.ready(self.context.db) if self.context.state.reviewable else ():
             task = list_pages.line(self.context.db, work.task_uid)

@@ -12,6 +12,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Static
+from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
@@ -164,8 +165,8 @@ class EditScreen(FormScreen[Form]):
             self.query_one(LongText).value = text
 
     @property
+    @override
     def has_changes(self) -> bool:
-        """As `FormScreen.has_changes`."""
         return self.form != self._form
 
 

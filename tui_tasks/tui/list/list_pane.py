@@ -8,6 +8,7 @@ from typing import ClassVar, TypeAlias
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.core.operations.tasks import MoveTask
 from tui_tasks.core.read.pages import list_pages
@@ -39,8 +40,9 @@ class ListMoves(Controller):
         self._rows = pane.row_list
         self._context = pane.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; a sorted list cannot be rearranged."""
+        """A sorted list cannot be rearranged."""
         return self._pane.sort_actions.why_not_move()
 
     async def do_move_down(self) -> None:
@@ -121,12 +123,14 @@ class ListPane(TaskPane):
 
     # Content
 
+    @override
     def focus_target(self) -> Widget:
-        """As `Pane.focus_target`: the rows."""
+        """The rows."""
         return self.row_list
 
+    @override
     def footer(self, small: bool) -> tuple[str, ...]:
-        """As `Pane.footer`; the detail and an empty list have keys of their own."""
+        """The detail and an empty list have keys of their own."""
         if self.is_open or self.detail.has_focus_within:
             return ("edit", "status", "note", "back")
         if self.has_class("-empty"):
@@ -155,8 +159,9 @@ class ListPane(TaskPane):
         found = self.context.state.current_list
         return found is None or not found.total
 
+    @override
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: update the rows that were touched."""
+        """Update the rows that were touched."""
         asking = self._needing()
         if changes.all:
             self.row_list.reload()
@@ -174,8 +179,9 @@ class ListPane(TaskPane):
         """Return the tasks whose rows differ by more than the task: those that wait for the human."""
         return self.context.state.asking | self.context.state.needing
 
+    @override
     def refreshed(self) -> None:
-        """As `Pane.refreshed`: read again, or another list if the App shows another."""
+        """Read again, or another list if the App shows another."""
         self._asking = self._needing()
         source = self.row_list.source
         only = self.sort_actions.applied(self.only)
@@ -189,14 +195,14 @@ class ListPane(TaskPane):
         self.detail.refreshed()
         self._lines.again()
 
+    @override
     def tasks_on_screen(self) -> set[str]:
-        """As `Pane.tasks_on_screen`."""
         if self.is_open and not side_width(self.context.state.current_list, self.app.size):
             return {uid for uid in (self.target(),) if uid is not None}
         return set(self.row_list.keys_on_screen)
 
+    @override
     def marks_changed(self, uids: Collection[str]) -> None:
-        """As `Pane.marks_changed`."""
         self.row_list.again()
         self._lines.again()
 
@@ -235,8 +241,9 @@ class ListPane(TaskPane):
             self._lay_out()
         self.detail.focus_text()
 
+    @override
     def left(self) -> None:
-        """As `Pane.left`: the list is shown again the next time."""
+        """The list is shown again the next time."""
         self._close()
 
     def _close(self) -> None:
@@ -258,12 +265,13 @@ class ListPane(TaskPane):
         elif self.filter_bar.is_open:
             self.filter_bar.clear()
 
+    @override
     def select(self, uid: str) -> None:
-        """As `Pane.select`."""
         self.row_list.move_to(uid)
 
+    @override
     def go_to(self, uid: str) -> None:
-        """As `Pane.go_to`: a filter that hides the task is removed."""
+        """A filter that hides the task is removed."""
         if not self.row_list.move_to(uid):
             self.filter_bar.clear()
             self.show_matching(self.sort_actions.applied())
@@ -282,12 +290,13 @@ class ListPane(TaskPane):
 
     # The filter and quick add, which replace the head
 
+    @override
     def nearby(self) -> Sequence[TaskLine]:
-        """As `TaskPane.nearby`."""
         return self.row_list.rows_on_screen
 
+    @override
     def show_matching(self, only: Filter) -> None:
-        """As `TaskPane.show_matching`, from the first match on."""
+        """From the first match on."""
         self.row_list.refilter(self._source(only))
         self._matches.count(only)
         self._lines.again()
@@ -306,8 +315,8 @@ class ListPane(TaskPane):
         """Show the head again; `TaskPane` goes back to the rows."""
         self._show_head()
 
+    @override
     def make_room(self) -> None:
-        """As `TaskPane.make_room`."""
         self._lines.head.add_class("-replaced")
 
     def _show_head(self) -> None:

@@ -187,7 +187,7 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
 
     @property
     def page_rows(self) -> int:
-        """As `Scrolled.page_rows`: two lines stay on screen."""
+        """The rows of a page: two lines stay on screen."""
         return self.size.height - 2
 
     def scroll_rows(self, by: int) -> None:

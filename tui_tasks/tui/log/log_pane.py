@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.log import log_pages
@@ -105,8 +106,9 @@ class LogPane(Pane):
             return "Nothing has happened yet."
         return "Looking further back..." if self.row_list.is_searching else "Nothing matches."
 
+    @override
     def focus_target(self) -> Widget:
-        """As `Pane.focus_target`: the entries."""
+        """The entries."""
         return self.row_list
 
     def target(self) -> str | None:
@@ -115,22 +117,25 @@ class LogPane(Pane):
         return row.task if row is not None else None
 
     @property
+    @override
     def is_busy(self) -> bool:
-        """As `Pane.is_busy`."""
         return self.filter_bar.is_open
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Pane.why_not`; some actions need an entry."""
+        """Some actions need an entry."""
         return "no entry here" if action.needs == "entry" and self.row_list.row is None else super().why_not(action)
 
+    @override
     def footer(self, small: bool) -> tuple[str, ...]:
-        """As `Pane.footer`; an opened entry has its own keys."""
+        """An opened entry has its own keys."""
         return ("log_open", "log_copy", "back") if self.is_open else super().footer(small)
 
     # Changes
 
+    @override
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: show new entries, or that there are some."""
+        """Show new entries, or that there are some."""
         rows = self.row_list
         if changes.touches("job"):
             self._number()
@@ -143,8 +148,8 @@ class LogPane(Pane):
             self._drawing.label_width = self._label_width
             rows.again()
 
+    @override
     def refreshed(self) -> None:
-        """As `Pane.refreshed`."""
         self._number()
         entries = self._matching()
         if self._entries.only != entries.only:
@@ -154,8 +159,9 @@ class LogPane(Pane):
             self.row_list.reload()
         self._take_new()
 
+    @override
     def tasks_on_screen(self) -> set[str]:
-        """As `Pane.tasks_on_screen`: the tasks that the lines are about."""
+        """The tasks that the lines are about."""
         return {row.task for row in self.row_list.rows_on_screen if row.task is not None}
 
     def _folded_by(self, changes: StateChanges) -> list[str]:
@@ -282,12 +288,13 @@ class LogPane(Pane):
         """Begin to filter, or go on typing."""
         self.filter_bar.open()
 
+    @override
     def filter_by(self, text: str) -> None:
-        """As `Pane.filter_by`."""
         self.filter_bar.open(text, kept=True)
 
+    @override
     def show_entry(self, seq: int) -> None:
-        """As `Pane.show_entry`: the entry is shown among all others."""
+        """The entry is shown among all others."""
         if self.filter_bar.is_open:
             self.filter_bar.clear()
         self._follow(False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.widgets import Static
+from typing_extensions import override
 
 from tui_tasks.core.errors import NotFound, Refusal
 from tui_tasks.core.job_snapshots import Job
@@ -331,8 +332,8 @@ class JobForm(FormScreen[str]):
             area.value = text
 
     @property
+    @override
     def has_changes(self) -> bool:
-        """As `FormScreen.has_changes`."""
         return self.typed != self._was
 
 

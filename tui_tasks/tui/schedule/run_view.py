@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
+from typing_extensions import override
 
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
@@ -209,8 +210,9 @@ class RunView(Overlay):
 
     # Actions
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; some actions need a run, or one in progress."""
+        """Some actions need a run, or one in progress."""
         run = self.run
         if action.needs in ("run", "any run") and run is None:
             return "no run here"

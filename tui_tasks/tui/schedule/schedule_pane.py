@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
 from tui_tasks.core.read import job_rows
@@ -98,13 +99,14 @@ class SchedulePane(Pane):
         self.row_list.show(self.listed)
         self._show()
 
+    @override
     def focus_target(self) -> Widget:
-        """As `Pane.focus_target`: the rows."""
+        """The rows."""
         return self.row_list
 
     @property
+    @override
     def is_busy(self) -> bool:
-        """As `Pane.is_busy`."""
         return self.filter_bar.has_focus_within
 
     # Content
@@ -114,16 +116,17 @@ class SchedulePane(Pane):
         """The job under the cursor."""
         return self.listed.get(self.row_list.cursor)
 
+    @override
     def changed(self, changes: StateChanges) -> None:
-        """As `Pane.changed`: read the jobs that were touched."""
+        """Read the jobs that were touched."""
         if not changes.touches("job", "run"):
             return
         touched = job_rows.touched(self.context.db, changes.entries) if not changes.all else None
         self.row_list.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
         self._show()
 
+    @override
     def refreshed(self) -> None:
-        """As `Pane.refreshed`."""
         self.row_list.change(self._read(None))
         self.row_list.again()
         self._show()
@@ -227,8 +230,9 @@ class JobActions(Controller):
     def _named(self, line: JobLine) -> str:
         return f"S{self._number(line.job.uid)} {safe_line(line.job.name, 40)}"
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; a run can be ended only when there is one, and started when there is none."""
+        """A run can be ended only when there is one, and started when there is none."""
         line, key_of = self._job(), self._context.keymap.key_of
         if line is None:
             return "no job here" if action.needs in ("job", "run") else None

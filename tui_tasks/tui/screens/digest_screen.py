@@ -12,6 +12,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.timer import Timer
+from typing_extensions import override
 
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
@@ -188,8 +189,9 @@ class DigestScreen(Overlay):
                 found = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
                 yield from (DigestRow((number, seq), line, entry=found[seq]) for seq in sorted(found))
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; some actions need a line under the cursor."""
+        """Some actions need a line under the cursor."""
         return "nothing is here" if action.needs == "line" and self.window.row is None else super().why_not(action)
 
     def do_digest_open(self) -> None:

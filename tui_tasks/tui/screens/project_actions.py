@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
@@ -18,8 +20,9 @@ class ProjectActions(Controller):
     def __init__(self, context: Context) -> None:
         self._context = context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; a project must have been chosen."""
+        """A project must have been chosen."""
         if action.id == "only_project" and not self._context.state.projects.title:
             return f"no project is chosen; {self._context.keymap.key_of('projects')} chooses one"
         return None

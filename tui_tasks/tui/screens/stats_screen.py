@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
+from typing_extensions import override
 
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries, statistics
@@ -120,8 +121,8 @@ class Stats(Overlay):
         self._head.again()
         self._read()
 
+    @override
     def list_turned(self) -> None:
-        """As `Overlay.list_turned`."""
         self._begin()
 
     def changed(self, changes: StateChanges) -> None:

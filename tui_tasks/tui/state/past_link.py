@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.past import moments
 from tui_tasks.core.past.moments import Moment
@@ -85,8 +87,8 @@ class PastLink(DatabaseLink):
         return self._worker.submit(work).result()
 
     @property
+    @override
     def as_of(self) -> Moment | None:
-        """As `DatabaseLink.as_of`."""
         return self._moment
 
     def watch(self) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from textual.timer import Timer
+from typing_extensions import override
 
 from tui_tasks.core.read import views
 from tui_tasks.core.read.pages import list_pages
@@ -103,8 +104,9 @@ class SortActions(Controller):
         self._pane = pane
         self._context = pane.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; a very long list keeps its own order."""
+        """A very long list keeps its own order."""
         if self._pane.only.sorts_dated:
             return "the filter sorts by due"
         return None if self._fits() else f"over {MAX_SORTED:,} tasks; the filter sort:due sorts them"

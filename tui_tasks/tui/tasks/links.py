@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Static
+from typing_extensions import override
 
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -210,8 +211,9 @@ class LinkActions(Controller):
         self._pane = pane
         self._context = pane.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; the task must have a link."""
+        """The task must have a link."""
         task = self._task()
         return "no links" if task is not None and not task.links else None
 

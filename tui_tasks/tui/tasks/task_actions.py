@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
@@ -37,8 +39,9 @@ class TaskActions(Controller):
         self._pane = pane
         self._context = pane.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; a form edits one task."""
+        """A form edits one task."""
         marks = self._pane.row_list.marks
         if len(marks) > 1 and action.id in ("edit", "edit_in_editor", "checks"):
             return f"{count(len(marks), 'task')} are marked; it takes one"

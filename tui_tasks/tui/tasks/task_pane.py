@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from typing_extensions import override
+
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
@@ -82,8 +84,8 @@ class TaskPane(Pane):
         return self.row_list.marks or ([target] if target is not None else [])
 
     @property
+    @override
     def is_busy(self) -> bool:
-        """As `Pane.is_busy`."""
         return self.quick_add.is_open or self.filter_bar.is_open or bool(self.row_list.marks)
 
     def focus_rows(self) -> None:
@@ -92,8 +94,8 @@ class TaskPane(Pane):
 
     # The filter and quick add
 
+    @override
     def filter_by(self, text: str) -> None:
-        """As `Pane.filter_by`."""
         self.filter_actions.open(text)
 
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:

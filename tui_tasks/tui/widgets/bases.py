@@ -9,6 +9,7 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widget import Widget
+from typing_extensions import override
 
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
@@ -92,8 +93,9 @@ class Pane(Actor, TransparentContainer):
     def show_entry(self, seq: int) -> None:
         """Show an entry of the journal; only the log does."""
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; some actions need a task."""
+        """Some actions need a task."""
         if action.needs == "task" and self.target() is None:
             return "no task here"
         return super().why_not(action)

@@ -22,6 +22,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import WorkerFailed
+from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 
@@ -34,8 +35,8 @@ class CellsUpdate(ChopsUpdate):
     Textual begins at the widget's left edge: with 34 ages that change each second, 9.9 kB a second instead of 1.6.
     """
 
+    @override
     def render_segments(self, console: Console) -> str:
-        """As `ChopsUpdate.render_segments`."""
         written: list[str] = []
         for y, first, end in self.spans:
             for chop_end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
@@ -54,8 +55,9 @@ class CellsCompositor(Compositor):
         super().__init__()
         self._map_of_layout: CompositorMap = {}
 
+    @override
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
-        """As `Compositor.reflow`, compared with the layout before.
+        """Compared with the layout before.
 
         Textual compares with `full_map`. It is computed anew when a widget that was just shown is asked for its place
         before the layout. The layout then differs in nothing, and neither that widget nor its neighbours are painted.
@@ -65,8 +67,8 @@ class CellsCompositor(Compositor):
         self._map_of_layout = self._full_map
         return found
 
+    @override
     def render_partial_update(self) -> ChopsUpdate | None:
-        """As `Compositor.render_partial_update`."""
         update = super().render_partial_update()
         return CellsUpdate(update.chops, update.spans, update.chop_ends) if update is not None else None
 
@@ -83,8 +85,9 @@ class NoRelayout(Widget):
 class PaintWhenVisible(Widget):
     """A widget that requests no repaint while it is not on screen: whoever shows it has all of it painted."""
 
+    @override
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """As `Widget.refresh`, while it is on screen."""
+        """While it is on screen."""
         if not (layout or recompose) and self.is_mounted and not self.is_on_screen:
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from typing_extensions import override
+
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Work
@@ -33,8 +35,9 @@ class ReviewActions(Controller):
         self._screen = screen
         self._context = screen.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; nothing can be done about what could not be read."""
+        """Nothing can be done about what could not be read."""
         screen, work = self._screen, self._screen.work
         if action.id in _NEED_REVIEW and screen.review is None:
             return safe_line(screen.facts.problem, 80) or "the work is still being read"

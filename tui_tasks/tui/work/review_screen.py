@@ -13,6 +13,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
+from typing_extensions import override
 
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
@@ -379,8 +380,9 @@ class ReviewScreen(Overlay):
     def _has_conflicts(self) -> bool:
         return self.review is not None and bool(self.review.conflicts)
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; the controllers know."""
+        """The controllers know."""
         return super().why_not(action)
 
     def do_work_diff(self) -> None:

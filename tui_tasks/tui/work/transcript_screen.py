@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from typing_extensions import override
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read.agents import session_queries
@@ -155,8 +156,9 @@ class TranscriptScreen(Overlay):
 
     # Actions
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Actor.why_not`; not every agent has a terminal to go to."""
+        """Not every agent has a terminal to go to."""
         if action.id == "work_terminal":
             return terminal.why_not(self.context, self.agent)
         return super().why_not(action)

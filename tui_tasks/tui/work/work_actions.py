@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -40,8 +42,9 @@ class WorkActions(Controller):
         self._pane = pane
         self._context = pane.context
 
+    @override
     def why_not(self, action: Action) -> str | None:
-        """As `Controller.why_not`; peeking needs an agent that was started here."""
+        """Peeking needs an agent that was started here."""
         if action.id in ("work_peek", "work_record") and self._work_here() is None:
             return "no agent was started on it"
         if action.id == "work_restore" and self._ended() is None:
