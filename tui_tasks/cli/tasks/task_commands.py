@@ -35,7 +35,7 @@ _QUICK_ADD: Final = (
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare the arguments of a command. Without `--agent` the actor is the shell."""
     command.set_defaults(speaks_as=SHELL)
-    _DECLARE[name](command)
+    _VERBS[name][0](command)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -62,7 +62,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         _check_named(name, options, store.db)
         session = session_of(options, store, VERBS)
         session.look_at_checks()
-        _RUN[name](options, session)
+        _VERBS[name][1](options, session)
     if name in ("ls", "next") and not options.json and sys.stderr.isatty() and is_without_project(options):
         print("Folders without a project share these lists; `tui-tasks init` makes one.", file=sys.stderr)
     return 0
@@ -175,25 +175,6 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
     )
 
 
-_DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "add": _declare_add,
-    "ls": _declare_ls,
-    "show": _declare_task,
-    "next": _declare_nothing,
-    "start": _declare_tasks,
-    "log": _declare_log,
-    "status": _declare_status,
-    "done": _declare_tasks,
-    "fail": _declare_task_and_reason,
-    "skip": _declare_task_and_reason,
-    "edit": _declare_edit,
-    "mv": _declare_mv,
-    "link": _declare_link,
-    "rm": _declare_tasks,
-    "undo": _declare_undo,
-    "redo": _declare_nothing,
-}
-
 # Their actions
 
 
@@ -287,21 +268,24 @@ def _redo(options: argparse.Namespace, session: Session) -> None:
     changes.redo(session, as_json=options.json)
 
 
-_RUN: Final[dict[str, Callable[[argparse.Namespace, Session], None]]] = {
-    "add": _add,
-    "ls": _ls,
-    "show": _show,
-    "next": _next,
-    "start": _set_status("in_progress"),
-    "log": _log,
-    "status": _status,
-    "done": _set_status("done"),
-    "fail": _set_status("failed"),
-    "skip": _set_status("skipped"),
-    "edit": _edit,
-    "mv": _mv,
-    "link": _link,
-    "rm": _rm,
-    "undo": _undo,
-    "redo": _redo,
+_VERBS: Final[
+    dict[str, tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace, Session], None]]]
+] = {
+    "add": (_declare_add, _add),
+    "ls": (_declare_ls, _ls),
+    "show": (_declare_task, _show),
+    "next": (_declare_nothing, _next),
+    "start": (_declare_tasks, _set_status("in_progress")),
+    "log": (_declare_log, _log),
+    "status": (_declare_status, _status),
+    "done": (_declare_tasks, _set_status("done")),
+    "fail": (_declare_task_and_reason, _set_status("failed")),
+    "skip": (_declare_task_and_reason, _set_status("skipped")),
+    "edit": (_declare_edit, _edit),
+    "mv": (_declare_mv, _mv),
+    "link": (_declare_link, _link),
+    "rm": (_declare_tasks, _rm),
+    "undo": (_declare_undo, _undo),
+    "redo": (_declare_nothing, _redo),
 }
+"""What declares the arguments of each command, and what runs it."""
