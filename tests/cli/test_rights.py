@@ -19,7 +19,7 @@ from tui_tasks.core.operations.asks import OpenAsk, PauseAgent
 from tui_tasks.core.operations.jobs import CreateJob, NoteRunAgent, RunJob
 from tui_tasks.core.operations.tasks import AddTask, EnsureList, SetListReview
 from tui_tasks.core.read.ask_queries import open_asks
-from tui_tasks.core.read.tasks import held_tasks
+from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner.process import processes
 from tui_tasks.state import person
@@ -183,7 +183,7 @@ def test_the_open_screen_is_asked_and_what_it_allows_is_done(database, capsys) -
         assert main(["accept", "2"]) == 0
     assert asked[0].question.startswith("`tui-tasks accept` at ")
     with Store(str(database), read_only=True) as store:
-        assert held_tasks.everything(store.db) == []
+        assert held_queries.everything(store.db) == []
         assert [ask.agent for ask in open_asks(store.db)] == ["bob"]
 
 
@@ -193,7 +193,7 @@ def test_what_the_open_screen_refuses_is_not_done(database, capsys) -> None:
             assert main(shlex.split(line)) == 1
         assert "the screen refused it" in capsys.readouterr().err
     with Store(str(database), read_only=True) as store:
-        assert len(held_tasks.everything(store.db)) == 1
+        assert len(held_queries.everything(store.db)) == 1
         assert journal.oldest(store.db) == 1
         assert not [entry for entry in journal.since(store.db, 0, 999) if entry.kind == "terminal.used"]
     assert not database.with_name("tasks.db.tokens").exists()

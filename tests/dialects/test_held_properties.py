@@ -42,7 +42,7 @@ from tui_tasks.core.operations.tasks import (
     SetListReview,
 )
 from tui_tasks.core.past.replay import replay
-from tui_tasks.core.read.tasks import held_tasks, ready_tasks, task_queries
+from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED, ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SHELL
@@ -63,9 +63,9 @@ def words(task: dict[str, Any], among: Any = None) -> list[Any]:
 class Held(RuleBasedStateMachine):
     """Agents, a shell and the human on the same lists. What is held is known from what was made and what he said."""
 
-    def held_tasks(self) -> list[Any]:
+    def held_queries(self) -> list[Any]:
         """The tasks that wait for the human, whole."""
-        return [task_queries.task(self.store.db, one.uid) for one in held_tasks.everything(self.store.db)]
+        return [task_queries.task(self.store.db, one.uid) for one in held_queries.everything(self.store.db)]
 
     @initialize(configured=st.sampled_from([(), ("*",), ("shared", "plan")]))
     def begin(self, configured):

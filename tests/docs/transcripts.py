@@ -26,7 +26,7 @@ from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.tasks import DeclineTask, SetListReview
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 
@@ -147,7 +147,7 @@ def do_as_human(db: Path, said: str) -> None:
             assert home is not None
             store.commit(SetListReview(home.uid, True), actor=HUMAN, now=clock.now())
         elif does == "The human declines":
-            (proposed,) = held_tasks.everything(store.db)
+            (proposed,) = held_queries.everything(store.db)
             store.commit(DeclineTask(proposed.uid, text), actor=HUMAN, now=clock.now())
 
 

@@ -12,8 +12,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.file_records import ParsedFile
+from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import Importer, Outcome
-from tui_tasks.formats.table import FORMATS, Format
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

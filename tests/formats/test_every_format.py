@@ -25,8 +25,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.file_records import ExportData, uid_of
+from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import Importer
-from tui_tasks.formats.table import FORMATS, Format
 
 CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069]")
 ESCAPED = re.compile(r"\\u(?:00[0189]|202)|\\x1b")

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.file_records import ExportData
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.format_table import FORMATS
 
 CSV, ICS = FORMATS["csv"], FORMATS["ics"]
 

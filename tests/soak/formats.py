@@ -22,7 +22,7 @@ from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, Ensur
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.format_table import FORMATS
 
 TASKS = 10_000
 _MINUTE = 60_000_000

@@ -30,9 +30,9 @@ from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
 from tui_tasks.formats.file_records import ExportData, uid_of
+from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import LEFT_ALONE, Importer
 from tui_tasks.formats.standards import json_lines
-from tui_tasks.formats.table import FORMATS, Format
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.settings import atomic_file
 from tui_tasks.state.opening import check_keeper

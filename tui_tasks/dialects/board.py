@@ -16,8 +16,8 @@ from tui_tasks.core.snapshots import Memory, Task, iso
 from tui_tasks.dialects.base import Call, Table, Words, one_of
 from tui_tasks.dialects.json_shapes.long_lists import After, ArrayWriter, Brief, LongValue, TextWriter, page_array
 from tui_tasks.dialects.requests import arguments
-from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Open, TaskUid, Text, Uid, decode
+from tui_tasks.dialects.requests.tool_actions import Actions
 
 BOARD = Table()
 

@@ -138,13 +138,13 @@ def history(call: Call, given: _History) -> dict[str, Any]:
     most = NO_LIMIT if identity.list_only else given.limit
     if given.since is None:
         with closing(journal.each_latest(call.db, most, given.task)) as entries:
-            told = (entry for entry in entries if is_visible(call.db, identity, entry))
-            lines, _ = page(call.db, islice(told, given.limit))
+            visible = (entry for entry in entries if is_visible(call.db, identity, entry))
+            lines, _ = page(call.db, islice(visible, given.limit))
         return {"entries": [Raw(line) for line in reversed(lines)], "next": None}
     with closing(journal.each_since(call.db, given.since, most + 1, given.task)) as entries:
-        told = (entry for entry in entries if is_visible(call.db, identity, entry))
-        lines, last = page(call.db, islice(told, given.limit))
-        more = next(told, None)
+        visible = (entry for entry in entries if is_visible(call.db, identity, entry))
+        lines, last = page(call.db, islice(visible, given.limit))
+        more = next(visible, None)
     return {"entries": [Raw(line) for line in lines], "next": None if more is None else last}
 
 

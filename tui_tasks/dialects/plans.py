@@ -27,8 +27,8 @@ from tui_tasks.dialects.plan_tasks import (
     scope,
     task_json,
 )
-from tui_tasks.dialects.requests.actions import Actions
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
+from tui_tasks.dialects.requests.tool_actions import Actions
 
 TASKS = Actions(
     {

@@ -169,7 +169,7 @@ _MAX_NESTING: Final = 64
 MAX_QUESTIONS: Final = 100
 """The most questions of one request that can be answered here."""
 
-Told = TypeVar("Told", bound=msgspec.Struct)
+Reported = TypeVar("Reported", bound=msgspec.Struct)
 Event = TypeVar("Event", bound=SessionEvent)
 
 _encode = msgspec.json.Encoder().encode
@@ -192,7 +192,7 @@ def json_value(value: Any, depth: int = _MAX_NESTING) -> Any:
     return [json_value(one, depth - 1) for one in value]
 
 
-def stored_form(value: Told) -> Told:
+def stored_form(value: Reported) -> Reported:
     """Return a report with each value converted by `json_value`."""
     fields = {name: _field(getattr(value, name)) for name in value.__struct_fields__}
     stored = msgspec.structs.replace(value, **fields)

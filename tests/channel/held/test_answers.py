@@ -20,7 +20,7 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     SetListReview,
 )
-from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.read.tasks import held_queries, task_queries
 
 
 def test_the_human_accepts_and_the_agents_hear_it(talk, human):
@@ -116,11 +116,11 @@ def test_many_are_accepted_at_once_whole_or_not_at_all(talk, human):
     uids = [add(talk, str(number)) for number in range(5)]
     with pytest.raises(Refusal):
         human.does(*(AcceptTask(uid, 1) for uid in [*uids, uids[0]]))
-    assert len(held_tasks.everything(talk.store.db)) == 5
+    assert len(held_queries.everything(talk.store.db)) == 5
     human.does(*(AcceptTask(uid, 1) for uid in uids))
-    assert held_tasks.everything(talk.store.db) == []
+    assert held_queries.everything(talk.store.db) == []
     human.does(Undo())
-    assert len(held_tasks.everything(talk.store.db)) == 5
+    assert len(held_queries.everything(talk.store.db)) == 5
     talk.ok("control:subscribe")
     human.does(Redo())
     assert [event["event"] for event in talk.events()] == ["task.accepted"] * 5

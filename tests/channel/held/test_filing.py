@@ -7,7 +7,7 @@ from tests.talking import ADD, add, task
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask
-from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 
 
@@ -36,7 +36,7 @@ def test_every_dialect_files_held_tasks(talk, human):
     first = add(talk)
     talk.ok("tasklist:add_task_before", uid=first, name="before")
     talk.ok("tasklist:add_task_after", uid=first, name="after")
-    assert len(held_tasks.everything(talk.store.db)) == 7
+    assert len(held_queries.everything(talk.store.db)) == 7
 
 
 def test_elsewhere_and_of_others_nothing_is_held(talk, human):

@@ -14,7 +14,7 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
-from tui_tasks.cli.tasks import changes, listing, lookup
+from tui_tasks.cli.tasks import listing, lookup, task_changes
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
@@ -63,7 +63,7 @@ def task(store: Store, name: str) -> Task:
 
 def add(shell: Session, *each: str) -> None:
     for words in each:
-        changes.add(shell, words, "", as_json=False)
+        task_changes.add(shell, words, "", as_json=False)
 
 
 # What they take
@@ -72,7 +72,7 @@ def add(shell: Session, *each: str) -> None:
 def test_what_is_added_is_read_as_quick_add_reads_it(shell: Session, printed_json) -> None:
     add(shell, "one", "two")
     told_of = task(shell.store, "one").uid
-    changes.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
+    task_changes.add(shell, "Rotate API keys #infra !high @claude-2 after #1", "All of them", as_json=True)
     made = task(shell.store, "Rotate API keys")
     assert (made.tags, made.priority, made.agent, made.depends_on) == (("infra",), 2, "claude-2", (told_of,))
     assert made.description == "All of them"
@@ -89,14 +89,14 @@ def test_signs_behind_a_backslash_are_plain_text(shell: Session) -> None:
 )
 def test_words_that_mean_nothing_are_refused_and_nothing_is_made(shell: Session, words: str, why: str) -> None:
     with pytest.raises(Refusal, match=why):
-        changes.add(shell, words, "", as_json=False)
+        task_changes.add(shell, words, "", as_json=False)
     assert journal.latest(shell.store.db, 1) == []
 
 
 @pytest.mark.parametrize("reference", ["2", "#2"])
 def test_a_task_is_meant_by_the_number_that_ls_prints(shell: Session, reference: str, capsys) -> None:
     add(shell, "one", "two", "three")
-    changes.set_status(shell, [reference], "done", "", as_json=False)
+    task_changes.set_status(shell, [reference], "done", "", as_json=False)
     assert task(shell.store, "two").status == "done"
     capsys.readouterr()
     listing.ls(shell, ["done"], ascii_only=False)
@@ -109,11 +109,11 @@ def test_a_number_is_one_tasks_whichever_list_and_place_it_stands_in_and_whichev
     add(shell, "one", "two")
     add(in_list(shell, "other"), "elsewhere")
     other = in_list(shell, "other")
-    changes.set_status(other, ["1"], "done", "", as_json=False)
-    changes.set_status(shell, ["#3"], "done", "", as_json=False)
+    task_changes.set_status(other, ["1"], "done", "", as_json=False)
+    task_changes.set_status(shell, ["#3"], "done", "", as_json=False)
     assert [task(shell.store, name).status for name in ("one", "two", "elsewhere")] == ["done", "pending", "done"]
-    changes.move(shell, "2", {"first": True}, as_json=False)
-    changes.move(shell, "2", {"list": "other"}, as_json=False)
+    task_changes.move(shell, "2", {"first": True}, as_json=False)
+    task_changes.move(shell, "2", {"list": "other"}, as_json=False)
     capsys.readouterr()
     listing.ls(shell, [], ascii_only=False)
     assert [line.split()[::2][:2] for line in capsys.readouterr().out.splitlines()] == [
@@ -121,7 +121,7 @@ def test_a_number_is_one_tasks_whichever_list_and_place_it_stands_in_and_whichev
         ["#3", "elsewhere"],
         ["#2", "two"],
     ]
-    changes.add(shell, "after it after #2", "", as_json=False)
+    task_changes.add(shell, "after it after #2", "", as_json=False)
     assert task(shell.store, "after it").depends_on == (task(shell.store, "two").uid,)
 
 
@@ -134,10 +134,10 @@ def test_ls_gives_numbers_the_width_that_the_widest_needs(store: Store, shell: S
 
 
 def test_what_is_printed_of_a_change_names_the_task_by_its_number(shell: Session, capsys) -> None:
-    changes.add(shell, "one", "", as_json=False)
-    changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
-    changes.log(shell, "1", "half", as_json=False)
-    changes.add(shell, "two after #1", "", as_json=False)
+    task_changes.add(shell, "one", "", as_json=False)
+    task_changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
+    task_changes.log(shell, "1", "half", as_json=False)
+    task_changes.add(shell, "two after #1", "", as_json=False)
     listing.show(shell, "2", as_json=False)
     listing.next_task(shell, as_json=False)
     printed = capsys.readouterr().out
@@ -149,7 +149,7 @@ def test_what_is_printed_of_a_change_names_the_task_by_its_number(shell: Session
 def test_a_number_that_no_task_has_is_not_found(shell: Session, reference: str) -> None:
     add(shell, "one", "two")
     with pytest.raises(NotFound):
-        changes.set_status(shell, [reference], "done", "", as_json=False)
+        task_changes.set_status(shell, [reference], "done", "", as_json=False)
 
 
 def test_eight_digits_and_more_are_the_beginning_of_a_uid_and_fewer_a_number(store: Store, shell: Session) -> None:
@@ -165,7 +165,7 @@ def test_eight_digits_and_more_are_the_beginning_of_a_uid_and_fewer_a_number(sto
 def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
     (plan,) = shell.store.commit(CreatePlan("Release"), actor="bob", now=1)
     shell.store.commit(AddTask("step", plan.uid), actor="bob", now=1)
-    changes.set_status(shell, ["1"], "done", "", as_json=False)
+    task_changes.set_status(shell, ["1"], "done", "", as_json=False)
     assert task(shell.store, "step").status == "done"
 
 
@@ -175,46 +175,46 @@ def test_a_plan_is_a_list_as_any_other(shell: Session) -> None:
 @pytest.mark.parametrize("status", ["in_progress", "done", "failed", "skipped"])
 def test_a_status_is_set_with_its_reason_in_one_change(shell: Session, status: str) -> None:
     add(shell, "one")
-    changes.set_status(shell, ["1"], status, " no time ", as_json=False)
+    task_changes.set_status(shell, ["1"], status, " no time ", as_json=False)
     made = task(shell.store, "one")
     assert made.status == status
     assert [(entry.agent, entry.message) for entry in task_records.logs(shell.store.db, made.uid)] == [
         ("shell", "no time")
     ]
-    changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
     assert task(shell.store, "one").status == "pending"
     assert task_records.logs(shell.store.db, made.uid) == []
 
 
 def test_several_tasks_are_changed_as_one_change_or_none_is(shell: Session, printed_json) -> None:
     add(shell, *"abc")
-    changes.set_status(shell, ["1", "#3", "1"], "done", "", as_json=False)
+    task_changes.set_status(shell, ["1", "#3", "1"], "done", "", as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["done", "pending", "done"]
-    changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["pending"] * 3
     with pytest.raises(NotFound):
-        changes.delete(shell, ["1", "9"], as_json=False)
+        task_changes.delete(shell, ["1", "9"], as_json=False)
     assert names(shell.store) == [*"abc"]
     with pytest.raises(Refusal, match="in progress"):
-        changes.set_status(shell, ["1", "2"], "in_progress", "", as_json=False)
+        task_changes.set_status(shell, ["1", "2"], "in_progress", "", as_json=False)
     assert [task(shell.store, name).status for name in "abc"] == ["pending"] * 3
-    changes.delete(shell, ["1", "2"], as_json=False)
+    task_changes.delete(shell, ["1", "2"], as_json=False)
     assert names(shell.store) == ["c"]
-    changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
     assert names(shell.store) == [*"abc"]
 
 
 def test_an_edit_sets_what_is_named_and_leaves_the_rest(shell: Session) -> None:
     add(shell, "one", "two #a !high @bob")
-    changes.edit(shell, "2", "#b after #1", changes.Edit(), as_json=False)
+    task_changes.edit(shell, "2", "#b after #1", task_changes.Edit(), as_json=False)
     made = task(shell.store, "two")
     assert (made.tags, made.priority, made.agent) == (("a", "b"), 2, "bob")
     assert made.depends_on == (task(shell.store, "one").uid,)
-    changes.edit(shell, "2", "Two, anew !low", changes.Edit("in full"), as_json=False)
+    task_changes.edit(shell, "2", "Two, anew !low", task_changes.Edit("in full"), as_json=False)
     made = task(shell.store, "Two, anew")
     assert (made.tags, made.priority, made.description) == (("a", "b"), 4, "in full")
     with pytest.raises(InvalidArgument, match="say what to change"):
-        changes.edit(shell, "2", "", changes.Edit(), as_json=False)
+        task_changes.edit(shell, "2", "", task_changes.Edit(), as_json=False)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_task_is_moved_beside_another_or_to_an_end_of_its_list(
     shell: Session, moved: str, where: dict[str, str | bool], after: str
 ) -> None:
     add(shell, *"abcd")
-    changes.move(shell, moved, where, as_json=False)
+    task_changes.move(shell, moved, where, as_json=False)
     assert "".join(names(shell.store)) == after
     assert "".join(lookup.find_task(shell, number).name for number in "1234") == "abcd"
 
@@ -239,17 +239,17 @@ def test_a_task_is_moved_beside_another_or_to_an_end_of_its_list(
 def test_a_move_to_where_it_stands_writes_nothing(shell: Session, moved: str, where: dict[str, str | bool]) -> None:
     add(shell, *"ab")
     seq = journal.newest(shell.store.db)
-    changes.move(shell, moved, where, as_json=False)
+    task_changes.move(shell, moved, where, as_json=False)
     assert (names(shell.store), journal.newest(shell.store.db)) == (["a", "b"], seq)
 
 
 def test_a_task_is_moved_to_another_list(shell: Session) -> None:
     add(shell, *"abc")
     shell.store.commit(EnsureList("other", "task"), actor="bob", now=1)
-    changes.move(shell, "1", {"list": "other"}, as_json=False)
+    task_changes.move(shell, "1", {"list": "other"}, as_json=False)
     assert (names(shell.store), names(shell.store, "other")) == (["b", "c"], ["a"])
     with pytest.raises(NotFound, match="#9"):
-        changes.move(shell, "2", {"before": "9"}, as_json=False)
+        task_changes.move(shell, "2", {"before": "9"}, as_json=False)
 
 
 def test_mv_takes_one_place_on_the_command_line(tmp_path: Path, capsys) -> None:
@@ -270,10 +270,10 @@ def test_mv_takes_one_place_on_the_command_line(tmp_path: Path, capsys) -> None:
 
 def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: Session, capsys) -> None:
     add(shell, "one", "two")
-    changes.delete(shell, ["1"], as_json=False)
+    task_changes.delete(shell, ["1"], as_json=False)
     assert names(shell.store) == ["two"]
     capsys.readouterr()
-    changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
     assert capsys.readouterr().out == "undone: #1 one: deleted\n"
     assert names(shell.store) == ["one", "two"]
 
@@ -284,37 +284,37 @@ def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None
 
     def said(words: str, undone: str, redone: str) -> None:
         capsys.readouterr()
-        changes.undo(shell, as_json=False)
+        task_changes.undo(shell, as_json=False)
         assert capsys.readouterr().out == f"undone: {undone}\n"
-        changes.redo(shell, as_json=False)
+        task_changes.redo(shell, as_json=False)
         assert capsys.readouterr().out == f"redone: {redone}\n", words
 
     said("lists new", "list sprint: made", "list sprint: made")
-    changes.set_status(shell, ["5"], "in_progress", "", as_json=False)
-    changes.set_status(shell, ["5"], "done", "bought", as_json=False)
+    task_changes.set_status(shell, ["5"], "in_progress", "", as_json=False)
+    task_changes.set_status(shell, ["5"], "done", "bought", as_json=False)
     said("done", "#5 milk + eggs: done -> in progress, note", "#5 milk + eggs: in progress -> done, note")
-    changes.edit(shell, "5", "milk #food @bob", changes.Edit(), as_json=False)
+    task_changes.edit(shell, "5", "milk #food @bob", task_changes.Edit(), as_json=False)
     said(
         "edit",
         "#5 milk + eggs: tags, name milk -> milk + eggs, agent bob -> none",
         "#5 milk: tags, name milk + eggs -> milk, agent none -> bob",
     )
-    changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
+    task_changes.set_status(shell, ["1", "2"], "skipped", "", as_json=False)
     said("skip", "2 tasks skipped -> pending: #1 one, #2 two", "2 tasks pending -> skipped: #1 one, #2 two")
-    changes.delete(shell, ["1", "2", "3", "4"], as_json=False)
+    task_changes.delete(shell, ["1", "2", "3", "4"], as_json=False)
     said("rm", *["4 tasks deleted: #1 one, #2 two, #3 three and 1 more"] * 2)
 
 
 def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
     add(shell, "one")
-    changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
     assert names(shell.store) == []
     capsys.readouterr()
-    changes.redo(shell, as_json=False)
+    task_changes.redo(shell, as_json=False)
     assert capsys.readouterr().out == "redone: #1 one: added\n"
     assert names(shell.store) == ["one"]
     with pytest.raises(Refusal, match="no undo"):
-        changes.redo(shell, as_json=False)
+        task_changes.redo(shell, as_json=False)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_what_was_taken_back_is_done_again(shell: Session, capsys) -> None:
 def test_ls_shows_what_the_filter_of_the_screen_would(shell: Session, capsys, words: str, listed: list[str]) -> None:
     add(shell, "one #a", "two")
     add(in_list(shell, "other"), "three #a")
-    changes.set_status(shell, ["2"], "done", "", as_json=False)
+    task_changes.set_status(shell, ["2"], "done", "", as_json=False)
     wanted = listing.filter_of(words, shell.clock())
     capsys.readouterr()
     listing.ls(shell, [], wanted, ascii_only=False)
@@ -377,29 +377,29 @@ def test_ls_ls_json_next_and_prime_are_about_the_tasks_of_the_project_or_of_none
 
 
 def test_undo_names_the_change_that_it_cannot_take_back_and_passes_over_it(shell: Session) -> None:
-    changes.add(shell, "one", "", as_json=False)
-    changes.add(shell, "two", "", as_json=False)
-    changes.edit(shell, "2", "!high", changes.Edit(), as_json=False)
+    task_changes.add(shell, "one", "", as_json=False)
+    task_changes.add(shell, "two", "", as_json=False)
+    task_changes.edit(shell, "2", "!high", task_changes.Edit(), as_json=False)
     (other,) = task_queries.tasks_beginning(shell.store.db, "", 2)[1:]
     shell.store.commit(EditTask(other.uid, {"priority": 1}), actor="robin", now=shell.clock())
     over: list[int] = []
     for kind in ("updated", "created"):
         cause = rf"change \d+ \(task {kind} task #2 .two.\) cannot be undone: robin has"
         with pytest.raises(Refusal, match=cause) as refused:
-            changes.undo(shell, over, as_json=False)
+            task_changes.undo(shell, over, as_json=False)
         over = [int(each) for each in re.findall(r"--pass-over (\d+)", str(refused.value))]
-    changes.undo(shell, over, as_json=False)
+    task_changes.undo(shell, over, as_json=False)
     assert [task.name for task in task_queries.tasks(shell.store.db, other.list_id)] == ["two"]
 
 
 def test_each_prints_the_task_as_json(shell: Session, printed_json) -> None:
-    changes.add(shell, "one #a", "", as_json=True)
+    task_changes.add(shell, "one #a", "", as_json=True)
     uid = printed_json()["uid"]
     for verb in (
-        lambda: changes.set_status(shell, ["1"], "in_progress", "", as_json=True),
-        lambda: changes.edit(shell, "1", "!high", changes.Edit(), as_json=True),
-        lambda: changes.move(shell, "1", {"first": True}, as_json=True),
-        lambda: changes.delete(shell, ["1"], as_json=True),
+        lambda: task_changes.set_status(shell, ["1"], "in_progress", "", as_json=True),
+        lambda: task_changes.edit(shell, "1", "!high", task_changes.Edit(), as_json=True),
+        lambda: task_changes.move(shell, "1", {"first": True}, as_json=True),
+        lambda: task_changes.delete(shell, ["1"], as_json=True),
     ):
         verb()
         held = printed_json()
@@ -411,7 +411,7 @@ def test_each_prints_the_task_as_json(shell: Session, printed_json) -> None:
 
 def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) -> None:
     add(shell, "one")
-    changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
+    task_changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
     db = shell.store.db
     assert {entry.actor for entry in journal.latest(db, 9)} == {"shell"}
     assert activity.speakers(db) == []
@@ -421,9 +421,9 @@ def test_the_shell_is_in_the_journal_and_never_among_the_agents(shell: Session) 
 
 def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clock: Clock) -> None:
     add(shell, "one", "two")
-    changes.set_status(shell, ["1"], "failed", "no time", as_json=False)
-    changes.move(shell, "1", {"last": True}, as_json=False)
-    changes.delete(shell, ["#2"], as_json=False)
+    task_changes.set_status(shell, ["1"], "failed", "no time", as_json=False)
+    task_changes.move(shell, "1", {"last": True}, as_json=False)
+    task_changes.delete(shell, ["#2"], as_json=False)
     store = shell.store
     made = sorted({entry.change for entry in journal.latest(store.db, 99)})
     for change in reversed(made):
@@ -435,19 +435,19 @@ def test_the_human_takes_back_what_the_shell_did_as_anybodys(shell: Session, clo
 def test_the_shell_takes_back_its_own_changes_alone(shell: Session, clock: Clock) -> None:
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("tasklist:add_task", name="two")
-    changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
     assert names(shell.store) == ["two"]
     with pytest.raises(Refusal, match="no change to undo"):
-        changes.undo(shell, as_json=False)
+        task_changes.undo(shell, as_json=False)
 
 
 def test_the_shell_has_no_more_rights_than_an_agent(shell: Session, clock: Clock) -> None:
     add(shell, "one")
     Talk(shell.store, clock, agent="bob").ok("control:claim")
     for verb in (
-        lambda: changes.set_status(shell, ["1"], "done", "", as_json=False),
-        lambda: changes.delete(shell, ["1"], as_json=False),
-        lambda: changes.edit(shell, "1", "mine", changes.Edit(), as_json=False),
+        lambda: task_changes.set_status(shell, ["1"], "done", "", as_json=False),
+        lambda: task_changes.delete(shell, ["1"], as_json=False),
+        lambda: task_changes.edit(shell, "1", "mine", task_changes.Edit(), as_json=False),
     ):
         with pytest.raises(Refusal, match="bob has claimed"):
             verb()
@@ -457,7 +457,7 @@ def test_an_agent_that_is_paused_is_paused_in_the_shell_too(shell: Session, cloc
     shell.store.commit(PauseAgent("bob", "lunch"), actor="human", now=1)
     paused = Session(shell.store, SHELL, Identity("bob"), clock)
     with pytest.raises(Refusal, match="lunch"):
-        changes.add(paused, "one", "", as_json=False)
+        task_changes.add(paused, "one", "", as_json=False)
 
 
 @pytest.mark.parametrize("name", ["shell", "Shell", " shell ", "ѕhell"])
@@ -468,18 +468,18 @@ def test_no_agent_speaks_as_the_shell(talk: Talk, name: str) -> None:
 
 
 def test_a_task_is_linked_to_its_work_and_unlinked_again(shell: Session, store: Store, printed_json) -> None:
-    changes.add(shell, "Phone links:branch:phone", "", as_json=False)
+    task_changes.add(shell, "Phone links:branch:phone", "", as_json=False)
     branch = {"kind": "branch", "target": "phone"}
     assert task(store, "Phone").links == (branch,)
     told_of = {"remove": False, "as_json": False}
-    changes.link(shell, "1", ["1f2e3d4", "file:a b.py"], **told_of)
+    task_changes.link(shell, "1", ["1f2e3d4", "file:a b.py"], **told_of)
     assert [link["kind"] for link in task(store, "Phone").links] == ["branch", "commit", "file"]
-    changes.link(shell, "1", ["commit:1f2e3d4"], remove=True, as_json=False)
-    changes.edit(shell, "1", "links:file:c", changes.Edit(), as_json=False)
+    task_changes.link(shell, "1", ["commit:1f2e3d4"], remove=True, as_json=False)
+    task_changes.edit(shell, "1", "links:file:c", task_changes.Edit(), as_json=False)
     assert task(store, "Phone").links == ({"kind": "file", "target": "c"},)
     with pytest.raises(InvalidArgument, match="branch:NAME"):
-        changes.link(shell, "1", ["phone"], **told_of)
-    changes.edit(shell, "1", "links:none", changes.Edit(), as_json=False)
+        task_changes.link(shell, "1", ["phone"], **told_of)
+    task_changes.edit(shell, "1", "links:none", task_changes.Edit(), as_json=False)
     assert task(store, "Phone").links == ()
 
 
@@ -581,4 +581,4 @@ def test_a_held_task_is_marked_and_no_verb_takes_it_up(shell: Session, store: St
     assert "◇" in filed
     assert "○" in mine
     with pytest.raises(Refusal, match="waits for the human"):
-        changes.set_status(shell, ["1"], "in_progress", "", as_json=False)
+        task_changes.set_status(shell, ["1"], "in_progress", "", as_json=False)

@@ -43,7 +43,7 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.digest import digest
 from tui_tasks.core.read.digest_entries import PARTS
-from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.snapshots import Entry, verified
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import RESERVED_AGENTS
@@ -207,7 +207,7 @@ def compare(store: Store, since: int, now: int) -> None:
 
     needing = {(line.kind, line.uid) for line in of(lines, "needs_you")}
     wanted = {("ask", ask.uid) for ask in open_asks(db)}
-    wanted |= {("held", task.uid) for task in held_tasks.everything(db)} | {
+    wanted |= {("held", task.uid) for task in held_queries.everything(db)} | {
         ("check", uid) for uid in check_queries.failing(db, 99)
     }
     assert needing == wanted

@@ -14,7 +14,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats import dates
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.format_table import FORMATS
 
 RECORDED = (Path(__file__).parents[1] / "recorded" / "checklist.md").read_text()
 MARKDOWN = FORMATS["markdown"]

@@ -13,7 +13,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.format_table import FORMATS
 
 RECORDED = (Path(__file__).parents[1] / "recorded" / "todo.txt").read_bytes().decode()
 TODO_TXT = FORMATS["todo.txt"]

@@ -20,7 +20,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.format_table import FORMATS
 
 BACKLOG = FORMATS["backlog.md"]
 # Made by backlog 1.52.0 of npm.

@@ -19,7 +19,7 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
-from tui_tasks.formats.table import FORMATS
+from tui_tasks.formats.format_table import FORMATS
 
 RECORDED = (Path(__file__).parents[1] / "recorded" / "taskwarrior-2.6.2.json").read_text()
 TASKWARRIOR = FORMATS["taskwarrior"]

@@ -10,7 +10,7 @@ from tests.tui.driving import SIZES, by_agent, named, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
-from tui_tasks.core.read import job_queries, job_rows
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.tui.schedule import job_text
@@ -174,8 +174,8 @@ async def test_only_the_jobs_that_were_touched_are_read_again(jobs, make_app, mo
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
         read = []
-        line_of = job_rows.line_of
-        monkeypatch.setattr(job_rows, "line_of", lambda db, one: read.append(one.uid) or line_of(db, one))
+        line_of = job_lines.line_of
+        monkeypatch.setattr(job_lines, "line_of", lambda db, one: read.append(one.uid) or line_of(db, one))
         by_agent(jobs.plan, "human", RunJob(jobs[5]))
         await until(pilot, lambda: "◐" in row_of(app, "Weekly report")[:3])
         assert set(read) == {jobs[5]}

@@ -11,7 +11,7 @@ from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.options import open_store, require_database
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
+from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
 from tui_tasks.core import names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import AnswerAsk

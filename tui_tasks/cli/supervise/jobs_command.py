@@ -12,12 +12,12 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.supervise.actions import CommandAction, declare_actions, words
-from tui_tasks.cli.tasks.changes import request
+from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
+from tui_tasks.cli.tasks.task_changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import StopRun
-from tui_tasks.core.read import job_queries, job_rows
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
@@ -51,7 +51,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         _ACTIONS[options.action].run(options)
         return 0
     with open_store(options) as store:
-        found = job_rows.lines(store.db)
+        found = job_lines.lines(store.db)
     if options.json:
         print_json({"jobs": [job_json(line.job) for line in found]}, indent=2)
         return 0
@@ -80,7 +80,7 @@ def _found(store: Store, reference: str) -> Job:
     named = job_queries.job_named(store.db, reference)
     if named is not None:
         return named
-    jobs = [line.job for line in job_rows.lines(store.db)]
+    jobs = [line.job for line in job_lines.lines(store.db)]
     number = reference.removeprefix("S").removeprefix("#")
     if number.isascii() and number.isdecimal() and 1 <= int(number) <= len(jobs):
         return jobs[int(number) - 1]
@@ -114,7 +114,7 @@ def _print_result(options: argparse.Namespace, word: str, job: Job, result: dict
 def _show(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         job = _found(store, options.job)
-        line = job_rows.line_of(store.db, job)
+        line = job_lines.line_of(store.db, job)
     if options.json:
         print_json(job_json(job), indent=2)
         return
@@ -144,7 +144,7 @@ def _runs(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         job = _found(store, options.job)
         runs = list(job_queries.each_run(store.db, job.uid, _RUNS))
-        lines = job_rows.newer(store.db, job.uid, _RUNS)
+        lines = job_lines.newer(store.db, job.uid, _RUNS)
     if options.json:
         print_json({"runs": [run_json(run, job.timezone) for run in runs]}, indent=2)
         return

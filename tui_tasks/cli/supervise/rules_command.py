@@ -11,7 +11,7 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.cli.options import open_store
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.supervise.actions import CommandAction, declare_actions
+from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions
 from tui_tasks.core.errors import Conflict, DatabaseRefused
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule

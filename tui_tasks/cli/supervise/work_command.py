@@ -16,7 +16,7 @@ from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.supervise.actions import CommandAction, declare_actions
+from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read import work_queries

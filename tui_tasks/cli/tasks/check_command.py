@@ -102,8 +102,8 @@ def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
 
 
 def _request_run(session: Session, options: argparse.Namespace, reference: str, name: str | None = None) -> int:
-    from tui_tasks.cli.tasks.changes import request
     from tui_tasks.cli.tasks.lookup import find_task
+    from tui_tasks.cli.tasks.task_changes import request
     from tui_tasks.core.read import check_queries as read_checks
     from tui_tasks.settings.current import CheckSettings
     from tui_tasks.state import hosting

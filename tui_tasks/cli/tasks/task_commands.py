@@ -179,9 +179,9 @@ def _declare_undo(command: argparse.ArgumentParser) -> None:
 
 
 def _add(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    changes.add(session, options.words, options.description, as_json=options.json)
+    task_changes.add(session, options.words, options.description, as_json=options.json)
 
 
 def _ls(options: argparse.Namespace, session: Session) -> None:
@@ -208,18 +208,18 @@ def _next(options: argparse.Namespace, session: Session) -> None:
 
 
 def _log(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    changes.log(session, options.task, " ".join(options.message), as_json=options.json)
+    task_changes.log(session, options.task, " ".join(options.message), as_json=options.json)
 
 
 def _set_status(status: str) -> Callable[[argparse.Namespace, Session], None]:
     def run(options: argparse.Namespace, session: Session) -> None:
-        from tui_tasks.cli.tasks import changes
+        from tui_tasks.cli.tasks import task_changes
 
         references = options.tasks if hasattr(options, "tasks") else [options.task]
         reason = " ".join(getattr(options, "reason", ()))
-        changes.set_status(session, references, status, reason, as_json=options.json)
+        task_changes.set_status(session, references, status, reason, as_json=options.json)
 
     return run
 
@@ -229,43 +229,43 @@ def _status(options: argparse.Namespace, session: Session) -> None:
 
 
 def _edit(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    more = changes.Edit(options.description, *map(tuple, (options.untag, options.not_after, options.clear)))
-    changes.edit(session, options.task, " ".join(options.words), more, as_json=options.json)
+    more = task_changes.Edit(options.description, *map(tuple, (options.untag, options.not_after, options.clear)))
+    task_changes.edit(session, options.task, " ".join(options.words), more, as_json=options.json)
 
 
 def _mv(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
     given = {"before": options.before, "after": options.after, "list": options.target}
     given |= {"first": options.first or None, "last": options.last or None}
     where = {name: value for name, value in given.items() if value is not None}
-    changes.move(session, options.task, where, as_json=options.json)
+    task_changes.move(session, options.task, where, as_json=options.json)
 
 
 def _link(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    changes.link(session, options.task, options.links, remove=options.remove, as_json=options.json)
+    task_changes.link(session, options.task, options.links, remove=options.remove, as_json=options.json)
 
 
 def _rm(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    changes.delete(session, options.tasks, as_json=options.json)
+    task_changes.delete(session, options.tasks, as_json=options.json)
 
 
 def _undo(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    changes.undo(session, options.pass_over, as_json=options.json)
+    task_changes.undo(session, options.pass_over, as_json=options.json)
 
 
 def _redo(options: argparse.Namespace, session: Session) -> None:
-    from tui_tasks.cli.tasks import changes
+    from tui_tasks.cli.tasks import task_changes
 
-    changes.redo(session, as_json=options.json)
+    task_changes.redo(session, as_json=options.json)
 
 
 _VERBS: Final[

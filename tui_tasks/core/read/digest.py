@@ -17,7 +17,7 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine, EventEntry, failed, reported
-from tui_tasks.core.read.tasks import held_tasks, task_queries
+from tui_tasks.core.read.tasks import held_queries, task_queries
 
 # How many tasks with a failed check are read at most.
 _MAX_FAILING: Final = 100_000
@@ -34,11 +34,11 @@ def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
     for ask in asks:
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
         yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, ask.task_uid)
-    for task in held_tasks.everything(db):
+    for task in held_queries.everything(db):
         entries = _entries_of_task(db, task.uid, "task.created")
         text = f"waits for you in {task.list_name}"
         yield _line("held", task.uid, task.name, task.maker, text, task.at, entries, task.uid)
-    for job in held_tasks.jobs(db):
+    for job in held_queries.jobs(db):
         entries = _entry_of(db, "job.created", job.uid, job.at)
         yield _line("job", job.uid, job.name, job.maker, "a job that waits for you", job.at, entries)
     failing = check_queries.failing(db, _MAX_FAILING)

@@ -146,8 +146,8 @@ def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, prot
         except OSError as error:
             raise GitFailed(str(error)) from error
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip().splitlines()
-        wrong = next((line for line in told if line.startswith(("fatal:", "error:", " !"))), told[0] if told else "")
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        wrong = next((line for line in lines if line.startswith(("fatal:", "error:", " !"))), lines[0] if lines else "")
         raise GitFailed(wrong.strip() or f"git push ended with status {done.returncode}")
 
 
@@ -315,8 +315,8 @@ def run(
         raise GitFailed(f"git {words[0]} took over {timeout:g} seconds") from error
     except (OSError, ValueError) as error:
         raise GitFailed(str(error)) from error
-    told = done.stderr.decode(errors="replace").strip().splitlines()
-    wrong = next((line for line in told if line.startswith(("fatal:", "error:"))), told[0] if told else "")
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    wrong = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
     if done.returncode not in statuses:
         raise GitFailed(wrong or f"git {words[0]} ended with status {done.returncode}")
     return Finished(done.returncode, done.stdout, wrong)

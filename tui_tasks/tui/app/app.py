@@ -226,10 +226,10 @@ class TaskApp(Actor, ResilientApp):
 
     def _tell_renamed_keys(self) -> None:
         """Tell once which ids of the human's own keys are others now."""
-        told = views.get(self.link.db, _TOLD) or []
-        if new := [text for text in renamed(self.context.config.keys) if text not in told]:
+        known = views.get(self.link.db, _TOLD) or []
+        if new := [text for text in renamed(self.context.config.keys) if text not in known]:
             self.frame.say_problems(new)
-            self.context.run(self.link.remember(_TOLD, [*told, *new]))
+            self.context.run(self.link.remember(_TOLD, [*known, *new]))
 
     def _say_problems_of_themes(self) -> None:
         self.themes.load()

@@ -18,8 +18,8 @@ from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import DeleteJob, EnableJob
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
 from tui_tasks.core.read import job_queries, overview
-from tui_tasks.core.read.tasks import held_tasks, task_queries
-from tui_tasks.core.read.tasks.held_tasks import HeldTask
+from tui_tasks.core.read.tasks import held_queries, task_queries
+from tui_tasks.core.read.tasks.held_queries import HeldTask
 from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
@@ -65,7 +65,7 @@ def held_lines(context: Context, row: HeldTask, room: int) -> tuple[list[Drawn],
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
     who = f"{safe_line(row.maker, 40)} filed it {ago(row.at, context.clock.now())}, for {row.list_name}"
     lines = shown(task.name, style="bold") + shown(who, style="$muted")
-    if why := held_tasks.why(context.db, row.uid):
+    if why := held_queries.why(context.db, row.uid):
         lines += [[], *shown(f"Why: {why}", style="$changed")]
     if task.description:
         lines += [[], *shown(task.description)]
@@ -80,7 +80,7 @@ def _job(context: Context, row: HeldTask, job: Job, room: int) -> list[Drawn]:
     shown = partial(decided_prose, width=room, ascii_only=context.ascii_only)
     who = f"{safe_line(row.maker, 40)} made this job {ago(row.at, context.clock.now())}"
     lines = shown(job.name, style="bold") + shown(who, style="$muted")
-    if why := held_tasks.why_job(context.db, row):
+    if why := held_queries.why_job(context.db, row):
         lines += [[], *shown(f"Why: {why}", style="$changed")]
     when = ", ".join(part for part in (job_text.raw(job), job_text.when(job)) if part)
     facts = (when, job_text.who_runs(job), job_text.settings(job))
@@ -217,7 +217,7 @@ class HeldTasks(RowSource[HeldTask]):
     @override
     def items(self) -> Iterator[InboxItem]:
         db = self.context.db
-        rows = [*held_tasks.everything(db), *held_tasks.jobs(db)] if self.context.state.held else []
+        rows = [*held_queries.everything(db), *held_queries.jobs(db)] if self.context.state.held else []
         for row in rows:
             waiting = f", {row.waiting} wait{'s' if row.waiting == 1 else ''} for it" if row.waiting else ""
             name = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
@@ -269,13 +269,13 @@ class HeldTasks(RowSource[HeldTask]):
     def _say_unread(self, rows: Sequence[HeldTask]) -> None:
         """Show that some have just appeared or changed, and what has changed."""
         if len(rows) > 1:
-            told = f"{count(len(rows), 'row')} changed meanwhile, or were not shown to the end yet"
+            reason = f"{count(len(rows), 'row')} changed meanwhile, or were not shown to the end yet"
         else:
             now = content(self.context, rows[0])
             before = self._standing.before(rows[0].uid, now.version if now is not None else None)
             changed = changed_fields(before, now)
-            told = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
-        self.context.say(f"Read it first: {told}. Nothing was accepted.")
+            reason = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
+        self.context.say(f"Read it first: {reason}. Nothing was accepted.")
 
     async def do_review_decline(self) -> None:
         """Cancel it, with a reason that its agents read."""

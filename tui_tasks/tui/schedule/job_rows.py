@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.read import job_rows
-from tui_tasks.core.read.job_rows import JobLine
+from tui_tasks.core.read import job_lines
+from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.cron import ScheduleError
 from tui_tasks.text.glyphs import look, sign
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def columns(width: int) -> tuple[int, int, int, int, int]:
     """Return the widths in cells of task, when, last run, next and history."""
     if width >= 100:
-        rest = width - 7 - 19 - 14 - job_rows.HISTORY - 1
-        return rest * 9 // 20, rest - rest * 9 // 20, 19, 14, job_rows.HISTORY + 1
+        rest = width - 7 - 19 - 14 - job_lines.HISTORY - 1
+        return rest * 9 // 20, rest - rest * 9 // 20, 19, 14, job_lines.HISTORY + 1
     rest = width - 7 - 18 - 12 - 1
     return rest // 2, rest - rest // 2, 18, 12, 0
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.read.job_rows import JobLine, RunLine
+from tui_tasks.core.read.job_lines import JobLine, RunLine
 from tui_tasks.core.schedule import fire_times, job_settings
 from tui_tasks.core.schedule.cron import ScheduleError, describe
 from tui_tasks.core.schedule.decisions import ON_TIME

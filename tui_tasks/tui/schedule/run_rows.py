@@ -13,8 +13,8 @@ from typing import Final
 from textual.strip import Strip
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.read import job_rows
-from tui_tasks.core.read.job_rows import RunLine
+from tui_tasks.core.read import job_lines
+from tui_tasks.core.read.job_lines import RunLine
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
@@ -36,23 +36,23 @@ class RunsOfJob:
 
     def first(self, limit: int) -> list[RunLine]:
         """See `Source`."""
-        return job_rows.older(self._db, self._job, limit)
+        return job_lines.older(self._db, self._job, limit)
 
     def last(self, limit: int) -> list[RunLine]:
         """See `Source`."""
-        return job_rows.newer(self._db, self._job, limit)
+        return job_lines.newer(self._db, self._job, limit)
 
     def after(self, row: RunLine, limit: int) -> list[RunLine]:
         """See `Source`."""
-        return job_rows.older(self._db, self._job, limit, row.id)
+        return job_lines.older(self._db, self._job, limit, row.id)
 
     def before(self, row: RunLine, limit: int) -> list[RunLine]:
         """See `Source`."""
-        return job_rows.newer(self._db, self._job, limit, row.id)
+        return job_lines.newer(self._db, self._job, limit, row.id)
 
     def find(self, keys: Collection[str]) -> dict[str, RunLine]:
         """See `Source`."""
-        found = (job_rows.run_line(self._db, key) for key in keys)
+        found = (job_lines.run_line(self._db, key) for key in keys)
         return {run.uid: run for run in found if run is not None and run.job_uid == self._job}
 
     def key(self, row: RunLine) -> str:

@@ -11,8 +11,8 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.operations.jobs import DeleteJob, DisableJob, EnableJob, RunJob, StopRun
-from tui_tasks.core.read import job_rows
-from tui_tasks.core.read.job_rows import JobLine
+from tui_tasks.core.read import job_lines
+from tui_tasks.core.read.job_lines import JobLine
 from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import count
@@ -121,7 +121,7 @@ class SchedulePane(Pane):
         """Read the jobs that were touched."""
         if not changes.touches("job", "run"):
             return
-        touched = job_rows.touched(self.context.db, changes.entries) if not changes.all else None
+        touched = job_lines.touched(self.context.db, changes.entries) if not changes.all else None
         self.row_list.change(self._read(touched if touched is None or len(touched) <= _FEW else None))
         self._show()
 
@@ -134,7 +134,7 @@ class SchedulePane(Pane):
     def _read(self, touched: set[str] | None) -> set[str]:
         """Read the touched jobs, None: all; return the keys of rows that changed."""
         known = [] if touched is None else [line for line in self._all if line.job.uid not in touched]
-        self._all = job_rows.lines(self.context.db, known)
+        self._all = job_lines.lines(self.context.db, known)
         renumbered = self._drawing.renumber(line.job.uid for line in self._all)
         changed = self.listed.replace(line for line in self._all if self._matches(line))
         if renumbered - changed:

@@ -8,12 +8,12 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import ask_queries, check_queries, job_rows, overview, views, work_queries
+from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, views, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.read.tasks import held_tasks, ready_tasks, task_queries, task_records
+from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.views import Looked
 from tui_tasks.core.snapshots import Ask, Auto, Task, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
@@ -114,7 +114,7 @@ class AppState:
             self._read_lists(entries)
             self.read_next()
             self._follow_failures(entries)
-            self.held = held_tasks.count(self._db)
+            self.held = held_queries.count(self._db)
         if changes.touches("ask", "task"):
             self._read_asks()
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
@@ -124,7 +124,7 @@ class AppState:
         if changes.touches("auto"):
             self._read_autos()
         if changes.touches("job"):
-            self.held = held_tasks.count(self._db)
+            self.held = held_queries.count(self._db)
         if changes.touches("job", "run"):
             self._read_jobs()
         self._note_new(entries)
@@ -225,7 +225,7 @@ class AppState:
         self._read_failed_last()
         self._read_reviewable()
         self.read_agents(now)
-        self.held = held_tasks.count(self._db)
+        self.held = held_queries.count(self._db)
         self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
         self._read_autos()
         self._read_jobs()
@@ -256,8 +256,8 @@ class AppState:
         self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
 
     def _read_jobs(self) -> None:
-        self.next_job = job_rows.next_job(self._db)
-        self.failing = job_rows.failing_jobs(self._db)
+        self.next_job = job_lines.next_job(self._db)
+        self.failing = job_lines.failing_jobs(self._db)
 
     def _read_asks(self) -> None:
         self.asks = ask_queries.open_asks(self._db)

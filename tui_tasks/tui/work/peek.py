@@ -70,8 +70,8 @@ class Peek(Overlay):
 
     def _head(self, width: int) -> list[tuple[str, str]]:
         work = self._work()
-        told = f"   {work.state}   {work.branch or work.worktree}" if work is not None else ""
-        return [(f" {agent_text.who(self._agent, 40)}", "bold"), (safe_line(told, max(1, width - 44)), "$muted")]
+        place = f"   {work.state}   {work.branch or work.worktree}" if work is not None else ""
+        return [(f" {agent_text.who(self._agent, 40)}", "bold"), (safe_line(place, max(1, width - 44)), "$muted")]
 
     def _work(self) -> Work | None:
         return work_queries.of_agent(self.context.db, self._agent)

@@ -16,7 +16,7 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import LineDialog, confirm
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.work import decisions, review_rows, terminal
+from tui_tasks.tui.work import review_rows, terminal, work_decisions
 from tui_tasks.tui.work.review_rows import Comment
 from tui_tasks.work.accepting import Acceptance, Outcome
 
@@ -214,9 +214,9 @@ class ReviewActions(Controller):
         self._screen.show_work(works[(at + by) % len(works)])
 
     async def _decide(self, act: Callable[[Acceptance], T]) -> T:
-        """Do as `decisions.decide`; what is refused is shown as it is now, so that it can be looked at again."""
+        """Do as `work_decisions.decide`; what is refused is shown as it is now, so that it can be looked at again."""
         try:
-            return await decisions.decide(self._context, act)
+            return await work_decisions.decide(self._context, act)
         except Refusal:
             self._screen.read_again()
             raise

@@ -124,8 +124,8 @@ class TranscriptScreen(Overlay):
             for part, parts in enumerate(lines):
                 rows.append(SideRow(f"{number}.{part}", len(rows), tuple(parts), number))
         if not rows:
-            told = self._problem or ("Nothing has these words." if self._words else "Nothing is recorded yet.")
-            rows = [SideRow("none", 0, ((f" {safe_line(told, width)}", "$muted"),))]
+            text = self._problem or ("Nothing has these words." if self._words else "Nothing is recorded yet.")
+            rows = [SideRow("none", 0, ((f" {safe_line(text, width)}", "$muted"),))]
         self.window.change(self._listed.replace(rows))
         if self._follows:
             self.window.move_last()

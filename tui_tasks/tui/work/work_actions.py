@@ -66,11 +66,11 @@ class WorkActions(Controller):
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""
-        from tui_tasks.tui.work import decisions
+        from tui_tasks.tui.work import work_decisions
 
         ended = self._ended()
         if ended is not None:
-            await decisions.take_back(self._context, ended)
+            await work_decisions.take_back(self._context, ended)
 
     def _ended(self) -> Work | None:
         uids = self._pane.selection()[:1]
@@ -124,10 +124,10 @@ class WorkActions(Controller):
             beside=answer.place == "beside",
         )
         context.say(f"Starting {answer.program}.")
-        told = await asyncio.to_thread(self._start, tasks, request)
+        message = await asyncio.to_thread(self._start, tasks, request)
         self._pane.row_list.clear_marks()
         context.link.catch_up()
-        context.say(told)
+        context.say(message)
 
     def _start(self, tasks: Sequence[Task], request: Request) -> str:
         """Start agents, in a thread; return what came of it in one line."""
@@ -145,5 +145,5 @@ class WorkActions(Controller):
                     notes += [note for note in more if note not in notes]
         except (Refusal, DatabaseRefused) as refused:
             notes = [str(refused)]
-        told = [f"{', '.join(started)} started."] if started else []
-        return " ".join([*told, *notes])
+        sentences = [f"{', '.join(started)} started."] if started else []
+        return " ".join([*sentences, *notes])

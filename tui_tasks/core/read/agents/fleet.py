@@ -39,7 +39,7 @@ _BEGINS: Final = {
 }
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
+class NewestEntries(msgspec.Struct, frozen=True, gc=False):
     """What an agent's newest entries say. `seq` is the newest; `pulse` counts entries per minute up to that one's."""
 
     seq: int
@@ -76,7 +76,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     message: str
     stuck: Stuck | None
     pulse: tuple[int, ...]
-    told: Told
+    newest: NewestEntries
     projects: tuple[str, ...] = ()
     is_there: bool = True
     calls_alone: bool = False
@@ -87,7 +87,7 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     @property
     def word(self) -> Word | None:
         """Return what it said or did last."""
-        return self.told.word
+        return self.newest.word
 
     def has_left(self, now: int, grace: int) -> bool:
         """Return whether it is gone. An agent that makes single calls is gone after `grace` microseconds of silence."""
@@ -105,15 +105,15 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
     Of the agents in `known` only what is new is read. `knows_presence`: whether it is known who is connected to the
     channel; otherwise an agent's state follows from what it has open.
     """
-    told_before = {member.name: member.told for member in known}
+    newest_before = {member.name: member.newest for member in known}
     found = _Found(db, since, knows_presence=knows_presence)
     members = []
     for name in sorted(found.names(since)):
         seq, at = found.speakers.get(name, (0, 0))
-        told = told_before.get(name)
-        if told is None or told.seq != seq:
-            told = _read_newest(db, name, seq, at)
-        members.append(found.member(name, told))
+        newest = newest_before.get(name)
+        if newest is None or newest.seq != seq:
+            newest = _read_newest(db, name, seq, at)
+        members.append(found.member(name, newest))
     return members
 
 
@@ -182,7 +182,7 @@ class _Found:
             return seen.activity.last_seen
         return max(self.speakers.get(name, (0, 0))[1], self._connected.get(name) or 0)
 
-    def member(self, name: str, told: Told) -> Member:
+    def member(self, name: str, newest: NewestEntries) -> Member:
         seen = self._sessions.get(name)
         ask, task = self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck.get(name)
@@ -197,7 +197,7 @@ class _Found:
         return Member(
             name=name,
             state=state,
-            since=self._since(state, name, told),
+            since=self._since(state, name, newest),
             last_seen=self._last_seen(name),
             session=seen.session if seen is not None else None,
             waiting_for=waits,
@@ -208,8 +208,8 @@ class _Found:
             paused=name in self._paused,
             message=self._paused.get(name, ""),
             stuck=stuck,
-            pulse=tuple(seen.activity.pulse) if seen is not None else told.pulse,
-            told=told,
+            pulse=tuple(seen.activity.pulse) if seen is not None else newest.pulse,
+            newest=newest,
             projects=self._projects_of(name, seen),
             is_there=self._is_there(name) or not self._knows_presence,
             calls_alone=seen is None and name not in self._connected,
@@ -230,7 +230,7 @@ class _Found:
             return STOPPED
         return "waiting" if ask is not None else "working" if task is not None else "idle"
 
-    def _since(self, state: str, name: str, told: Told) -> int | None:
+    def _since(self, state: str, name: str, newest: NewestEntries) -> int | None:
         """Return since when an agent is in a state, in microseconds; None if that is unknown."""
         seen, ask, task = self._sessions.get(name), self._asks.get(name), self._tasks.get(name)
         stuck = self._stuck.get(name)
@@ -244,13 +244,13 @@ class _Found:
             return None
         if state == GONE:
             ended = seen.session.ended_at if seen is not None else self._connected.get(name)
-            return ended or told.at or None
+            return ended or newest.at or None
         if seen is not None:
-            return told.began.get(state) or seen.session.started_at
-        return (task.started_at if state == "working" and task is not None else None) or told.at or None
+            return newest.began.get(state) or seen.session.started_at
+        return (task.started_at if state == "working" and task is not None else None) or newest.at or None
 
 
-def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
+def _read_newest(db: Database, name: str, seq: int, at: int) -> NewestEntries:
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=activity.LOOKED_AT)
     began: dict[str, int] = {}
     counts = [0] * PULSE_MINUTES
@@ -261,7 +261,7 @@ def _read_newest(db: Database, name: str, seq: int, at: int) -> Told:
         minutes = at // MINUTE - when // MINUTE
         if 0 <= minutes < PULSE_MINUTES:
             counts[-1 - minutes] += 1
-    return Told(seq, at, next(iter(activity.words(db, name, 1)), None), began, tuple(counts))
+    return NewestEntries(seq, at, next(iter(activity.words(db, name, 1)), None), began, tuple(counts))
 
 
 def pulse_at(member: Member, now: int, minutes: int) -> list[int]:

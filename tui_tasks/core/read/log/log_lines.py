@@ -12,7 +12,7 @@ from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import job_queries, job_rows
+from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
@@ -289,7 +289,7 @@ def _reason(db: Database, seq: int, change: int, task: str, new: dict[str, Any])
 
 def _of_job(db: Database, entity: str, uid: str, new: dict[str, Any]) -> dict[str, Any]:
     """Return the uid and the name of the job of an entry, and how long a run that has ended was, and why it failed."""
-    run = job_rows.run_line(db, uid) if entity == "run" else None
+    run = job_lines.run_line(db, uid) if entity == "run" else None
     job_uid = run.job_uid if run is not None else new.get("job_uid", uid)
     job = job_queries.any_job(db, job_uid)
     details: dict[str, Any] = {"job": job_uid, "name": job.name if job is not None else None}

@@ -1,6 +1,6 @@
 """Reads of held tasks."""
 
-from tui_tasks.core.read.tasks import held_tasks
+from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
 
 
@@ -13,5 +13,5 @@ def test_held_tasks_are_counted_by_their_index_also_where_other_indexes_were_mad
             if sql and name != "task_held":
                 store.db.sql(f"DROP INDEX {name}")
                 store.db.sql(sql)
-        plan = store.db.sql(f"EXPLAIN QUERY PLAN {held_tasks._COUNT.sql}").fetchall()
+        plan = store.db.sql(f"EXPLAIN QUERY PLAN {held_queries._COUNT.sql}").fetchall()
         assert "task_held" in plan[0][3]
