@@ -15,8 +15,8 @@ import tui_tasks
 from tests.started import ending_what_is_started, hear_signals
 from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.dialects.table import TABLE
 
 SECOND = 1_000_000
 START = 1_767_352_934 * SECOND  # 2026-01-02T11:22:14Z

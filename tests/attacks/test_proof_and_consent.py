@@ -19,7 +19,7 @@ from tui_tasks.core.operations.tasks import EnsureList, SetListReview
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.table import TABLE
+from tui_tasks.dialects.base import TABLE
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.checks.run_inputs import RunInputs
 from tui_tasks.settings.current import CheckSettings

@@ -8,9 +8,8 @@ import textwrap
 from typing import Any, Final
 
 from tests.contract.client import ROOT
-from tui_tasks.dialects.base import Tool
+from tui_tasks.dialects.base import TABLE, Tool
 from tui_tasks.dialects.requests.arguments import schema
-from tui_tasks.dialects.table import TABLE
 
 TABLE_FILE: Final = ROOT / "tui_tasks" / "client" / "tool_table.py"
 STUB_FILE: Final = ROOT / "tui_tasks" / "client" / "tools.pyi"

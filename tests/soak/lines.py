@@ -23,7 +23,7 @@ from tests.soak.speaking import Speaker, memory, serve
 from tui_tasks.channel.requests import TOOL_KEYS
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.table import TABLE
+from tui_tasks.dialects.base import TABLE
 
 LINES: Final = 1_000_000
 BETWEEN_LOOKS: Final = 1_000

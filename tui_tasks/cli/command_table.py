@@ -143,12 +143,14 @@ COMMANDS: Final[dict[str, Command]] = {
             "supervise.lists_command",
             "db project read-only",
         ),
-        Command("asks", "list the agents' questions, and answer them", "supervise.asks_command", "db read-only"),
-        Command("rules", "list, try and remove your standing answers to permissions", "supervise.rules_command", "db"),
-        Command("accept", "accept a held task", "supervise.held_commands", _READS),
-        Command("decline", "decline a held task, with a reason for its agents", "supervise.held_commands", _READS),
-        Command("join", "join a held task to a duplicate", "supervise.held_commands", _READS),
-        Command("release", "return a task to the list: pending, without agent", "supervise.held_commands", _READS),
+        Command("asks", "list the agents' questions, and answer them", "supervise.answer_commands", "db read-only"),
+        Command(
+            "rules", "list, try and remove your standing answers to permissions", "supervise.answer_commands", "db"
+        ),
+        Command("accept", "accept a held task", "supervise.answer_commands", _READS),
+        Command("decline", "decline a held task, with a reason for its agents", "supervise.answer_commands", _READS),
+        Command("join", "join a held task to a duplicate", "supervise.answer_commands", _READS),
+        Command("release", "return a task to the list: pending, without agent", "supervise.answer_commands", _READS),
         Command(
             "jobs",
             "list the jobs; make, run, stop, switch or change one",
@@ -188,7 +190,13 @@ COMMANDS: Final[dict[str, Command]] = {
             "setup.setup_command",
             f"{_CHANNEL} tools",
         ),
-        Command("prime", "print the instructions for an agent's first prompt", "agents.prime", _WRITES, is_short=True),
+        Command(
+            "prime",
+            "print the instructions for an agent's first prompt",
+            "agents.agent_commands",
+            _WRITES,
+            is_short=True,
+        ),
         Command("call", "call one tool from a shell", "agents.call", _CHANNEL, is_short=True),
         Command("serve", "serve the control channel, without a screen", "agents.servers", f"{_CHANNEL} tools"),
         Command(
@@ -198,7 +206,9 @@ COMMANDS: Final[dict[str, Command]] = {
             f"{_CHANNEL} tools",
         ),
         Command("token", "make or revoke a token, for an agent on another machine", "agents.servers", "db read-only"),
-        Command("hook", "report an event of an agent program (its hooks run this)", "agents.hook", "db project"),
+        Command(
+            "hook", "report an event of an agent program (its hooks run this)", "agents.agent_commands", "db project"
+        ),
         Command("schema", "print the JSON Schemas of the channel and of --json", "help"),
         Command("init", "make this folder a project with its own lists", "admin.admin_commands", "project"),
         Command("export", "write tasks in the format of another program", "import_export", _READS),

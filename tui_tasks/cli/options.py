@@ -96,7 +96,7 @@ def table_of(options: argparse.Namespace) -> Table:
     Raises:
         InvalidRequest: a word of `--tools` names no tool.
     """
-    from tui_tasks.dialects.table import TABLE
+    from tui_tasks.dialects.base import TABLE
 
     named = getattr(options, "tools", None)
     if named is None:

@@ -13,10 +13,9 @@ from typing import Any, Final
 import mcp_types as types
 
 from tui_tasks.channel import requests
-from tui_tasks.dialects.base import Table, Tool
+from tui_tasks.dialects.base import TABLE, Table, Tool
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import schema, without_words
-from tui_tasks.dialects.table import TABLE
 
 _Shape = dict[str, Any]
 _TEXT: Final[_Shape] = {"type": "string"}

@@ -29,8 +29,8 @@ from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.phone import messages
-from tui_tasks.phone.ntfy_client import NtfyClient, NtfyFailed, NtfyForbidden
+from tui_tasks.phone import ntfy
+from tui_tasks.phone.ntfy import NtfyClient, NtfyFailed, NtfyForbidden
 from tui_tasks.settings.config import NtfySettings
 
 _log = logging.getLogger(__name__)
@@ -168,7 +168,7 @@ class PhoneService:
 
     def _send_ask(self, store: Store, ask: Ask, now: int) -> None:
         settings = self._settings
-        offered = messages.answers(ask, titles=settings.titles) if settings.replies else ()
+        offered = ntfy.answers(ask, titles=settings.titles) if settings.replies else ()
         if why_unanswerable(self._path, ask) is not None:
             offered = ()
         nonces = {answer: secrets.token_urlsafe(24) for answer in offered}
@@ -178,7 +178,7 @@ class PhoneService:
         project = ask.project or (session.project if session is not None else None) or ""
         address = f"{self._client.server}/{settings.replies}"
         try:
-            self._publish(messages.of_ask(ask, project, nonces, address, titles=settings.titles))
+            self._publish(ntfy.of_ask(ask, project, nonces, address, titles=settings.titles))
         except NtfyFailed:
             phone_answers.withdraw(store.db, ask.uid)
             raise
@@ -190,7 +190,7 @@ class PhoneService:
             return
         found = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
         if found:
-            self._publish(messages.of_failures(found, titles=self._settings.titles))
+            self._publish(ntfy.of_failures(found, titles=self._settings.titles))
         self._remember(store, seq=newest)
 
     def _publish(self, message: dict[str, object]) -> None:
@@ -246,7 +246,7 @@ class PhoneService:
         with store.db.transaction(write=True):
             phone_answers.spend(store.db, hashed, now)
         with contextlib.suppress(NtfyFailed):
-            self._publish(messages.too_late(ask_queries.ask(store.db, found.ask), titles=self._settings.titles))
+            self._publish(ntfy.too_late(ask_queries.ask(store.db, found.ask), titles=self._settings.titles))
 
 
 def _try_lock(handle: int) -> bool:

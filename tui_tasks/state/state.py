@@ -20,9 +20,9 @@ from tui_tasks.core.errors import DatabaseRefused, InvalidRequest, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import json_export, task_queries
 from tui_tasks.core.snapshots import TaskList
+from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.dialects.table import TABLE
 from tui_tasks.settings import paths, project
 from tui_tasks.state.opening import opened_store, session_for
 

@@ -16,8 +16,8 @@ from tui_tasks.core.engine import watch
 from tui_tasks.core.engine.database import Database, sqlite3
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.dialects.table import TABLE
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.store import Store
-from tui_tasks.phone import messages
+from tui_tasks.phone import ntfy
 from tui_tasks.tui.app import notifier
 
 NAMES = ["one", "two\nlines\r", "three\u2028\x85", "\x1b[2J"]
@@ -104,6 +104,6 @@ def test_show_names_imported_authors_as_imported(of_a_look_alike, capsys):
 def test_the_phone_and_the_terminals_notification_quote_it_too(of_a_look_alike):
     with Store(of_a_look_alike) as store:
         (ask,) = ask_queries.open_asks(store.db)
-    assert messages.of_ask(ask, "", {}, "https://x/y", titles=True)["title"] == f"{QUOTED} asks"
-    assert QUOTED in messages.too_late(ask, titles=True)["message"]
+    assert ntfy.of_ask(ask, "", {}, "https://x/y", titles=True)["title"] == f"{QUOTED} asks"
+    assert QUOTED in ntfy.too_late(ask, titles=True)["message"]
     assert notifier.summary([Alert("ask", LOOK_ALIKE, "May I?")]).startswith(f"tui-tasks: {QUOTED} asks: ")

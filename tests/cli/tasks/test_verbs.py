@@ -25,9 +25,9 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.dialects.shell import SHELL
-from tui_tasks.dialects.table import TABLE
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW, Plan
-from tui_tasks.cli.supervise import asks_command
+from tui_tasks.cli.supervise import answer_commands
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
@@ -17,7 +17,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
-from tui_tasks.phone import messages
+from tui_tasks.phone import ntfy
 
 BLANKS = "Fix it." + " " * 3_000 + "Push it."
 LATE = "g\u0456thub.com"
@@ -118,19 +118,19 @@ async def test_nothing_is_hidden_in_an_option(plan: Plan, make_app, keys: tuple[
 def test_a_phone_and_a_shell_show_a_question_with_its_signs(plan: Plan, capsys, trick: str) -> None:
     text, sign = HIDDEN[trick]
     ask = asked(plan, text)
-    told = messages.of_ask(ask, "", {"approve": "n"}, "https://x/y", titles=True)
+    told = ntfy.of_ask(ask, "", {"approve": "n"}, "https://x/y", titles=True)
     assert sign in told["message"]
     options = argparse.Namespace(action=None, json=False, db=str(plan.path), read_only=False)
-    asks_command.run("asks", options)
+    answer_commands._asks("asks", options)
     assert sign in capsys.readouterr().out
 
 
 def test_a_phone_allows_nothing_whose_signs_do_not_fit_on_it(plan: Plan) -> None:
     ask = asked(plan, f"{LATE} " * 200)
-    assert len(ask.question.encode()) < messages.MAX_TEXT_BYTES
-    assert messages.answers(ask, titles=True) == ()
+    assert len(ask.question.encode()) < ntfy.MAX_TEXT_BYTES
+    assert ntfy.answers(ask, titles=True) == ()
 
 
 def test_an_option_that_is_another_with_its_signs_is_not_offered_on_a_phone_where_it_does_not_fit(plan: Plan) -> None:
     ask = asked(plan, "Where to?", (" ".join([LATE] * 3), "no"))
-    assert messages.answers(ask, titles=True) == ()
+    assert ntfy.answers(ask, titles=True) == ()

@@ -19,9 +19,8 @@ from tui_tasks.tui.screens.picker import EntriesFound, PaletteEntry
 from tui_tasks.tui.state.past_link import PastLink
 from tui_tasks.tui.tasks.links import LinkText
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.work.peek import Peek
+from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 from tui_tasks.tui.work.review_screen import ReviewScreen
-from tui_tasks.tui.work.transcript_screen import TranscriptScreen
 
 
 def actors():

@@ -15,7 +15,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.transcripts import Source
 from tui_tasks.tui.work import review_screen, syntax
-from tui_tasks.tui.work.transcript_screen import TranscriptScreen
+from tui_tasks.tui.work.agent_screens import TranscriptScreen
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "records" / "recorded" / "claude-2.1.330-edits.jsonl"
 SIZES = ["120x40", "80x24", "40x12"]

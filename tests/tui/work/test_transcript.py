@@ -11,9 +11,8 @@ from tests.tui.driving import SIZES, said, settle, shown, until
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.transcripts import Source
-from tui_tasks.tui.work import transcript_screen
-from tui_tasks.tui.work.peek import Peek
-from tui_tasks.tui.work.transcript_screen import TranscriptScreen
+from tui_tasks.tui.work import agent_screens
+from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "records" / "recorded" / "claude-2.1.330-edits.jsonl"
 
@@ -24,7 +23,7 @@ def record(tmp_path, monkeypatch):
     path = tmp_path / "record.jsonl"
     path.write_text(RECORDED.read_text())
     monkeypatch.setattr(transcripts, "source", lambda db, agent: Source("claude", str(path)))
-    monkeypatch.setattr(transcript_screen, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(agent_screens, "LOOK_SECONDS", 0.1)
     return path
 
 

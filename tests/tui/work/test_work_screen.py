@@ -12,8 +12,8 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
-from tui_tasks.tui.work import peek, terminal
-from tui_tasks.tui.work.peek import Peek
+from tui_tasks.tui.work import agent_screens, terminal
+from tui_tasks.tui.work.agent_screens import Peek
 from tui_tasks.tui.work.work_forms import StartForm
 from tui_tasks.work import starting
 from tui_tasks.work.starting import Request, Started
@@ -88,7 +88,7 @@ async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan
     texts = ["line 1", "\x1b[31mline 2"]
     attached: list[str] = []
     monkeypatch.setattr(starting, "last_lines", lambda *_: list(texts))
-    monkeypatch.setattr(peek, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(agent_screens, "PEEK_SECONDS", 0.1)
     monkeypatch.setattr(terminal, "attach", lambda context, agent: attached.append(agent))
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -339,7 +339,7 @@ class _ChannelThread(threading.Thread):
         """Serve until the input ends or `stop` is called."""
         # Imported in this thread, since the screen is painted meanwhile.
         from tui_tasks.channel.loop import ControlChannel
-        from tui_tasks.dialects.table import TABLE
+        from tui_tasks.dialects.base import TABLE
         from tui_tasks.state.opening import opened_store, session_for
 
         try:

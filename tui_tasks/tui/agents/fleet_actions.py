@@ -23,7 +23,7 @@ from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.undo_changes import take_back
 from tui_tasks.tui.work import terminal, work_actions
-from tui_tasks.tui.work.peek import Peek
+from tui_tasks.tui.work.agent_screens import Peek, TranscriptScreen
 
 if TYPE_CHECKING:
     from tui_tasks.tui.agents.fleet_screen import Fleet
@@ -126,7 +126,6 @@ class FleetActions(Controller):
 
     def do_agent_record(self) -> None:
         """Show the agent's own record."""
-        from tui_tasks.tui.work.transcript_screen import TranscriptScreen
 
         member = self._fleet.member
         assert member is not None

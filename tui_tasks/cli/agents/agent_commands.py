@@ -1,4 +1,6 @@
-"""`prime`: what an agent needs to know to start, in under 1,000 tokens."""
+"""`prime`: what an agent needs to know to start, in under 1,000 tokens; and `hook`: its help, and arguments that the
+short way (`hooks.main`) does not take.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from tui_tasks.cli.options import is_without_project, open_store, require_databa
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
+from tui_tasks.hooks import main
 from tui_tasks.text.safe import safe_line
 
 MAX_TASKS = 12
@@ -30,10 +33,18 @@ Rules:
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
-    """Declare nothing beside the shared options."""
+    """Declare what a command takes beside the shared options."""
+    if name == "hook":
+        programs = main.PROGRAMS
+        command.add_argument("program", metavar="PROGRAM", choices=programs, help=f"one of {', '.join(programs)}")
 
 
 def run(name: str, options: argparse.Namespace) -> int:
+    """Run a command; return the exit status."""
+    return _hook(options) if name == "hook" else _prime(options)
+
+
+def _prime(options: argparse.Namespace) -> int:
     """Print the rules and the existing tasks. Return exit status 0.
 
     Raises:
@@ -69,3 +80,9 @@ def text(session: Session) -> str:
         if task.description:
             lines.append(safe_line(task.description, 300))
     return "\n".join(lines)
+
+
+def _hook(options: argparse.Namespace) -> int:
+    """Run the hook."""
+    main.run(options.program, options.db or "", options.project or "")
+    return 0

@@ -8,7 +8,7 @@ import pytest
 
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.phone import messages
+from tui_tasks.phone import ntfy
 
 PERMISSION = {"kind": "permission", "tool": "Bash", "input": {"command": "rm -rf build"}, "is_whole": True}
 REDACTED = {**PERMISSION, "is_whole": False}
@@ -37,24 +37,24 @@ def ask(question: str = "Which?", options: tuple[str, ...] = (), request: dict |
     ],
 )
 def test_only_answers_to_what_was_read_whole_are_offered(given, offered):
-    assert messages.answers(given, titles=True) == offered
+    assert ntfy.answers(given, titles=True) == offered
 
 
 def test_where_titles_are_kept_out_nothing_can_be_approved_and_nothing_of_the_question_is_sent():
     permission = ask("Allow Bash? command: rm -rf secret", CHOICES, PERMISSION)
-    assert messages.answers(permission, titles=False) == ("Deny",)
-    assert messages.answers(ask("secret", ("secret-1",)), titles=False) == ()
+    assert ntfy.answers(permission, titles=False) == ("Deny",)
+    assert ntfy.answers(ask("secret", ("secret-1",)), titles=False) == ()
     for asked in (permission, ask("secret", ("secret-1",))):
-        told = messages.of_ask(asked, "secret-project", {"Deny": "n"}, "https://x/y", titles=False)
+        told = ntfy.of_ask(asked, "secret-project", {"Deny": "n"}, "https://x/y", titles=False)
         assert "secret" not in json.dumps(told)
     failed = [Alert("task", "claude-1", "secret task")]
-    assert "secret" not in json.dumps(messages.of_failures(failed, titles=False))
-    assert "secret" not in json.dumps(messages.too_late(permission, titles=False))
+    assert "secret" not in json.dumps(ntfy.of_failures(failed, titles=False))
+    assert "secret" not in json.dumps(ntfy.too_late(permission, titles=False))
 
 
 def test_what_agents_wrote_is_text_and_fits():
     hostile = ask("a\x1b]52;c;aGk=\x07" + "語" * 5_000, ("\x1b[31mred",))
-    told = messages.of_ask(hostile, "web\n", {}, "https://x/y", titles=True)
+    told = ntfy.of_ask(hostile, "web\n", {}, "https://x/y", titles=True)
     assert len(json.dumps(told, ensure_ascii=False).encode()) < 4_096
     assert not any(ord(char) < 32 and char != "\n" for char in told["title"] + told["message"])
     assert "Answer it on the screen" in told["message"]
@@ -62,6 +62,6 @@ def test_what_agents_wrote_is_text_and_fits():
 
 def test_failures_are_told_together():
     found = [Alert("task", "claude-1", f"Task {number}") for number in range(7)]
-    told = messages.of_failures(found, titles=True)
+    told = ntfy.of_failures(found, titles=True)
     assert told["title"] == "tui-tasks: 7 failures"
     assert told["message"].endswith("Task 4\nand 2 more")
