@@ -22,7 +22,7 @@ from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.program_lists import tell_agent
 from tui_tasks.core.rules.tasks import held_rules
-from tui_tasks.core.snapshots import Task, TaskList, full_task
+from tui_tasks.core.snapshots import Memory, Task, TaskList, full_task
 from tui_tasks.core.vocab import refuse_too_long
 
 if TYPE_CHECKING:
@@ -387,9 +387,27 @@ def delete_task(tx: Transaction, op: DeleteTask) -> Task:
 
 
 def _remember_result(tx: Transaction, task: Task) -> None:
-    """Save the result, if there is one, of a task that is done (seed 001; docs: protocol, section 6, `task`)."""
-    if task.result is not None:
-        # Few tasks have a result, and a short command does not import what it does not need.
-        from tui_tasks.core.rules.tasks.record_rules import remember
+    """Save the result, if there is one, of a task that is done as a memory, in place of one that the task has already
+    (seed 001; docs: protocol, section 6, `task`).
+    """
+    if task.result is None:
+        return
+    # Few tasks have a result, and a short command does not import what it does not need.
+    from tui_tasks.core.read.tasks import task_records
 
-        remember(tx, task)
+    known = task_records.any_memory_of(tx.db, task.uid)
+    new = {"title": task.name, "domain": task.domain, "content": task.result}
+    if known is None:
+        made = Memory(
+            id=tx.state_cache.next_id("memory"),
+            uid=tx.new_uid(),
+            task_uid=task.uid,
+            created_at=tx.now,
+            updated_at=tx.now,
+            deleted=False,
+            **new,
+        )
+        tx.emit("memory.saved", "memory", made.uid, new=asdict(made), task=task)
+    elif known.deleted or any(not is_same(name, getattr(known, name), value) for name, value in new.items()):
+        new |= {"updated_at": tx.now, "deleted": False}
+        tx.emit("memory.saved", "memory", known.uid, old={n: getattr(known, n) for n in new}, new=new, task=task)
