@@ -14,7 +14,8 @@ from tests.hooks.records.test_records import Program
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.programs import opencode
-from tui_tasks.hooks.transcripts import Item, Source, Transcript
+from tui_tasks.hooks.programs.fields import Item
+from tui_tasks.hooks.transcripts import Source, Transcript
 
 RECORDED = Path(__file__).parent / "recorded"
 SHELL = {"claude": "Bash", "codex": "exec_command", "gemini": "run_shell_command"}

@@ -39,6 +39,9 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.fields import (
     EventReader,
+    Item,
+    as_given,
+    diff,
     hook_name,
     is_own_prompt,
     item_status,
@@ -52,7 +55,6 @@ from tui_tasks.hooks.programs.fields import (
     whole_list,
 )
 from tui_tasks.hooks.session_records import Ending, Part, Record
-from tui_tasks.hooks.transcripts import Item, as_given, diff
 
 _QUESTION: Final = "AskUserQuestion"
 # Hooks that run while the agent waits for a person, and do not show whether it still does.

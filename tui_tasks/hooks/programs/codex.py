@@ -26,6 +26,8 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.fields import (
     EventReader,
+    Item,
+    as_given,
     is_own_prompt,
     number,
     prompted,
@@ -37,7 +39,6 @@ from tui_tasks.hooks.programs.fields import (
     whole_list,
 )
 from tui_tasks.hooks.session_records import Ending, Part, Record
-from tui_tasks.hooks.transcripts import Item, as_given
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:

@@ -24,6 +24,8 @@ from tui_tasks.core.operations.sessions import (
 )
 from tui_tasks.hooks.programs.fields import (
     EventReader,
+    Item,
+    as_given,
     hook_name,
     is_own_prompt,
     number,
@@ -36,7 +38,6 @@ from tui_tasks.hooks.programs.fields import (
     whole_list,
 )
 from tui_tasks.hooks.session_records import Ending, Part, Record
-from tui_tasks.hooks.transcripts import Item, as_given
 
 
 def read(payload: dict[str, Any]) -> SessionReport | None:

@@ -28,8 +28,7 @@ from tui_tasks.core.operations.sessions import (
     WentIdle,
     Working,
 )
-from tui_tasks.hooks.programs.fields import is_own_prompt, number, table, tables, text, whole_list
-from tui_tasks.hooks.transcripts import Item, as_given, diff
+from tui_tasks.hooks.programs.fields import Item, as_given, diff, is_own_prompt, number, table, tables, text, whole_list
 
 # Events that occur while the agent waits for a person, and do not show whether it still does.
 _BESIDE: Final = ("session.status", "session.updated", "session.diff", "message.", "todo.", "file.", "lsp.")

@@ -17,7 +17,8 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.hooks import transcripts
-from tui_tasks.hooks.transcripts import Item, Source, Transcript
+from tui_tasks.hooks.programs.fields import Item
+from tui_tasks.hooks.transcripts import Source, Transcript
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
