@@ -31,10 +31,10 @@ def open_regular(
         OSError: it is no regular file (EINVAL), too long (EFBIG), or cannot be opened.
     """
     try:
-        found = os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_links)
+        stat_result = os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_links)
     except ValueError as error:  # a null character, or a surrogate
         raise OSError(errno.EINVAL, "it is no path of a file", os.fspath(path)) from error
-    _check(found, path, max_bytes)
+    _check(stat_result, path, max_bytes)
     handle = os.open(path, _FLAGS | (0 if follow_links else os.O_NOFOLLOW), dir_fd=dir_fd)
     try:
         # Another file may have taken its place meanwhile.

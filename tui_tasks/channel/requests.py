@@ -143,12 +143,12 @@ def _refuse_fenced(arguments: Any, tool: str) -> None:
     Raises:
         InvalidRequest: they are.
     """
-    found = re.fullmatch(_FENCED, arguments) if isinstance(arguments, str) else None
-    if found is None:
+    match = re.fullmatch(_FENCED, arguments) if isinstance(arguments, str) else None
+    if match is None:
         return
     shown = "{...}"
     with contextlib.suppress(ParseError):
-        inside = json.dumps(strict_json.loads(found[1].strip()), ensure_ascii=False)
+        inside = json.dumps(strict_json.loads(match[1].strip()), ensure_ascii=False)
         shown = inside if len(inside) <= _MAX_SHOWN else shown
     raise InvalidRequest(
         f'the arguments of {tool[:100]} are a string in a Markdown fence: send the object itself, "arguments": {shown}'

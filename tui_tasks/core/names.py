@@ -112,12 +112,12 @@ def _looks_like(char: str) -> str:
         return char
     if unicodedata.category(char) == "Pd":
         return "-"
-    found = _LATIN.fullmatch(unicodedata.name(char, ""))
-    if found and not found[2]:
-        return found[1].lower()
+    match = _LATIN.fullmatch(unicodedata.name(char, ""))
+    if match and not match[2]:
+        return match[1].lower()
     capitals = map(_confusables().get, map(ord, char.upper()))
     by_table = _confusables().get(ord(char)) or next(filter(None, capitals), char)
-    return found[1].lower() if found and by_table == char else by_table
+    return match[1].lower() if match and by_table == char else by_table
 
 
 def reserved(name: str) -> str | None:

@@ -122,14 +122,14 @@ def _found_json(task: Task, home: TaskList) -> dict[str, Any]:
 def lists(call: Call, given: Nothing) -> Any:
     """Read all lists and plans, oldest first, with counts by status."""
     only = call.only_list
-    found = (
+    chosen = (
         (task_queries.list_by_id(call.db, only.id) for _ in (0,))
         if only is not None
         else task_queries.each_list(call.db)
     )
     if only is None and call.channel.identity.list_only:
         return []
-    return page_array(call.db, found, None, _list_json)
+    return page_array(call.db, chosen, None, _list_json)
 
 
 def _list_json(home: TaskList) -> dict[str, Any]:

@@ -65,8 +65,8 @@ class PlanIds(dict[int, str | None]):
         self._db = call.db
 
     def __missing__(self, list_id: int) -> str | None:
-        found = task_queries.list_by_id(self._db, list_id)
-        self[list_id] = plan_id = found.uid if found.kind == "plan" else None
+        home = task_queries.list_by_id(self._db, list_id)
+        self[list_id] = plan_id = home.uid if home.kind == "plan" else None
         return plan_id
 
 

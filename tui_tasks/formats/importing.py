@@ -209,9 +209,9 @@ class Importer:
         return self._homes[of_file.id]
 
     def _list_by_handle(self, handle: str) -> TaskList:
-        found = task_queries.find_list(self._db, handle)
-        assert found is not None
-        return found
+        home = task_queries.find_list(self._db, handle)
+        assert home is not None
+        return home
 
     def _kept(self, present: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
         """Return the dependencies that a task has and keeps. A team's file has those on deleted tasks, too."""

@@ -51,10 +51,10 @@ class Folder:
             raise
 
     def _check(self, path: str | bytes) -> None:
-        found = os.fstat(self.fd)
-        if found.st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, f"the folder is another user's (id {found.st_uid})", path)
-        if stat.S_IMODE(found.st_mode) != 0o700:
+        stat_result = os.fstat(self.fd)
+        if stat_result.st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, f"the folder is another user's (id {stat_result.st_uid})", path)
+        if stat.S_IMODE(stat_result.st_mode) != 0o700:
             os.fchmod(self.fd, 0o700)
 
     def __enter__(self) -> "Self":

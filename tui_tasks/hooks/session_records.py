@@ -185,9 +185,9 @@ def lines_of(path: str, part: Part) -> Iterator[bytes]:
     except OSError:
         return
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
+        stat_result = os.fstat(handle)
         # A payload may name any file, so only files of this user are read.
-        if found.st_uid != os.getuid() or found.st_size <= part.read:
+        if stat_result.st_uid != os.getuid() or stat_result.st_size <= part.read:
             return
         file.seek(part.read)
         body = file.read(MAX)

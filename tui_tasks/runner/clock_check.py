@@ -109,8 +109,8 @@ class ClockCheck:
 
 def _newest(db: Database, since: int, most: int) -> list[tuple[int, int]]:
     """Return the seq and instant of up to `most` entries after `since`, newest first."""
-    found = db.sql("SELECT seq, at FROM journal WHERE seq > ? ORDER BY seq DESC LIMIT ?", (since, most))
-    return [(seq, at) for seq, at in found.fetchall()]
+    rows = db.sql("SELECT seq, at FROM journal WHERE seq > ? ORDER BY seq DESC LIMIT ?", (since, most))
+    return [(seq, at) for seq, at in rows.fetchall()]
 
 
 def _format_offset(microseconds: int) -> str:

@@ -46,8 +46,8 @@ class CheckSettings:
         except DatabaseRefused:
             return self._known
         try:
-            found = os.stat(file)
-            stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+            stat_result = os.stat(file)
+            stamp = (stat_result.st_mtime_ns, stat_result.st_ctime_ns, stat_result.st_size, stat_result.st_ino)
         except FileNotFoundError:
             stamp = None
         except OSError:
@@ -102,11 +102,11 @@ class CurrentTable(Generic[Table]):
         """Return the table. A file with mistakes leaves the last one in force."""
         try:
             file = self._file = self._file or self._find()
-            found = os.stat(file)
+            stat_result = os.stat(file)
         except (OSError, DatabaseRefused):
             self._stamp, self._current = None, self._default
             return self._current
-        stamp = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+        stamp = (stat_result.st_mtime_ns, stat_result.st_size, stat_result.st_ino, stat_result.st_mode)
         if stamp != self._stamp:
             # Imported here, as few have such a file.
             from pathlib import Path

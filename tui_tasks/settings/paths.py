@@ -115,11 +115,11 @@ def findings_on_private_settings(path: Path) -> Iterator[str]:
 def why_not_trusted(path: Path) -> str:
     """Return who else can write settings that name programs to run, for which they must not be used; empty: nobody."""
     for place in _places(path):
-        found = place.stat()
-        if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+        stat_result = place.stat()
+        if stat_result.st_mode & _OTHERS and not stat_result.st_mode & stat.S_ISVTX:
             return f"not used: everybody can write {place}; chmod go-w '{place}'"
-        if found.st_uid not in (os.getuid(), 0):
-            return f"not used: {place} is another user's (id {found.st_uid})"
+        if stat_result.st_uid not in (os.getuid(), 0):
+            return f"not used: {place} is another user's (id {stat_result.st_uid})"
     return ""
 
 

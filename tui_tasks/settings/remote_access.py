@@ -58,13 +58,13 @@ class Tokens:
             DatabaseRefused: the file cannot be read, or is not a file of tokens.
         """
         try:
-            found = self.path.stat()
+            stat_result = self.path.stat()
         except FileNotFoundError:
             self._stamp, self._held = None, []
             return []
         except OSError as error:
             raise self._refused(str(error.strerror)) from error
-        stamp = (found.st_mtime_ns, found.st_ino)
+        stamp = (stat_result.st_mtime_ns, stat_result.st_ino)
         if stamp != self._stamp:
             try:
                 self._held = msgspec.json.decode(regular_files.read_regular(self.path, _MAX_BYTES), type=list[Token])

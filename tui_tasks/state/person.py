@@ -57,8 +57,8 @@ def _run(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | None:
         return None
     agent = None
     if db is not None and (uid := environ.get(run_context.RUN_ID)):
-        found = db.sql("SELECT agent FROM run WHERE uid = ?", (uid,)).fetchone()
-        agent = found[0] if found else None
+        row = db.sql("SELECT agent FROM run WHERE uid = ?", (uid,)).fetchone()
+        agent = row[0] if row else None
     return OtherCaller(agent, "this is inside a run of a job")
 
 

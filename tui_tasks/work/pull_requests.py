@@ -57,8 +57,8 @@ def forge(root: Path) -> Forge:
     if not url:
         raise Conflict(f"{root} has no remote {REMOTE}: `git remote add {REMOTE} URL`, or merge the work here")
     for pattern in _ADDRESSES:
-        if (found := pattern.fullmatch(url)) is not None:
-            return Forge(found["host"], found["owner"], found["name"])
+        if (match := pattern.fullmatch(url)) is not None:
+            return Forge(match["host"], match["owner"], match["name"])
     raise Conflict(f"{REMOTE} is {url}, where {GH} opens no pull request: push the branch by hand")
 
 

@@ -56,9 +56,9 @@ def version() -> tuple[int, int] | None:
         printed = subprocess.run(["tmux", "-V"], capture_output=True, timeout=_SECONDS, check=True).stdout.decode()
     except (OSError, subprocess.SubprocessError):
         return None
-    found = re.search(r"(\d+)\.(\d+)", printed)
+    match = re.search(r"(\d+)\.(\d+)", printed)
     # A version from the repository says `next-3.5` or `master`.
-    return (int(found[1]), int(found[2])) if found else (99, 0)
+    return (int(match[1]), int(match[2])) if match else (99, 0)
 
 
 def is_there() -> bool:

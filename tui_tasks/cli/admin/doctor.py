@@ -125,10 +125,10 @@ def _clock(db: Database, now: int) -> Iterator[str]:
 
 def _contradictions(db: Database) -> Iterator[str]:
     """Return, of the newest entries, the one that a later one contradicts most."""
-    found = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
+    rows = db.sql("SELECT at, seq, actor FROM journal ORDER BY seq DESC LIMIT ?", (LOOKED_AT,)).fetchall()
     most, worst = WRONG, ""
-    latest = found[-1] if found else (0, 0, "")
-    for at, seq, actor in reversed(found):
+    latest = rows[-1] if rows else (0, 0, "")
+    for at, seq, actor in reversed(rows):
         if latest[0] - at > most:
             most = latest[0] - at
             apart = timedelta(seconds=most // 1_000_000)

@@ -194,8 +194,8 @@ def _value(text: str, at: int, depth: int) -> _Node:
 def _skip(text: str, at: int) -> int:
     """Return the offset after the white space and comments at `at`. A byte order mark counts as white space."""
     at += text.startswith("\ufeff") and at == 0
-    found = _TRIVIA.match(text, at)
-    return found.end() if found is not None else at
+    match = _TRIVIA.match(text, at)
+    return match.end() if match is not None else at
 
 
 def _index(node: _Node, key: str | int) -> int:
@@ -222,8 +222,8 @@ def _newline(text: str) -> str:
 
 
 def _indent_unit(text: str) -> str:
-    found = _INDENT.search(text)
-    return found[1] if found is not None else "  "
+    match = _INDENT.search(text)
+    return match[1] if match is not None else "  "
 
 
 def _to_json(value: Any, unit: str, newline: str, indent: str) -> str:

@@ -225,8 +225,8 @@ def is_hook_command(words: Sequence[str], *, is_user: bool) -> bool:
 
 def plugin_command(text: str | None) -> list[str]:
     """Return the argv in a plugin for opencode; empty if there is none."""
-    found = re.search(r"^const COMMAND = (\[.*\])$", text or "", re.MULTILINE)
-    return list(json.loads(found[1])) if found else []
+    match = re.search(r"^const COMMAND = (\[.*\])$", text or "", re.MULTILINE)
+    return list(json.loads(match[1])) if match else []
 
 
 def is_our_plugin(text: str | None) -> bool:

@@ -141,13 +141,13 @@ def _undo(options: argparse.Namespace) -> None:
         made = standing_changes.of_agent(store.db, options.name, since)
         if not made:
             raise Conflict(f"{options.name} has changed nothing since then")
-        found = standing_changes.summary(store.db, made)
+        summary = standing_changes.summary(store.db, made)
         ((taken, left),) = person.commit(options, store, TakeBack(tuple(made)))
     if options.json:
         kept = [{"change": change, "why": why} for change, why in left]
         print_json({"agent": options.name, "taken_back": taken, "left": kept})
         return
-    print(f"undone: {found.text}" if taken else "nothing was undone")
+    print(f"undone: {summary.text}" if taken else "nothing was undone")
     for change, why in left:
         print(f"left: change {change}: {safe_line(why)}")
 

@@ -179,12 +179,12 @@ def _work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, W
         NotFound: there is no such task, or no agent was started on it.
     """
     task = find_task(session, reference)
-    found = work_queries.of_task(session.store.db, task.uid)
-    if not found:
+    works = work_queries.of_task(session.store.db, task.uid)
+    if not works:
         raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
-    if agent and not (of_agent := [work for work in found if work.agent == agent]):
-        raise NotFound("work", f"of {agent} on #{task.number}; use one of {', '.join(one.agent for one in found)}")
-    return task, of_agent[-1] if agent else found[-1]
+    if agent and not (of_agent := [work for work in works if work.agent == agent]):
+        raise NotFound("work", f"of {agent} on #{task.number}; use one of {', '.join(one.agent for one in works)}")
+    return task, of_agent[-1] if agent else works[-1]
 
 
 def _show(options: argparse.Namespace) -> None:

@@ -52,10 +52,10 @@ def lists_in_scope(session: Session) -> list[TaskList]:
     named = session.identity.list
     if named is None:
         return task_queries.lists(session.store.db, session.identity.scope)
-    found = task_queries.find_list(session.store.db, named)
-    if found is None:
+    home = task_queries.find_list(session.store.db, named)
+    if home is None:
         raise NotFound("list", named)
-    return [found]
+    return [home]
 
 
 class _Missing(NamedTuple):

@@ -56,8 +56,8 @@ def remove_abandoned() -> None:
     """Remove the folders of this user whose processes ended without removing them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
-            found = folder.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+            stat_result = folder.lstat()
+            if stat.S_ISDIR(stat_result.st_mode) and stat_result.st_uid == os.geteuid():
                 _remove_if_abandoned(folder)
 
 
@@ -284,8 +284,8 @@ class PastState:
 
 def _later_indexes(db: Database) -> dict[str, str]:
     """Return the SQL of the indexes `_LATER`, by name."""
-    found = db.sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
-    return {name: sql for name, sql in found if name in _LATER}
+    rows = db.sql("SELECT name, sql FROM sqlite_master WHERE type = 'index'").fetchall()
+    return {name: sql for name, sql in rows if name in _LATER}
 
 
 # SQLite resolves a name among temporary tables and views first.

@@ -80,11 +80,11 @@ def _failed_check(db: Database, uid: str) -> DigestLine:
 def _entry_of(db: Database, kind: str, uid: str, at: int) -> tuple[int, ...]:
     """Return the seq of the entry of that kind about a row, written at an instant; empty if it was compacted away."""
     start = journal.seq_before(db, at)
-    found = db.sql(
+    row = db.sql(
         "SELECT seq FROM journal WHERE seq > ? AND seq <= ? AND kind = ? AND uid = ? LIMIT 1",
         (start, start + _NEAR, kind, uid),
     ).fetchone()
-    return (found[0],) if found else ()
+    return (row[0],) if row else ()
 
 
 def _entries_of_task(db: Database, uid: str, kind: str) -> tuple[int, ...]:

@@ -124,10 +124,10 @@ def counts_text(db: Database, uid: str) -> str:
 
 def near_limits(db: Database) -> dict[str, str]:
     """Return the limits that agents at work are near to, for people, by the agents' names."""
-    found = db.sql(
+    rows = db.sql(
         f"SELECT agent, near FROM work JOIN work_count USING (uid) WHERE near IS NOT NULL AND state IN ({_LIVE})"
     )
-    return dict(found.fetchall())
+    return dict(rows.fetchall())
 
 
 def commented_at(db: Database, work: Work) -> tuple[int, int] | None:

@@ -221,8 +221,8 @@ def nearest(given: str, words: list[str]) -> str:
 
 def _value_in(message: str) -> str:
     """Return the value that a message quotes, or ""."""
-    found = re.search(r"'(.*)'", message, re.DOTALL)
-    return found[1] if found else ""
+    match = re.search(r"'(.*)'", message, re.DOTALL)
+    return match[1] if match else ""
 
 
 def _names(kind: type[Arguments], path: str) -> list[str]:

@@ -108,12 +108,12 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
     Raises:
         InvalidArgument: a line is neither a task nor a list.
     """
-    found = ParsedFile(has_places=True)
+    parsed = ParsedFile(has_places=True)
     for number, line in enumerate(_lines(text), 1):
         if line.strip():
-            _add_line(found, f"line {number}", line, now)
+            _add_line(parsed, f"line {number}", line, now)
             step()
-    return found
+    return parsed
 
 
 def _lines(text: str) -> Iterator[str]:

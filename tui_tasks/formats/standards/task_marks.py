@@ -65,8 +65,8 @@ def _kept(mark: str) -> str:
 
 
 def _parsed(mark: str) -> dict[str, str | Any]:
-    found = _ONE.fullmatch(f" {mark}")
-    return dict.fromkeys(("sign", "dated", "day", "other", "tag")) if found is None else found.groupdict()
+    match = _ONE.fullmatch(f" {mark}")
+    return dict.fromkeys(("sign", "dated", "day", "other", "tag")) if match is None else match.groupdict()
 
 
 def is_kept(mark: Any) -> bool:

@@ -70,14 +70,14 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
     Raises:
         InvalidArgument: something in it is no issue.
     """
-    found = ParsedFile(reducers={"status": _state})
+    parsed = ParsedFile(reducers={"status": _state})
     for where, value in json_values(text):
         try:
-            found.records.append(_record(found, where, msgspec.convert(value, _Issue), value, now))
+            parsed.records.append(_record(parsed, where, msgspec.convert(value, _Issue), value, now))
             step()
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidArgument("file", f"{where}: {error}") from None
-    return found
+    return parsed
 
 
 def _state(status: str) -> str:

@@ -104,8 +104,8 @@ def has_departed(process: Process) -> bool:
         return True
     if process.pid == 0 or not process.born:
         return False
-    found = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
-    return processes.is_alive(found) is False
+    identity = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
+    return processes.is_alive(identity) is False
 
 
 # Finds the session of the agent program that started a process: our MCP server, or a hook.

@@ -164,10 +164,10 @@ def _edits(patch: str) -> Iterator[Item]:
     path = ""
     lines: list[str] = []
     for line in patch.split("\n"):
-        if (found := _FILE.fullmatch(line)) is not None:
+        if (match := _FILE.fullmatch(line)) is not None:
             if path:
                 yield Item("edit", "\n".join(lines), path)
-            path, lines = found[1], []
+            path, lines = match[1], []
         elif not line.startswith("***"):
             lines.append(line)
     if path:

@@ -76,11 +76,11 @@ class InputWatch:
         wanted: dict[tuple[str, str, str], list[CheckRun]] = {}
         patterns: dict[tuple[str, str], Sequence[str]] = {}
         for run in passed:
-            found = _definition_of(run, known, profiles)
-            folder = places.folder_of(run, found) if found is not None and found.inputs else None
-            if found is not None and folder is not None:
+            definition = _definition_of(run, known, profiles)
+            folder = places.folder_of(run, definition) if definition is not None and definition.inputs else None
+            if definition is not None and folder is not None:
                 wanted.setdefault((run.check_uid, run.digest, folder), []).append(run)
-                patterns[run.digest, folder] = found.inputs
+                patterns[run.digest, folder] = definition.inputs
         for key in self._trees.keys() - patterns.keys():
             self._trees.pop(key).close()
         changed = False
@@ -106,14 +106,14 @@ class InputWatch:
         unchanged: dict[str, bool] = {}
         for uid in run_uids:
             run = check_queries.run(store.db, uid)
-            found = _definition_of(run, known, profiles) if run is not None and run.state == "passed" else None
-            folder = places.folder_of(run, found) if run is not None and found is not None else None
-            if run is None or found is None or folder is None or not (found.inputs or run.worktree):
+            definition = _definition_of(run, known, profiles) if run is not None and run.state == "passed" else None
+            folder = places.folder_of(run, definition) if run is not None and definition is not None else None
+            if run is None or definition is None or folder is None or not (definition.inputs or run.worktree):
                 unchanged[uid] = False
                 continue
             unchanged[uid] = run.worktree is None or _is_same_tree(run, known, profiles)
-            if found.inputs:
-                inputs = self._tree(run.digest, folder, found.inputs).digest(reads_all=True)
+            if definition.inputs:
+                inputs = self._tree(run.digest, folder, definition.inputs).digest(reads_all=True)
                 if inputs != run.inputs:
                     store.commit(ChangeInputs(run.check_uid, run.digest, inputs, (uid,)), actor=SYSTEM, now=now)
                     unchanged[uid] = False

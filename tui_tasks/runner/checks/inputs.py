@@ -206,22 +206,22 @@ class InputHasher:
         """Return the digest of an entry; None for a folder, whose contents are inputs of their own."""
         try:
             link = os.fsencode(Path(entry.path).readlink()) if entry.is_symlink() else b""
-            found = entry.stat()
+            stat_result = entry.stat()
         except OSError:
             return b"gone"
-        stamp = _stamp(found)
-        if reason := self._reason_to_refuse(found):
+        stamp = _stamp(stat_result)
+        if reason := self._reason_to_refuse(stat_result):
             self.refused[path] = reason
             return b"refused"
-        if not stat.S_ISREG(found.st_mode):
-            if self._copy_to and found.st_rdev == _NULL_DEVICE:
+        if not stat.S_ISREG(stat_result.st_mode):
+            if self._copy_to and stat_result.st_rdev == _NULL_DEVICE:
                 _new_file(self._copy_to, path).symlink_to(os.devnull)
-            return b"link\0" + link if link or not stat.S_ISDIR(found.st_mode) else None
+            return b"link\0" + link if link or not stat.S_ISDIR(stat_result.st_mode) else None
         self.stamps[path] = stamp
         known = self._digest_cache.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        is_executable = found.st_mode & 0o111 != 0
+        is_executable = stat_result.st_mode & 0o111 != 0
         if self._copy_to:
             mode = 0o700 if is_executable else 0o600
             with os.fdopen(os.open(_new_file(self._copy_to, path), _NEW_FILE, mode), "wb", buffering=0) as copy:
@@ -229,7 +229,7 @@ class InputHasher:
         else:
             digest = _file_digest(entry.path, stamp)
         content = bytes([is_executable]) + link + b"\0" + digest
-        if time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _RECENT_NS:
+        if time.time_ns() - max(stat_result.st_mtime_ns, stat_result.st_ctime_ns) > _RECENT_NS:
             self._digest_cache[path] = (stamp, content)
         else:
             self._digest_cache.pop(path, None)

@@ -165,8 +165,8 @@ def version() -> tuple[int, int]:
         raise GitFailed("git is not installed") from None
     except (OSError, subprocess.SubprocessError) as error:
         raise GitFailed(str(error)) from error
-    found = re.search(rb"(\d+)\.(\d+)", printed)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.search(rb"(\d+)\.(\d+)", printed)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def merge_lines(ours: Path, base: Path, theirs: Path, marker_size: str) -> int:

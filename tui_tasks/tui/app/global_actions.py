@@ -381,21 +381,21 @@ class ListActions(Controller):
 
     async def do_one_at_a_time(self) -> None:
         """Hold the list to one task in progress for each agent, or no longer (docs: protocol, section 5)."""
-        found = self._context.state.current_list
-        if found is None:
+        home = self._context.state.current_list
+        if home is None:
             return
-        await self._context.link.commit(SetListRule(found.uid, not found.one_in_progress))
-        now = "any number of tasks" if found.one_in_progress else "one task for each agent"
-        self._context.say(f"{safe_line(found.name, 40)} takes {now} in progress at a time.")
+        await self._context.link.commit(SetListRule(home.uid, not home.one_in_progress))
+        now = "any number of tasks" if home.one_in_progress else "one task for each agent"
+        self._context.say(f"{safe_line(home.name, 40)} takes {now} in progress at a time.")
 
     async def do_review_list(self) -> None:
         """Hold what agents file in the list, or do so no longer (docs: protocol, section 11)."""
-        found = self._context.state.current_list
-        if found is None:
+        home = self._context.state.current_list
+        if home is None:
             return
-        await self._context.link.commit(SetListReview(found.uid, not found.review))
-        now = "is taken up at once" if found.review else "waits for you"
-        self._context.say(f"What agents file in {safe_line(found.name, 40)} {now}.")
+        await self._context.link.commit(SetListReview(home.uid, not home.review))
+        now = "is taken up at once" if home.review else "waits for you"
+        self._context.say(f"What agents file in {safe_line(home.name, 40)} {now}.")
 
     async def do_auto_list(self) -> None:
         """Ask how many agents of which program work the list off, or stop that (docs: work)."""

@@ -165,7 +165,7 @@ class CardCounts:
     def update(self, only: Filter) -> None:
         """Count the cards of the current list that match a filter: at once without one, soon with one."""
         self._only = only
-        found = self._context.state.current_list
+        home = self._context.state.current_list
         if only:
             self._is_outdated = True
             self._counting = self._counting or self._pane.set_timer(_COUNT_AFTER, self._count)
@@ -173,9 +173,9 @@ class CardCounts:
         if self._counting is not None:
             self._counting.stop()
             self._counting = None
-        if found is not None:
-            asked = board_pages.asked(self._context.db, found.id, self._context.state.needing)
-            kept = {part: getattr(found, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
+        if home is not None:
+            asked = board_pages.asked(self._context.db, home.id, self._context.state.needing)
+            kept = {part: getattr(home, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
             self._counts, self._open_ended = kept | {NEEDS_YOU: sum(asked.values())}, set()
 
     def _count(self) -> None:

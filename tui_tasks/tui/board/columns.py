@@ -76,8 +76,8 @@ class CardDrawing(RowDrawing[Card]):
         """Draw, in the current column, that it is empty, or how to add the first task."""
         if not self.is_current:
             return ()
-        found = self.context.state.current_list
-        if found is None or found.total or self.context.link.read_only:
+        home = self.context.state.current_list
+        if home is None or home.total or self.context.link.read_only:
             return [("   nothing here", "$muted")] if line == 0 else ()
         emptied, key = self._emptied.short(), self.context.keymap.key_of("take_back")
         words: dict[int, list[Part]] = {

@@ -90,10 +90,10 @@ def parse(text: str, *, typing: bool = False, language: Language = OF_TASKS) -> 
 
 def _unknown_field(token: str, language: Language) -> str:
     """Return the message on a word that looks like an unknown field; it is searched as plain text all the same."""
-    found = _FIELD.match(token.removeprefix("-"))
-    if found is None or NAMES.get(found[1], found[1]) in language.fields:
+    match = _FIELD.match(token.removeprefix("-"))
+    if match is None or NAMES.get(match[1], match[1]) in language.fields:
         return ""
-    return f"no filter word {found[0]!r}; use one of {', '.join(f'{field}:' for field in language.fields)}"
+    return f"no filter word {match[0]!r}; use one of {', '.join(f'{field}:' for field in language.fields)}"
 
 
 def _term(token: str, open_end: bool, language: Language) -> Term | str:

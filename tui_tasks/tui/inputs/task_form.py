@@ -198,8 +198,8 @@ class TaskForm:
 
     def uid_of(self, number: int) -> str | None:
         """Return the uid of the task with a number."""
-        found = list_pages.line_of_number(self._context.db, number)
-        return found.uid if found is not None else None
+        line = list_pages.line_of_number(self._context.db, number)
+        return line.uid if line is not None else None
 
     def wrong(self, form: Form) -> str:
         """Return the mistake for which the form cannot be saved; empty when there is none."""

@@ -156,8 +156,8 @@ class ListPane(TaskPane):
 
     @property
     def _is_empty(self) -> bool:
-        found = self.context.state.current_list
-        return found is None or not found.total
+        home = self.context.state.current_list
+        return home is None or not home.total
 
     @override
     def changed(self, changes: StateChanges) -> None:

@@ -162,14 +162,14 @@ class ListLines:
     def _name(self, width: int) -> Sequence[Part]:
         """` Plan   9 tasks   2 other lists: [ or ]`: the other lists and the keys to them, if they fit."""
         context = self._context
-        found = context.state.current_list
-        if found is None:
+        home = context.state.current_list
+        if home is None:
             return ()
-        name = safe_line(found.name, max(8, width - 44))
-        archived = "   archived" if found.archived else ""
+        name = safe_line(home.name, max(8, width - 44))
+        archived = "   archived" if home.archived else ""
         sorted_ = f"   {word}" if (word := sorted_by(self._sort())) else ""
-        parts = [(f" {name}", "bold"), (f"   {count(found.total, 'task')}{archived}{sorted_}", "$muted")]
-        auto = context.state.autos.get(found.uid)
+        parts = [(f" {name}", "bold"), (f"   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
+        auto = context.state.autos.get(home.uid)
         if auto is not None and (text := work_queries.auto_text(auto)):
             shown = safe_line(text, max(12, width - cell_len(name) - 44))
             parts.append((f"   {shown}", "$muted" if auto.is_on else "$state-overdue"))

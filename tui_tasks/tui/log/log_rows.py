@@ -68,14 +68,14 @@ class EntriesOfJournal:
         """Read on from a place: the number of an entry, and whether the place is the mark after it."""
         start = place[0] + (backwards and place[1])
         begin = self._reached.pop((start, backwards), start)
-        found = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
-        page: RowPage[LogLine] = RowPage(found)
-        edge = found[0 if backwards else -1].seq if found else start
-        if found.reached is not None:
+        lines = log_pages.page(self._db, begin, limit, self.only, backwards=backwards, fold=self.fold)
+        page: RowPage[LogLine] = RowPage(lines)
+        edge = lines[0 if backwards else -1].seq if lines else start
+        if lines.reached is not None:
             # The caller continues from the last entry that it got.
-            self._reached[edge, backwards] = edge = found.reached
+            self._reached[edge, backwards] = edge = lines.reached
             page.cut = True
-        elif len(found) < limit:
+        elif len(lines) < limit:
             edge = FIRST - 1 if backwards else LAST
         low, high = sorted((place, (edge, False)))
         for mark in self.marks():
@@ -111,8 +111,8 @@ class EntriesOfJournal:
 
     def find(self, keys: Collection[str]) -> dict[str, LogLine]:
         """See `Source`."""
-        found = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only, self.fold)
-        rows = {str(seq): line for seq, line in found.items()}
+        lines = log_pages.find(self._db, [int(key) for key in keys if key not in MARKS], self.only, self.fold)
+        rows = {str(seq): line for seq, line in lines.items()}
         if not MARKS.keys().isdisjoint(keys):
             rows |= {mark.word: mark for mark in self.marks() if mark.word in keys}
         return rows
@@ -200,10 +200,10 @@ class LogRows(RowDrawing[LogLine]):
             return f"  {safe_line(project, 14, ascii_only=self.context.ascii_only)}" if project else ""
         if row.list_id == self.context.state.list_id:
             return ""
-        found = self.context.state.lists.get(row.list_id or 0)
-        if found is None:
+        home = self.context.state.lists.get(row.list_id or 0)
+        if home is None:
             return ""
-        name = found.name if (found.project or "") in found.name else f"{found.project}/{found.name}"
+        name = home.name if (home.project or "") in home.name else f"{home.project}/{home.name}"
         return f"  {safe_line(name, 14, ascii_only=self.context.ascii_only)}"
 
     def _when(self, row: LogLine, cells: int) -> str:

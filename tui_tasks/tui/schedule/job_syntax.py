@@ -235,21 +235,21 @@ def read_date(words: str, now: datetime) -> datetime | None:
 
 def _time_last(words: str) -> str:
     """Return `9am tomorrow` as `tomorrow 9am`."""
-    found = _TIME_FIRST.fullmatch(words)
-    return f"{found[2]} {found[1]}" if found else words
+    match = _TIME_FIRST.fullmatch(words)
+    return f"{match[2]} {match[1]}" if match else words
 
 
 def _parted(words: str) -> tuple[str, time | None]:
     """Return the words for a day, and the time of day at their end."""
-    found = _TIME.search(words)
-    if found is None:
+    match = _TIME.search(words)
+    if match is None:
         return words, None
-    hour, minute = int(found[1] or found[2] or found[4]), int(found[3] or 0)
-    if found[5] is not None:
+    hour, minute = int(match[1] or match[2] or match[4]), int(match[3] or 0)
+    if match[5] is not None:
         if not 1 <= hour <= 12:
             return words, None
-        hour = hour % 12 + 12 * (found[5] == "pm")
-    return (words[: found.start()].strip(), time(hour, minute)) if hour < 24 and minute < 60 else (words, None)
+        hour = hour % 12 + 12 * (match[5] == "pm")
+    return (words[: match.start()].strip(), time(hour, minute)) if hour < 24 and minute < 60 else (words, None)
 
 
 def _next_time(at: time, now: datetime) -> datetime:
@@ -261,10 +261,10 @@ def _day(words: str, today: date, ahead: int) -> date | None:
     """Return the day that words name; a date without a year is in the year so many years ahead."""
     if named := _NAMED_DAY.fullmatch(words):
         return parse_day(named[1], today) if ahead == 0 else None
-    if found := _DATE.fullmatch(words):
-        day, month, year = found.groups()
-    elif found := _MONTH_FIRST.fullmatch(words):
-        month, day, year = found.groups()
+    if match := _DATE.fullmatch(words):
+        day, month, year = match.groups()
+    elif match := _MONTH_FIRST.fullmatch(words):
+        month, day, year = match.groups()
     else:
         return None
     if month not in (*_MONTHS, *_FULL_MONTHS, "sept") or (year and ahead):

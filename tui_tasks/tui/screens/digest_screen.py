@@ -149,12 +149,12 @@ class DigestScreen(Overlay):
 
     def _title(self, width: int) -> Sequence[Part]:
         """` While you were away   since 12:15   412 entries`."""
-        found = self._digest
-        if found is None:
+        digest = self._digest
+        if digest is None:
             return [(" While you were away", "bold")]
-        many = count(found.newest - found.after, "entry", "entries")
-        cut = ", older ones were compacted away" if found.is_cut else ""
-        since = f"   since {self.context.clock.time_of(found.since)}"
+        many = count(digest.newest - digest.after, "entry", "entries")
+        cut = ", older ones were compacted away" if digest.is_cut else ""
+        since = f"   since {self.context.clock.time_of(digest.since)}"
         many = f"   {many}{cut}" if width >= 60 else ""
         return [(" While you were away", "bold"), (since, "$muted"), (many, "$muted")]
 
@@ -186,8 +186,8 @@ class DigestScreen(Overlay):
             yield DigestRow((number, 0), line, line.part not in begun)
             begun.add(line.part)
             if line.key == self._open:
-                found = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
-                yield from (DigestRow((number, seq), line, entry=found[seq]) for seq in sorted(found))
+                lines = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
+                yield from (DigestRow((number, seq), line, entry=lines[seq]) for seq in sorted(lines))
 
     @override
     def why_not(self, action: Action) -> str | None:

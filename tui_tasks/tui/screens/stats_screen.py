@@ -104,8 +104,8 @@ class Stats(Overlay):
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Stats   Plan, last 7 days`."""
-        found = self.context.state.current_list
-        name = f"{safe_line(found.name, max(4, width - 30))}, " if found is not None else ""
+        home = self.context.state.current_list
+        name = f"{safe_line(home.name, max(4, width - 30))}, " if home is not None else ""
         return [(" Stats", "bold"), (f"   {name}last {DAYS} days", "$muted")]
 
     def _begin(self) -> None:
@@ -167,10 +167,10 @@ class Stats(Overlay):
         now = self.context.clock.now()
         longest = statistics.longest_wait(waits, now)
         about = list_pages.line(self.context.db, longest[1].task_uid or "") if longest is not None else None
-        found = self.context.state.lists.get(self._list_id)
+        home = self.context.state.lists.get(self._list_id)
         return Figures(
             tally=self._tally,
-            now_open=found.pending + found.in_progress if found is not None else 0,
+            now_open=home.pending + home.in_progress if home is not None else 0,
             waits=waits,
             longest=longest[0] if longest is not None else None,
             longest_about=f"(#{about.number})" if about is not None else "",
@@ -179,7 +179,7 @@ class Stats(Overlay):
             now=now,
             zone=self.context.clock.zone,
             cut=self._cut,
-            proven=check_queries.counts(self.context.db, found, self._tally.done_tasks) if found is not None else {},
+            proven=check_queries.counts(self.context.db, home, self._tally.done_tasks) if home is not None else {},
         )
 
     @property

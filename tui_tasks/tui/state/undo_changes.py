@@ -23,18 +23,18 @@ async def take_back(context: Context, changes: Sequence[int], what: str = "") ->
         changes: their numbers, the newest first.
         what: how they are told of, in place of their agents' names.
     """
-    found = standing_changes.summary(context.db, changes)
-    if not found.entries:
+    summary = standing_changes.summary(context.db, changes)
+    if not summary.entries:
         context.say("Nothing to undo: it changed no task, list or job.")
         return
-    title = f"Revert {what or 'what ' + ' and '.join(map(who, found.actors)) + ' did'}: {found.text}?"
+    title = f"Revert {what or 'what ' + ' and '.join(map(who, summary.actors)) + ' did'}: {summary.text}?"
     if await context.ask(Menu(context, title, [Choice("y", "Revert it"), Choice("n", "Leave it")])) != "y":
         return
     ((taken, kept),) = await context.link.commit(TakeBack(tuple(changes)))
     key = context.keymap.key_of("redo")
     left = f" {count(len(kept), 'change')} could not be: {kept[0][1]}." if kept else ""
     if taken:
-        context.say(f"Reverted: {found.text}. {key} does it again.{left}")
+        context.say(f"Reverted: {summary.text}. {key} does it again.{left}")
     else:
         context.say(f"Nothing was reverted.{left}")
 

@@ -138,8 +138,8 @@ class SortActions(Controller):
         return f"sorted by {by}; {self._context.keymap.key_of('sort')} o goes back to the list's own order"
 
     def _fits(self) -> bool:
-        found = self._context.state.current_list
-        return found is None or found.total <= MAX_SORTED
+        home = self._context.state.current_list
+        return home is None or home.total <= MAX_SORTED
 
 
 # The most lists offered for `list:`, newest first.
@@ -223,13 +223,13 @@ class MatchCounter:
         """Count from a rank on; `so_far` match before it."""
         self.stop()
         context, bar = self._pane.context, self._pane.filter_bar
-        found = context.state.current_list
-        if not only or found is None:
-            bar.say(f"{count(found.total, 'task')}" if found is not None else "")
+        home = context.state.current_list
+        if not only or home is None:
+            bar.say(f"{count(home.total, 'task')}" if home is not None else "")
             return
         more, end = list_pages.count_on(context.db, context.state.list_id, rank, only)
         so_far += more
-        bar.say(f"{so_far:,}{'+' if end else ''} of {found.total:,}")
+        bar.say(f"{so_far:,}{'+' if end else ''} of {home.total:,}")
         if end is not None:
             self._next = self._pane.set_timer(PAUSE, lambda: self.count(only, end, so_far))
 

@@ -200,8 +200,8 @@ def _base(folder: Path) -> tuple[str, str]:
 
 def _size(printed: str) -> str:
     """Return the line of `git --shortstat` as `+120 -3 in 4 files`."""
-    found = _SIZE.search(printed)
-    return f"+{found[2] or 0} -{found[3] or 0} in {count(int(found[1]), 'file')}" if found else ""
+    match = _SIZE.search(printed)
+    return f"+{match[2] or 0} -{match[3] or 0} in {count(int(match[1]), 'file')}" if match else ""
 
 
 class LinkActions(Controller):

@@ -51,13 +51,13 @@ class TasksOfList:
 
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
-        found = list_pages.lines(self._db, self.list_id, keys, self.only)
+        lines = list_pages.lines(self._db, self.list_id, keys, self.only)
         # A task that a read skipped may match now, so that read starts again.
         for (rank, backwards), reached in list(self._reached.items()):
             low, high = (reached, rank) if backwards else (rank, reached)
-            if any(low <= row.rank <= high for row in found.values()):
+            if any(low <= row.rank <= high for row in lines.values()):
                 del self._reached[rank, backwards]
-        return found
+        return lines
 
     def key(self, row: TaskLine) -> str:
         """See `Source`."""
@@ -74,8 +74,8 @@ class TasksOfList:
     def total(self) -> int:
         """See `Source`."""
         # The list may be missing when a backup has replaced the database.
-        found = self._state.lists.get(self.list_id)
-        return -1 if self.only else found.total if found else 0
+        home = self._state.lists.get(self.list_id)
+        return -1 if self.only else home.total if home else 0
 
 
 class TasksByDue:
@@ -104,8 +104,8 @@ class TasksByDue:
 
     def find(self, keys: Collection[str]) -> dict[str, TaskLine]:
         """See `Source`."""
-        found = list_pages.lines(self._db, self.list_id, keys, self.only)
-        return {uid: task for uid, task in found.items() if task.due is not None}
+        lines = list_pages.lines(self._db, self.list_id, keys, self.only)
+        return {uid: task for uid, task in lines.items() if task.due is not None}
 
     def key(self, row: TaskLine) -> str:
         """See `Source`."""

@@ -64,8 +64,8 @@ def read(file: Path, problems: list[ThemeProblem]) -> Theme | None:
 
 def _line_in(message: str, text: str) -> int:
     """Return the line that tomllib's message names; it names none at the end of the document."""
-    found = re.search(r"at line (\d+)", message)
-    return int(found[1]) if found else max(1, len(text.splitlines()))
+    match = re.search(r"at line (\d+)", message)
+    return int(match[1]) if match else max(1, len(text.splitlines()))
 
 
 class _Reader:

@@ -149,9 +149,9 @@ class TranscriptScreen(Overlay):
     def __init__(self, context: Context, agent: str) -> None:
         super().__init__(context)
         self.agent = agent
-        found = transcripts.source(context.db, agent)
-        self._problem = found if isinstance(found, str) else ""
-        self._transcript = Transcript(found) if isinstance(found, Source) else None
+        source = transcripts.source(context.db, agent)
+        self._problem = source if isinstance(source, str) else ""
+        self._transcript = Transcript(source) if isinstance(source, Source) else None
         self._follows, self._is_reading = True, False
         self._words = ""
         self._opened: set[int] = set()

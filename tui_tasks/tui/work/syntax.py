@@ -80,11 +80,11 @@ def tokens(name: str, text: str) -> _Lines:
         (Token.Name.Decorator, "name"),
         (Token.Name.Builtin, "name"),
     )
-    found = find_lexer_class_for_filename(name)
-    if found is None:
+    lexer = find_lexer_class_for_filename(name)
+    if lexer is None:
         return []
     lines: _Lines = [[]]
-    for token, value in found(stripnl=False, ensurenl=False).get_tokens(text):
+    for token, value in lexer(stripnl=False, ensurenl=False).get_tokens(text):
         kind = next((word for known, word in kinds if token in known), "")
         for number, piece in enumerate(value.split("\n")):
             if number:

@@ -53,8 +53,8 @@ class WorkActions(Controller):
 
     def _work_here(self) -> str | None:
         uids = self._pane.selection()[:1]
-        found = work_queries.of_task(self._context.db, uids[0]) if uids else []
-        return found[-1].agent if found else None
+        works = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        return works[-1].agent if works else None
 
     def do_work_peek(self) -> None:
         """Show the last lines of the agent of the task."""
@@ -74,8 +74,8 @@ class WorkActions(Controller):
 
     def _ended(self) -> Work | None:
         uids = self._pane.selection()[:1]
-        found = work_queries.of_task(self._context.db, uids[0]) if uids else []
-        return next((work for work in reversed(found) if work.state in ("merged", "discarded", "failed")), None)
+        works = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        return next((work for work in reversed(works) if work.state in ("merged", "discarded", "failed")), None)
 
     def do_work_record(self) -> None:
         """Show the own record of the agent of the task."""
@@ -92,8 +92,8 @@ class WorkActions(Controller):
 
     def _other(self, tasks: Sequence[Task]) -> str | None:
         """Return the agent that is at work on the task already, if it is one task."""
-        found = work_queries.of_task(self._context.db, tasks[0].uid) if len(tasks) == 1 else []
-        return found[-1].agent if found and found[-1].state in LIVE_WORK else None
+        works = work_queries.of_task(self._context.db, tasks[0].uid) if len(tasks) == 1 else []
+        return works[-1].agent if works and works[-1].state in LIVE_WORK else None
 
     async def do_work_start(self) -> None:
         """Ask for program, place and words, then start an agent on each task."""

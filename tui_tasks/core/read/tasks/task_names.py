@@ -27,8 +27,8 @@ def named(task: Task) -> str:
 
 def number_of(reference: str) -> int | None:
     """Return the number that a reference names a task by (`#12` or `12`); None if it is no number."""
-    found = re.fullmatch(_NUMBER, reference, re.ASCII)
-    return int(found[1] or found[2]) if found else None
+    match = re.fullmatch(_NUMBER, reference, re.ASCII)
+    return int(match[1] or match[2]) if match else None
 
 
 _UID_LENGTH: Final = 36

@@ -210,11 +210,11 @@ def _split(command: str) -> list[str | None]:
     at = 0
     command = command.strip(" ")
     while at < len(command):
-        found = _WORD.match(command, at)
-        after = found.end() if found is not None else at
-        if found is None or (after < len(command) and command[after] != " "):
+        match = _WORD.match(command, at)
+        after = match.end() if match is not None else at
+        if match is None or (after < len(command) and command[after] != " "):
             return [None]
-        parts.append(found[0])
+        parts.append(match[0])
         at = after
         while at < len(command) and command[at] == " ":
             at += 1

@@ -124,11 +124,11 @@ def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
     if tx.actor != vocab.HUMAN:
         raise Forbidden("a failed check is passed by by the human alone")
     task = task_queries.task(tx.db, op.uid)
-    found = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
-    failed = [check for check in found if check.state == "failed" and not check.is_waived]
+    checks = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
+    failed = [check for check in checks if check.state == "failed" and not check.is_waived]
     if task.status != "done" or not failed:
         raise Conflict(f"task {op.uid} is not done, or no check of it has failed", id=op.uid, status=task.status)
-    check_steps.waive(tx, task, failed, verified(check.state for check in found))
+    check_steps.waive(tx, task, failed, verified(check.state for check in checks))
     return [check.name for check in failed]
 
 
@@ -221,8 +221,8 @@ def _end(tx: Transaction, run: CheckRun, state: str, **fields: Any) -> CheckRun:
     for uid in check_queries.tasks_of(tx.db, run.uid):
         task = task_queries.any_task(tx.db, uid)
         assert task is not None
-        found = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
-        if (check := next((one for one in found if one.uid == run.check_uid), None)) is not None:
+        checks = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
+        if (check := next((one for one in checks if one.uid == run.check_uid), None)) is not None:
             tx.emit("check.finished", "check", run.uid, new=check.brief(), task=task)
         tx.pause()
     below = check_queries.prunable(tx.db, run.check_uid, KEEP_RUNS)

@@ -66,8 +66,8 @@ def reviewed_lists(db: Database) -> frozenset[str]:
 
     A plan is put under review by itself: others may have the same title.
     """
-    found = db.sql("SELECT name FROM list WHERE review AND NOT deleted AND kind = 'list'").fetchall()
-    return frozenset(form for (name,) in found for form in looks_of(name))
+    rows = db.sql("SELECT name FROM list WHERE review AND NOT deleted AND kind = 'list'").fetchall()
+    return frozenset(form for (name,) in rows for form in looks_of(name))
 
 
 def refuse_new(tx: Transaction, status: str) -> None:

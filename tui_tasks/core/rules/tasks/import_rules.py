@@ -35,9 +35,9 @@ def import_list(tx: Transaction, op: ImportList) -> TaskList:
     taken.
     """
     if op.kind == "list":
-        found = task_queries.find_list(tx.db, op.name)
-        if found is not None and found.kind == "list":
-            return _replaced(tx, op, found)
+        home = task_queries.find_list(tx.db, op.name)
+        if home is not None and home.kind == "list":
+            return _replaced(tx, op, home)
     is_known = tx.db.one(_LIST_UID, uid=op.uid) is not None
     if is_known and op.kind == "plan":
         return _replaced(tx, op, _plan(tx, op.uid))
