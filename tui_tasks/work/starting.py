@@ -291,9 +291,7 @@ def _project(root: Path) -> str | None:
         return None
 
 
-def _notes(
-    repository: worktrees.Repository, place: Place, found: WorkSettings, program: str, data: Path
-) -> list[str]:
+def _notes(repository: worktrees.Repository, place: Place, found: WorkSettings, program: str, data: Path) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
     if place.is_new and repository.has_changes:

@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 
-from tui_tasks.core.read.agents.session_queries import PLACEHOLDER
-from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.core.session_snapshots import AgentSession
 import msgspec
 
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import ask_lines, decided_lines
 from tui_tasks.core.snapshots import Ask

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import connections, vocab
+from tui_tasks.core import connections, names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import ask_queries
