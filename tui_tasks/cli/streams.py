@@ -10,10 +10,12 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.text import safe
+
+if TYPE_CHECKING:
+    from tui_tasks.core.commit.transaction import Transaction
 
 _ESCAPE: Final = "tui-tasks.escape"
 
