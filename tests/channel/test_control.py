@@ -8,6 +8,8 @@ import pytest
 from tests.conftest import SECOND, START
 from tests.talking import ADD, add, task
 from tui_tasks import __version__
+from tui_tasks.channel.subscription import PAGE
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import SendMessage
 
 EVERY_FIELD = {
@@ -168,6 +170,27 @@ def test_since_takes_up_where_one_left_off_none_skipped_none_twice(talk, other):
     assert talk.ok("control:subscribe", since=448) == {"seq": 448}
     assert [event["seq"] for event in talk.events()] == [449, 450]
     assert talk.refused("control:subscribe", since=451)["data"]["argument"] == "since"
+
+
+def test_the_journal_is_read_once_for_an_event_and_again_only_behind_a_full_page(talk, other, monkeypatch):
+    talk.ok("control:subscribe")
+    read, real = [], journal.each_since
+    monkeypatch.setattr(journal, "each_since", lambda *given: (read.append(given[1]), real(*given))[1])
+    add(other)
+    (page,) = talk.session.subscription.pages(blocked=False)
+    assert (len(page), len(read)) == (1, 1)
+    for number in range(PAGE + 1):
+        add(other, str(number))
+    read.clear()
+    assert [len(page) for page in talk.session.subscription.pages(blocked=False)] == [PAGE, 1]
+    assert len(read) == 2
+
+
+def test_the_delivery_of_a_message_is_an_event_of_the_same_turn(talk, other):
+    talk.ok("control:subscribe")
+    other.store.commit(SendMessage("agent", "Stop."), actor="human", now=START)
+    heard = [json.loads(line) for page in talk.session.subscription.pages(blocked=False) for line in page]
+    assert [event["event"] for event in heard] == ["message", "message.delivered"]
 
 
 def test_unsubscribed_one_hears_no_more(talk):

@@ -285,7 +285,8 @@ class ControlChannel:
     def _put_events(self) -> None:
         """Queue as many events as there is room for; a reader that had stopped gets a `lagged` event."""
         subscription = self._session.subscription
-        while self._out.size < EVENT_BACKLOG and (lines := subscription.events(blocked=self._lagging)):
+        pages = subscription.pages(blocked=self._lagging)
+        while self._out.size < EVENT_BACKLOG and (lines := next(pages, None)):
             self._lagging = False
             self._put(lines)
         self._held_back = subscription.cursor is not None and self._out.size >= EVENT_BACKLOG

@@ -40,6 +40,7 @@ class Subscription:
         self._deliver = deliver
         self._agent = ""
         self.cursor: int | None = None
+        self._may_have_more = False
         self._file = store.db.file
 
     @property
@@ -62,6 +63,19 @@ class Subscription:
     def end(self) -> None:
         """Stop sending events."""
         self.cursor = None
+
+    def pages(self, *, blocked: bool) -> Iterator[list[bytes]]:
+        """Yield the next events in pages, up to the end of the journal; `blocked`: whether the reader had stopped
+        reading.
+
+        Raises:
+            StorageFailed: the database cannot be read; a later call may succeed.
+        """
+        while lines := self.events(blocked=blocked):
+            blocked = False
+            yield lines
+            if not self._may_have_more:
+                return
 
     def will_send(self, agent: str, seq: int) -> bool:
         """Return whether the entry `seq` is still to be sent to an agent."""
@@ -87,6 +101,7 @@ class Subscription:
             return [self._skip_to_newest()]
         if message is not None:
             self._deliver(self._agent, message)
+            self._may_have_more = True  # the entry of the delivery
         self.cursor = cursor
         return lines
 
@@ -98,27 +113,30 @@ class Subscription:
         # Imported on first use: it imports calendars and time zones, which only subscribers need.
         from tui_tasks.dialects.json_shapes.events import page
 
-        passed, message = cursor, None
+        passed, message, count = cursor, None, 0
 
         def allowed(entries: Iterator[Entry]) -> Iterator[Entry]:
-            nonlocal passed, message
+            nonlocal passed, message, count
             for entry in entries:
-                passed = entry.seq
+                passed, count = entry.seq, count + 1
                 if entry.kind == "message.sent" and entry.new is not None and entry.new["agent"] == self._agent:
                     message = entry.seq
                 if self._is_visible(entry):
                     yield entry
 
         while True:
-            before = passed
-            with closing(journal.each_since(self._store.db, before, PAGE)) as entries:
+            count = 0
+            with closing(journal.each_since(self._store.db, passed, PAGE)) as entries:
                 lines, _ = page(self._store.db, allowed(entries), PAGE_BYTES, for_subscriber=True)
-            if lines or passed == before:
+            # Only a page that was full can have more behind it.
+            self._may_have_more = count == PAGE or sum(map(len, lines)) >= PAGE_BYTES
+            if lines or not self._may_have_more:
                 return lines, passed, message
 
     def _skip_to_newest(self) -> bytes:
         """Skip to the newest entry; return `lagged` with the seq to resume from (docs: protocol, section 3)."""
         lagged = {"event": "lagged", "since": self.cursor}
+        self._may_have_more = False
         self.cursor, self._file = journal.newest(self._store.db), self._store.db.file
         return _encode(lagged)
 

@@ -61,6 +61,18 @@ def test_while_the_machine_is_off_it_stands_still(store: Store) -> None:
     assert Elapsed(machine).look(store.db, START + DAY) == first + 2 * SECOND
 
 
+def test_how_long_the_machine_was_up_before_another_start_counts_for_nothing(store: Store) -> None:
+    machine = Machine()
+    first = _kept(store, Elapsed(machine), START)
+    machine.start_again()
+    machine.up += 3600 * SECOND
+    later = Elapsed(machine)
+    assert later.look(store.db, START) == first
+    assert _kept(store, later, START) == first
+    machine.up += SECOND
+    assert Elapsed(machine).look(store.db, START) == first + SECOND
+
+
 def test_it_is_written_down_once_a_second_at_most(store: Store) -> None:
     machine = Machine()
     elapsed = Elapsed(machine)
