@@ -62,6 +62,7 @@ LINES = {
     ("token", "add"): "token add robin",
     ("token", "revoke"): "token revoke robin",
     ("restore", "*"): "restore copy.db",
+    ("move", "*"): "move tasks.db postgresql://nobody@/none",
     ("compact", "*"): "compact --before 0d --yes",
     ("config", "use"): "config --use",
 }

@@ -92,6 +92,7 @@ RIGHTS: Final[dict[str, Rights]] = {
     "token": Rights("add revoke", "add"),
     "admin": ANYONE,  # it prints what an administrator of the server may run
     "restore": NOBODY_ELSE,
+    "move": Rights("*"),
     "compact": NOBODY_ELSE,
     # The screen that writes: a person's, but its terminal need not be standard input.
     "": Rights("write"),
@@ -219,6 +220,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("backup", "copy the database while it is in use", "admin.admin_commands", "db"),
         Command("restore", "restore a backup, even while the database is in use", "admin.admin_commands", "db"),
         Command("compact", "drop the oldest entries of the journal", "admin.admin_commands", "db"),
+        Command("move", "copy the database to a team's server, or back to a file", "admin.server_commands"),
         Command("admin", "print the SQL that makes roles on a team's server", "admin.server_commands"),
         Command(
             "config", "print the settings: their file, values, defaults and meanings", "admin.admin_commands", "db"
@@ -345,6 +347,9 @@ tui-tasks sync-file tasks.jsonl --once""",
     "backup": "tui-tasks backup tasks-monday.db",
     "restore": "tui-tasks restore tasks-monday.db",
     "compact": "tui-tasks compact --before 90d",
+    "move": """\
+tui-tasks move tasks.db postgresql://ana@db.example.org/tasks
+tui-tasks move postgresql://ana@db.example.org/tasks tasks.db""",
     "admin": """\
 tui-tasks admin roles
 tui-tasks admin roles --human ana --agent 'build=claude-*' --monitor board""",

@@ -1,4 +1,4 @@
-"""The commands about a team's server: admin."""
+"""The commands about a team's server: admin and move."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare the arguments of a command."""
+    if name == "move":
+        _declare_move(command)
+        return
     command.description = (
         "Print the SQL that makes roles on a team's server. A monitor reads and holds up nobody; an agent writes as "
         "itself alone, and nothing that is the human's; a human writes everything. Without a role, one of each is "
@@ -31,6 +34,8 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Run a command; return the exit status."""
+    if name == "move":
+        return _move(options)
     from tui_tasks.postgres.roles import AgentRole, script
 
     monitors, humans = options.monitor, options.human
@@ -51,3 +56,43 @@ def _agent(given: str) -> AgentRole:
     if agent == "*":
         raise InvalidArgument("agent", "an agent's role is for some names: NAME, or NAME-*")
     return AgentRole(role, agent)
+
+
+def _declare_move(command: argparse.ArgumentParser) -> None:
+    command.description = (
+        "Copy a database to a team's server, or from a server to a new file, with its whole journal. FROM stays as it "
+        "is. A server must be empty, or have what an earlier move copied: run the same command again to continue. For "
+        "a person."
+    )
+    command.add_argument("source", metavar="FROM", help="a file, or postgresql://USER@HOST/NAME")
+    command.add_argument("target", metavar="TO", help="the other of the two")
+
+
+def _move(options: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from tui_tasks.cli.progress import ProgressBar
+    from tui_tasks.core.errors import InvalidArgument
+
+    is_to_server = _is_server(options.target)
+    if is_to_server == _is_server(options.source):
+        raise InvalidArgument("to", "one of FROM and TO is a file, the other postgresql://USER@HOST/NAME")
+    try:
+        from tui_tasks.postgres import connection, moving
+    except ImportError:
+        from tui_tasks.extras import install_command
+
+        raise InvalidArgument("to", f"a team's server needs psycopg: {install_command('postgres')}") from None
+    url, file = (options.target, options.source) if is_to_server else (options.source, options.target)
+    with connection.connect(url) as server, ProgressBar("moving entries") as progress:
+        newest = (
+            moving.to_server(Path(file), server, progress.report)
+            if is_to_server
+            else moving.to_file(server, Path(file), progress.report)
+        )
+    print(f"{options.target}: {newest:,} entries, as in {options.source}")
+    return 0
+
+
+def _is_server(given: str) -> bool:
+    return given.startswith(("postgresql://", "postgres://"))

@@ -1,0 +1,155 @@
+"""A journal moved from a file to a server and back: whole, checked, and continued after a cut."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.conftest import START
+from tests.postgres.journal_writer import write
+from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup, compacting, diagnosis
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.store import Store
+from tui_tasks.postgres import moving
+from tui_tasks.postgres.moving import to_file, to_server
+
+
+@pytest.fixture
+def server(cluster, database):
+    with cluster.connect(database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "from.db"
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("work", "task"), actor="bob", now=START)
+        for number in range(30):
+            store.commit(AddTask(f"Task {number} \0 é\u2028", home.uid), actor="claude-1", now=START + number)
+    return path
+
+
+def nothing(done, total):
+    pass
+
+
+def entries(path):
+    with Store(str(path), read_only=True) as store:
+        return store.db.sql(f"SELECT {moving._COLUMNS} FROM journal ORDER BY seq").fetchall()
+
+
+def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, tmp_path):
+    shown = []
+    newest = to_server(file, server, lambda done, total: shown.append((done, total)))
+    assert shown[-1] == (newest, newest)
+    kept = server.execute(f"SELECT {moving._COLUMNS} FROM tui_tasks.journal ORDER BY seq").fetchall()
+    assert kept == entries(file)
+    assert to_file(server, tmp_path / "to.db", nothing) == newest
+    assert entries(tmp_path / "to.db") == kept
+    with Store(str(tmp_path / "to.db")) as store:
+        assert backup.broken_link(store.db) is None
+        assert list(diagnosis.differences(store.db)) == []
+        store.commit(EnsureList("more", "task"), actor="bob", now=START)
+
+
+def test_what_came_after_the_snapshot_is_applied_to_the_file(file, server, tmp_path):
+    to_server(file, server, nothing)
+    with Store(str(file)) as store:
+        (home,) = store.commit(EnsureList("work", "task"), actor="bob", now=START)
+        store.commit(AddTask("Later", home.uid), actor="bob", now=START)
+    to_server(file, server, nothing)
+    server.execute("DELETE FROM tui_tasks.snapshot WHERE seq = (SELECT max(seq) FROM tui_tasks.snapshot)")
+    assert server.execute("SELECT count(*) FROM tui_tasks.snapshots()").fetchone() == (1,)
+    to_file(server, tmp_path / "to.db", nothing)
+    assert entries(tmp_path / "to.db") == entries(file)
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+def test_a_move_that_was_cut_off_is_continued(file, server, tmp_path, monkeypatch, has_snapshot):
+    monkeypatch.setattr(moving, "PAGE", 7)
+
+    class Cut(Exception):
+        pass
+
+    def cut(done, total):
+        if done >= 14:
+            raise Cut
+
+    with pytest.raises(Cut):
+        to_server(file, server, cut)
+    assert server.execute("SELECT seq FROM tui_tasks.head").fetchone() == (14,)
+    done = []
+    newest = to_server(file, server, lambda at, total: done.append(at))
+    assert done[0] == 21
+    if not has_snapshot:
+        server.execute("DELETE FROM tui_tasks.snapshot")
+        with pytest.raises(Cut):
+            to_file(server, tmp_path / "to.db", cut)
+        done.clear()
+    assert to_file(server, tmp_path / "to.db", lambda at, total: done.append(at)) == newest
+    assert has_snapshot or done[0] == 21
+    assert entries(tmp_path / "to.db") == entries(file)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_compacted_journal_begins_on_the_server_where_it_begins_in_the_file(file, server, tmp_path):
+    with Store(str(file)) as store:
+        assert compacting.compact(store, START + 20, START + 100) > 0
+        first = journal.oldest(store.db)
+    newest = to_server(file, server, nothing)
+    assert server.execute("SELECT min(seq), max(seq) FROM tui_tasks.journal").fetchone() == (first, newest)
+    to_file(server, tmp_path / "to.db", nothing)
+    assert entries(tmp_path / "to.db") == entries(file)
+
+
+def test_a_server_with_another_journal_is_left_as_it_is(file, server):
+    moving.prepare(server)
+    head = write(server)
+    with pytest.raises(Conflict, match="the server has another journal"):
+        to_server(file, server, nothing)
+    assert server.execute("SELECT seq, hash FROM tui_tasks.head").fetchone() == head
+
+
+def test_a_file_whose_chain_or_tables_are_not_its_journals_is_not_moved(file, server):
+    with closing(sqlite3.connect(file)) as raw, raw:
+        raw.execute("UPDATE task SET name = 'changed' WHERE id = 3")
+    with pytest.raises(DatabaseRefused, match="differs from the journal"):
+        to_server(file, server, nothing)
+    with closing(sqlite3.connect(file)) as raw, raw:
+        raw.execute("UPDATE journal SET why = 'changed' WHERE seq = 3")
+    with pytest.raises(DatabaseRefused, match="entry 3 does not follow"):
+        to_server(file, server, nothing)
+    assert server.execute("SELECT to_regclass('tui_tasks.head')").fetchone() == (None,)
+
+
+def test_a_server_whose_chain_was_rewritten_is_not_moved_to_a_file(file, server, tmp_path):
+    to_server(file, server, nothing)
+    server.execute("DELETE FROM tui_tasks.snapshot")
+    server.execute("UPDATE tui_tasks.journal SET why = 'changed' WHERE seq = 3")
+    with pytest.raises(DatabaseRefused, match="entry 3 of the server does not follow"):
+        to_file(server, tmp_path / "to.db", nothing)
+    assert not (tmp_path / "to.db").exists()
+
+
+def test_a_file_that_is_there_is_not_overwritten(file, server):
+    with pytest.raises(Conflict, match="exists already"):
+        to_file(server, file, nothing)
+
+
+def test_a_server_that_is_lost_is_told_in_one_line_and_the_move_continues_later(file, server, cluster, database):
+    def end(done, total):
+        cluster.sql("postgres", f"SELECT pg_terminate_backend({server.info.backend_pid})")
+
+    moving_page = moving.PAGE
+    moving.PAGE = 7
+    try:
+        with pytest.raises(StorageFailed) as refused:
+            to_server(file, server, end)
+    finally:
+        moving.PAGE = moving_page
+    assert "\n" not in refused.value.message
+    with cluster.connect(database) as again:
+        assert to_server(file, again, nothing) == len(entries(file))

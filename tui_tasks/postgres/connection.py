@@ -1,0 +1,69 @@
+"""Connections to a team's server. libpq reads service files, PGPASSFILE and TLS settings, as for every client of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import psycopg
+from psycopg import conninfo
+
+from tui_tasks.core.errors import DatabaseRefused, StorageFailed
+
+# A cut cable is noticed, and a server that does not answer holds up nobody, for about two seconds.
+_LIMITS: Final = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 2_000,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+    "application_name": "tui-tasks",
+}
+_SESSION: Final = "-c idle_in_transaction_session_timeout=2s -c lock_timeout=2s"
+
+
+def connect(url: str) -> psycopg.Connection[Any]:
+    """Open a connection without transactions of its own.
+
+    Raises:
+        DatabaseRefused: the URL is wrong, or has a password.
+        StorageFailed: the server cannot be reached, or does not let this role in.
+    """
+    given = parameters(url)
+    limits = {name: value for name, value in _LIMITS.items() if name not in given}
+    options = f"{given.pop('options', '')} {_SESSION}".strip()
+    try:
+        return psycopg.connect(**{**given, **limits, "options": options}, autocommit=True)
+    except psycopg.Error as error:
+        raise StorageFailed(f"{place(url)}: {_first_line(error)}", retryable=True) from None
+
+
+def parameters(url: str) -> dict[str, Any]:
+    """Return what a URL says.
+
+    Raises:
+        DatabaseRefused: it is wrong, or has a password, which everybody could read in the list of processes.
+    """
+    try:
+        found = conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # libpq's own message repeats parts of the URL.
+        raise DatabaseRefused("the URL of the database is wrong: postgresql://USER@HOST/NAME") from None
+    if {"password", "sslpassword"} & found.keys() or "@" in str(found.get("host", "")):
+        raise DatabaseRefused(
+            "a URL with a password would be seen in the list of processes: put the password into ~/.pgpass, or a "
+            "service into ~/.pg_service.conf"
+        )
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def place(url: str) -> str:
+    """Return how messages name a server's database: without user and password."""
+    found = parameters(url)
+    if "service" in found:
+        return f"the service {found['service']}"
+    return f"the database {found.get('dbname', '')} at {found.get('host', 'this machine')}"
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return re.split(r"[\r\n]", str(error).strip())[0]

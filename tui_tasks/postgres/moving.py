@@ -1,0 +1,244 @@
+"""Moves a whole journal: from a file to a server and back. A move that was cut off is continued by the next one.
+
+The server checks the chain of hashes at each page; the tables are compared with a replay of the journal.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.private_files import make_private, sync_folder
+from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
+from tui_tasks.core.journal import compaction, journal
+from tui_tasks.core.maintenance import backup, diagnosis
+from tui_tasks.core.past.replay import apply_entries
+from tui_tasks.core.store import Store
+from tui_tasks.postgres.server_schema import prepare
+
+Connection = psycopg.Connection[Any]
+Progress = Callable[[int, int], None]
+
+PAGE: Final = 1_000
+CHUNK: Final = 1 << 20
+_MAX_PAGE_CHARACTERS: Final = 8 << 20
+_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
+_TYPES: Final = (
+    *("bigint", "bigint", "text", "text", "text", "text", "text", "bigint", "bigint"),
+    *("text", "text", "text", "text", "bytea"),
+)
+_APPEND: Final = (
+    f"SELECT tui_tasks.append(%s, %s, {', '.join(f'%s::{name}[]' for name in _TYPES)}, 0, %s, "
+    "ARRAY[]::text[], ARRAY[]::text[], ARRAY[]::text[])"
+)
+# What is one machine's own, and no part of the state.
+_OWN: Final = ("activity", "beat", "asker", "connection", "run_log", "work_count", "unfinished_change")
+
+
+def to_server(source: Path, connection: Connection, progress: Progress) -> int:
+    """Move a file's journal to a server that has none, or only a beginning of it; return the newest seq.
+
+    The file is not changed.
+
+    Raises:
+        Conflict: the server has another journal.
+        DatabaseRefused: the file or the server cannot be used.
+        StorageFailed: one of them cannot be read or written.
+    """
+    if not source.exists():
+        raise DatabaseRefused(f"there is no database {source}")
+    with _errors(), tempfile.TemporaryDirectory(prefix=".moving-", dir=source.parent) as folder:
+        part = Path(folder) / "copy.db"
+        with Store(str(source), read_only=True) as opened:
+            opened.db.copy_to(str(part), backup.PAGES_A_STEP, None)
+        with Store(str(part)) as copy:
+            _refuse_unsound(copy.db, source)
+            prepare(connection)
+            newest = _push(copy.db, connection, progress)
+            _strip(copy.db)
+        _put_snapshot(part, connection, newest)
+        return newest
+
+
+def _push(db: Database, connection: Connection, progress: Progress) -> int:
+    """Append the entries that the server has not; return the newest seq."""
+    newest, base = journal.newest(db), compaction.base(db)
+    found = elapsed.mark(db)
+    passed = 0 if found is None else found.passed
+    head = _head(connection)
+    if head == (0, b"") and base is not None:
+        connection.execute("SELECT tui_tasks.begin_at(%s, %s)", (base.last, base.hash))
+        head = _head(connection)
+    begin = (base.last, base.hash) if base is not None else (0, b"")
+    if head != begin:
+        row = db.sql("SELECT hash FROM journal WHERE seq = ?", (head[0],)).fetchone()
+        if row is None or bytes(row[0]) != head[1]:
+            raise Conflict(f"the server has another journal, of {head[0]:,} entries: move to an empty database")
+    while head[0] < newest:
+        rows = _page(db, head[0])
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(_APPEND, (*head, *columns, passed))
+        head = rows[-1][0], rows[-1][-1]
+        progress(head[0], newest)
+    return newest
+
+
+def _page(db: Database, after: int) -> list[tuple[Any, ...]]:
+    """Return the entries of one page, of which a few can have many megabytes."""
+    taken: list[tuple[Any, ...]] = []
+    size = 0
+    cursor = db.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq LIMIT ?", (after, PAGE))
+    for row in cursor:
+        size += sum(len(value) for value in row if isinstance(value, str))
+        if taken and size > _MAX_PAGE_CHARACTERS:
+            break
+        taken.append((*row[:-1], bytes(row[-1])))
+    cursor.close()
+    return taken
+
+
+def _head(connection: Connection) -> tuple[int, bytes]:
+    row = connection.execute("SELECT seq, hash FROM tui_tasks.head").fetchone()
+    assert row is not None
+    return row[0], bytes(row[1])
+
+
+def _strip(db: Database) -> None:
+    """Delete from a copy what is this machine's own."""
+    with db.transaction(write=True):
+        for table in _OWN:
+            db.sql(f"DELETE FROM {table}")
+        db.sql("DELETE FROM view WHERE NOT (key >= 'until:' AND key < 'until;')")
+
+
+def _put_snapshot(file: Path, connection: Connection, seq: int) -> None:
+    """Store a closed database file on the server, as the state after an entry, unless there is one."""
+    if seq == 0 or connection.execute("SELECT 1 FROM tui_tasks.snapshots() WHERE seq = %s", (seq,)).fetchone():
+        return
+    with Store(str(file)) as copy:
+        copy.db.sql("PRAGMA journal_mode = delete")
+    packed = file.with_suffix(".packed")
+    make_private(str(packed))
+    pack = zlib.compressobj(6)
+    with file.open("rb") as plain, packed.open("wb") as out:
+        while block := plain.read(CHUNK):
+            out.write(pack.compress(block))
+        out.write(pack.flush())
+    chunks = -(-packed.stat().st_size // CHUNK)
+    head = connection.execute("SELECT seq, hash, number, passed FROM tui_tasks.head").fetchone()
+    assert head is not None
+    if head[0] != seq:
+        raise Conflict(
+            "somebody has written to the server meanwhile, before it had all of the file: its journal is whole"
+        )
+    with packed.open("rb") as data, connection.transaction():
+        for number in range(chunks):
+            connection.execute(
+                "SELECT tui_tasks.put_snapshot(%s, %s, %s, %s, %s, %s, %s)",
+                (*head, number, chunks, data.read(CHUNK)),
+            )
+
+
+def to_file(connection: Connection, target: Path, progress: Progress) -> int:
+    """Move a server's journal to a new file; return the newest seq. The server is not changed.
+
+    Raises:
+        Conflict: there is such a file already.
+        DatabaseRefused: the server cannot be used.
+        StorageFailed: one of them cannot be read or written.
+    """
+    if target.exists():
+        raise Conflict(f"{target} exists already: name another file", path=str(target))
+    with _errors():
+        prepare(connection)
+        part = target.with_name(f".{target.name}.moving")
+        if not _is_beginning(part, connection):
+            backup.remove(part)
+            _fetch_snapshot(connection, part)
+        with Store(str(part)) as store:
+            _pull(connection, store.db, progress)
+            _refuse_unsound(store.db, part)
+        newest = backup.finish(part)
+        part.rename(target)
+        backup.remove(part)
+        sync_folder(str(target.absolute().parent))
+        return newest
+
+
+def _is_beginning(part: Path, connection: Connection) -> bool:
+    """Return whether a file that an earlier move left has a beginning of the server's journal."""
+    if not part.exists():
+        return False
+    with Store(str(part)) as store:
+        seq, hashed = journal.head(store.db)
+    row = connection.execute("SELECT hash FROM tui_tasks.journal WHERE seq = %s", (seq,)).fetchone()
+    return row is not None and bytes(row[0]) == hashed
+
+
+def _fetch_snapshot(connection: Connection, part: Path) -> None:
+    """Write the newest snapshot to a file; without one, nothing."""
+    found = connection.execute("SELECT seq, chunks FROM tui_tasks.snapshots() LIMIT 1").fetchone()
+    if found is None:
+        return
+    make_private(str(part))
+    unpack = zlib.decompressobj()
+    with part.open("wb") as file:
+        for number in range(found[1]):
+            row = connection.execute(
+                "SELECT data FROM tui_tasks.snapshot WHERE seq = %s AND chunk = %s", (found[0], number)
+            ).fetchone()
+            assert row is not None
+            data = bytes(row[0])
+            # A little of compressed data can be very much.
+            while data:
+                file.write(unpack.decompress(data, CHUNK))
+                data = unpack.unconsumed_tail
+        file.write(unpack.flush())
+
+
+def _pull(connection: Connection, db: Database, progress: Progress) -> None:
+    """Write and apply the entries that the file has not, a page in each transaction."""
+    insert = f"INSERT INTO journal ({_COLUMNS}) VALUES ({', '.join('?' * len(_TYPES))})"
+    seq, before = journal.head(db)
+    newest = _head(connection)[0]
+    while rows := connection.execute(
+        f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s", (seq, PAGE)
+    ).fetchall():
+        for row in rows:
+            if row[0] != seq + 1 or journal.link(before, row[:-1]) != bytes(row[-1]):
+                raise DatabaseRefused(f"entry {row[0]:,} of the server does not follow from the one before it")
+            seq, before = row[0], bytes(row[-1])
+        with db.transaction(write=True):
+            db.write_many(insert, rows)
+            for _ in apply_entries(db, db, rows[0][0] - 1, seq):
+                pass
+        progress(seq, max(newest, seq))
+
+
+def _refuse_unsound(db: Database, file: Path) -> None:
+    broken = backup.broken_link(db)
+    if broken is not None:
+        raise DatabaseRefused(f"{file}: entry {broken:,} does not follow from the one before it (tui-tasks doctor)")
+    found = next(diagnosis.differences(db), None)
+    if found is not None:
+        raise DatabaseRefused(f"{file}: {found} (tui-tasks doctor --replay)")
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise StorageFailed(f"the server: {text}", retryable=not isinstance(error, psycopg.DataError)) from None
+    except OSError as error:
+        raise StorageFailed(f"{os.strerror(error.errno or 0)}: {error.filename}", retryable=False) from None
