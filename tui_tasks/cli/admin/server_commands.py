@@ -71,7 +71,7 @@ def _declare_move(command: argparse.ArgumentParser) -> None:
 def _move(options: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from tui_tasks.cli.progress import ProgressBar
+    from tui_tasks.cli.streams import ProgressBar
     from tui_tasks.core.errors import InvalidArgument
 
     is_to_server = _is_server(options.target)
