@@ -11,7 +11,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.schema.tables.agents import AutoRow, WorkRow
+from tui_tasks.core.schema.tables.work import AutoRow, WorkRow
 from tui_tasks.core.snapshots import WORK_COUNTS, Auto, Work, reader
 from tui_tasks.core.vocab import LIVE_WORK
 

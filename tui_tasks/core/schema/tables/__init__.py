@@ -51,8 +51,8 @@ STATE: Final = {
     "check_run": "jobs",
     "task_check": "jobs",
     "settings": "jobs",
-    "work": "agents",
-    "auto": "agents",
+    "work": "work",
+    "auto": "work",
 }
 
 
