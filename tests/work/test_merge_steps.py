@@ -44,7 +44,7 @@ def begun(store, clock, repo, configure, starter, task, acceptance):
 
 def test_a_merge_that_was_cut_off_before_the_branch_moved_is_taken_back(store, clock, repo, begun):
     work, _ = begun()
-    assert recovery.recover(store, clock()) == ["took back the merge of robot-1"]
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent, found.message) == ("ready", None, "its merge was interrupted")
     assert titles(repo) == ["First"] and worktree(store).is_dir()
@@ -85,7 +85,7 @@ def test_an_undo_that_was_cut_off_is_carried_on(store, clock, repo, configure, s
     store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
     if has_moved:
         git_merging.take_back(repo, merge)
-    assert recovery.recover(store, clock()) == ["took back the merge of robot-1, as was begun"]
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1, as was begun"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)
     assert titles(repo) == ["First"] and worktree(store).is_dir()
@@ -118,7 +118,7 @@ def test_a_merge_in_a_folder_where_git_was_killed_just_now_is_tried_again_later(
     (told,) = recovery.recover(store, clock())
     assert "git still works there" in told
     os.utime(repo / ".git" / "index.lock", (0, 0))
-    assert recovery.recover(store, clock()) == ["took back the merge of robot-1"]
+    assert recovery.recover(store, clock()) == ["undid the merge of robot-1"]
 
 
 def test_discarded_work_comes_back_with_its_commits_even_after_cleaning(store, clock, repo, configure, starter, task):

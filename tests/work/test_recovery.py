@@ -24,7 +24,7 @@ def test_a_start_that_was_interrupted_is_taken_back(store, clock, repo, task):
     work = begun(store, clock, repo, task)
     git(repo, "worktree", "add", "-q", "-b", work.branch, work.worktree)
     assert recovery.recover(store, clock()) == []
-    assert recovery.recover(store, clock.forward(recovery.START_SECONDS)) == ["took back the start of robot-1"]
+    assert recovery.recover(store, clock.forward(recovery.START_SECONDS)) == ["undid the start of robot-1"]
     assert work_queries.find(store.db, work.uid).message == "its start was interrupted"
     nothing_is_left(store, repo, task)
 

@@ -228,17 +228,17 @@ class _Prompt(NamedTuple):
 _PROMPTS: Final = {
     "next": _Prompt(
         "What to do next",
-        "Look at the lists, and take up the next task.",
+        "Look at the lists, and start the next task.",
         "Look at the open tasks of the task list that we share. Tell me in a few lines what is in progress, what is "
-        "blocked and by what, and what comes next. Then take up the next task that is nobody else's: set it in "
-        "progress, or claim it where several agents work, and begin. Ask me where the decision is mine.",
+        "blocked and by what, and what comes next. Then start the next task that no other agent has: set it in "
+        "progress, or claim it where several agents work, and begin. Ask me if a decision is mine.",
     ),
     "hand_over": _Prompt(
         "Hand over",
         "Leave everything ready for the next agent.",
         "You are about to hand your work over. For each task that you have in progress: log what was done, what is "
         "left and what you found out, save its state where the tools can, and set it back to pending or release your "
-        "claim, unless it is done. Then tell me in a few lines where whoever comes next is to begin.",
+        "claim, unless it is done. Then tell me in a few lines where the next agent should begin.",
     ),
     "retrospective": _Prompt(
         "Retrospective",

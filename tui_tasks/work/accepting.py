@@ -309,7 +309,7 @@ class Acceptance:
     def _check_state(self, work: Work, *, go_on: bool) -> None:
         wanted = ("ready", "conflict", "working") if go_on else ("ready", "conflict")
         if work.state not in wanted:
-            more = ": wait until its turn is over, or merge what is there and let it go on" * (work.state == "working")
+            more = ": wait until its turn is over, or merge and let the agent continue" * (work.state == "working")
             raise Conflict(f"the work of {work.agent} is {work.state}{more}", state=work.state)
 
     def _committed(self, work: Work, review: Review) -> Review:

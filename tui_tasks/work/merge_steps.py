@@ -268,7 +268,7 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
             git_worktrees.drop(root, Path(intent.proof))
         if not git_merging.recover(root, merge):
             store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
-            return f"took back the merge of {work.agent}"
+            return f"undid the merge of {work.agent}"
         # The human has decided it, and a check that has not passed was looked at then.
         finish(store, work, intent, actor=HUMAN, clock=clock)
         return f"ended the merge of {work.agent}"
@@ -276,7 +276,7 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
         git_merging.recover(root, merge, undo=merge.method != "revert")
         _move_back(root, merge)
         restore(store, work, actor=HUMAN, clock=clock)
-        return f"took back the merge of {work.agent}, as was begun"
+        return f"undid the merge of {work.agent}, as was begun"
     notes = clean_up(store, work, clock=clock)
     return notes[0] if notes else f"cleaned up after {work.agent}"
 

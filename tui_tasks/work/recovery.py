@@ -43,7 +43,7 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
             worktrees.remove(Path(work.repository), place)
         with contextlib.suppress(Refusal):
             store.commit(FailWork(work.uid, "its start was interrupted"), actor=SYSTEM, now=now)
-            done.append(f"took back the start of {work.agent}")
+            done.append(f"undid the start of {work.agent}")
     for work in work_queries.begun(store.db):
         try:
             line = merge_steps.recover(store, work, lambda: now)

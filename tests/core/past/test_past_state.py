@@ -192,9 +192,9 @@ def test_an_instant_and_the_number_of_an_entry_each_mean_a_state(store: Store) -
     [
         ("someday", "is no instant: give an age .*; the number of an entry is taken, too"),
         ("2126-01-01", "2126-01-01 is not past yet"),
-        ("2020-01-01", "earlier than what the journal tells of: it begins with entry 1, Fri 2 Jan 12:22"),
+        ("2020-01-01", "earlier than the journal, which begins with entry 1, Fri 2 Jan 12:22"),
         ("999", "there is no entry 999 yet: the newest is 6"),
-        ("0", "entry 0 is earlier than what the journal tells of"),
+        ("0", "entry 0 is earlier than the journal"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_what_can(store: Store, text: str, said: str) -> None:
@@ -214,7 +214,7 @@ def test_what_was_compacted_away_is_refused_with_the_earliest_that_is_left(store
     compact(store, START + 4 * HOUR, START + 100 * HOUR)
     earliest = moments.earliest(store.db)
     assert earliest > 5
-    with pytest.raises(InvalidArgument, match=rf"begins with entry {earliest}, .* \(what was before was"):
+    with pytest.raises(InvalidArgument, match=rf"begins with entry {earliest}, .* \(earlier entries were"):
         parse(store, "3")
     with pytest.raises(InvalidArgument, match="compacted away"):
         parse(store, "2026-01-02T12:30")

@@ -337,7 +337,7 @@ async def test_the_key_after_a_resume_acts(plan, make_app):
         await settle(pilot, "A")
         app.screen.window.move_to("claude-1")
         await settle(pilot, "P")
-        assert "claude-1 goes on" in said(app)
+        assert "claude-1 is resumed" in said(app)
         now[0] = 0.5
         await settle(pilot, "m")
         assert "Message to claude-1" in shown(app)

@@ -159,7 +159,7 @@ async def test_a_accepts_what_was_on_screen_and_the_task_is_done(plan, place, ma
         await settle(pilot, "tab")
         assert "a merge commit on main" in shown(app)
         await settle(pilot, "shift+tab")
-        assert "it goes on in its worktree" in shown(app)
+        assert "the agent continues in its worktree" in shown(app)
         await settle(pilot, "shift+tab", "tab", "tab", "tab", "enter")
         await until(pilot, lambda: "Merged into main" in said(app))
         await until(pilot, lambda: not isinstance(app.screen, ReviewScreen))
@@ -226,7 +226,7 @@ async def test_s_without_comments_asks_for_words_and_sends_it_back(plan, place, 
         await settle(pilot, "s", "enter")
         assert state_of(plan, work) == "ready"
         await settle(pilot, "s", *"more", "enter")
-        await until(pilot, lambda: "who goes on" in said(app))
+        await until(pilot, lambda: "who continues" in said(app))
     assert state_of(plan, work) == "working"
 
 
@@ -382,5 +382,5 @@ async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
         await settle(pilot, "s", *"more", "enter")
-        await until(pilot, lambda: "who goes on" in said(app))
+        await until(pilot, lambda: "who continues" in said(app))
     assert lines == [(work.terminal, text) for text in typed]

@@ -62,8 +62,8 @@ def _moment_of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -
 
 def _earliest_text(db: Database, zone: tzinfo | None) -> str:
     first = max(earliest(db), 1)
-    why = " (what was before was compacted away)" if compaction.base(db) is not None else ""
-    return f"what the journal tells of: it begins with entry {first:,}, {moment_text(_begins(db), zone)}{why}"
+    why = " (earlier entries were compacted away)" if compaction.base(db) is not None else ""
+    return f"the journal, which begins with entry {first:,}, {moment_text(_begins(db), zone)}{why}"
 
 
 def earliest(db: Database) -> int:

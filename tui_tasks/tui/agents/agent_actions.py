@@ -99,12 +99,12 @@ class AgentActions(Controller):
         shown, key = agent_text.who(name, 30), context.keymap.key_of("agent_pause")
         if self._is_paused():
             await context.link.commit(ResumeAgent(name))
-            context.say(f"{shown} goes on.")
+            context.say(f"{shown} is resumed.")
             return
         why = await context.ask(LineDialog(context, f"Pause {shown} with this message:", done="Pause"))
         if why is not None:
             await context.link.commit(PauseAgent(name, why.strip() or "the human has paused you"))
-            context.say(f"{shown} is paused. {key} lets it go on.")
+            context.say(f"{shown} is paused. {key} resumes it.")
 
 
 TIMES: Final = 3

@@ -126,14 +126,14 @@ def _of_people(line: LogLine) -> str:
     if line.kind == "session.failed":
         return f"its turn failed: {new.get('last_message')}" if new.get("last_message") else "its turn failed"
     if line.word == "stuck":
-        return f"{line.uid} {new.get('text') or 'goes on'}"
+        return f"{line.uid} {new.get('text') or 'works again'}"
     if line.kind.startswith("agent."):
         words = (str(new[part]) for part in ("tool", "message") if new.get(part))
         return ": ".join([line.uid, *words] if line.word in ("pause", "resume") else words)
     if line.word == "terminal":
         return f"{new.get('command')} at {new.get('terminal')} < {' < '.join(map(str, new.get('parents') or ()))}"
     if line.word == "settings":
-        return f"settings of {new['source']} hold" if "source" in new else "which lists and jobs need acceptance"
+        return f"the settings in {new['source']} apply" if "source" in new else "which lists and jobs need acceptance"
     if line.kind == "claim.taken":
         return f"claimed for {duration(int(new.get('lease') or 0))}"
     if line.kind == "task.moved":
@@ -159,7 +159,7 @@ def _of_check(line: LogLine) -> str:
 def _edit(line: LogLine) -> str:
     """Return which fields were changed, with short values."""
     if line.entity == "log":
-        return "a log entry taken back" if line.new.get("deleted") else "a log entry put back"
+        return "a log entry undone" if line.new.get("deleted") else "a log entry restored"
     parts = []
     for field, value in line.new.items():
         was = line.old.get(field)

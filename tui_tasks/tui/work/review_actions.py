@@ -158,7 +158,7 @@ class ReviewActions(Controller):
         done = await self._decide(lambda acceptance: acceptance.comment(work, text))
         screen.keep_comments([])
         what = count(sent, "comment") if sent else "the conflict" if conflicts else "it"
-        how = "which is started again" if done.is_started_again else "who goes on"
+        how = "which is started again" if done.is_started_again else "who continues"
         context.say(f"Sent {what} to {agent_text.who(work.agent, 30)}, {how}.")
 
     # Ends

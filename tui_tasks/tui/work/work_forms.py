@@ -134,7 +134,7 @@ _METHODS: Final[dict[Method, str]] = {
     "rebase": "its commits, made anew on {base}",
     "ff": "{base} moves forward to it",
 }
-_AFTER: Final = ("its worktree and branch are removed", "it goes on in its worktree")
+_AFTER: Final = ("its worktree and branch are removed", "the agent continues in its worktree")
 
 
 @dataclass(frozen=True, slots=True)
