@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,53 @@ def test_comments_wait_where_the_program_cannot_be_started_again_after_all(
         acceptance.comment(work, "Again.")
     assert work_queries.find(store.db, work.uid).state == "ready"
     assert [one.text for one in ask_queries.waiting(store.db, "robot-1")] == ["Again."]
+
+
+def test_work_whose_worktree_was_deleted_by_hand_says_so_and_is_discarded(
+    store, clock, configure, starter, task, acceptance
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    shutil.rmtree(worktree(store))
+    told = f"the worktree {worktree(store)} is gone: discard the work"
+    with pytest.raises(Conflict, match=re.escape(told)):
+        acceptance.review(work)
+    with pytest.raises(Conflict, match=re.escape(told)):
+        acceptance.comment(work, "Again.")
+    acceptance.discard(work)
+    assert recovery.clean(store, (), clock()) == []
+    restored = acceptance.take_back(work)
+    assert titles(worktree(store), "HEAD")[0] == "Add b"
+    assert acceptance.accept(restored, acceptance.review(restored)).state == "merged"
+
+
+def test_work_whose_base_branch_is_gone_is_merged_into_another(store, repo, configure, starter, task, acceptance):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    git(repo, "branch", "-m", "main", "trunk")
+    with pytest.raises(Conflict, match="there is no branch main any more: merge into another one"):
+        acceptance.review(work)
+    assert acceptance.accept(work, acceptance.review(work, "trunk")).state == "merged"
+    assert titles(repo, "trunk")[0] == "Rotate API keys!"
+
+
+def test_work_on_a_detached_head_is_merged_with_a_note(store, repo, configure, starter, task, acceptance):
+    configure(f"git checkout -q --detach; {COMMITS}")
+    work = starter.start(task, ROBOT).work
+    review = acceptance.review(work)
+    assert review.notes[0] == "it stands on no branch, not on task/1-rotate-api-keys"
+    assert acceptance.accept(work, review).state == "merged"
+    assert (repo / "b.txt").read_text() == "two\n"
+
+
+def test_a_human_whom_git_does_not_know_is_told_and_nothing_moves(
+    store, repo, configure, starter, task, acceptance, monkeypatch
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    (repo.parent / "home" / ".gitconfig").unlink()
+    before = git(repo, "rev-parse", "main")
+    with pytest.raises(Conflict, match=re.escape('git does not know who you are: `git config --global user.name "…"`')):
+        acceptance.accept(work, acceptance.review(work))
+    assert git(repo, "rev-parse", "main") == before
+    assert work_queries.find(store.db, work.uid).state == "ready"

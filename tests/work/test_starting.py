@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.work import progress, starting
+from tui_tasks.work import progress, starting, terminals
 from tui_tasks.work.starting import Request, Starter, last_lines, parse_auto
 
 ROBOT = Request(program="robot")
@@ -204,6 +206,39 @@ def test_a_database_where_others_may_write_is_told_as_gemini_reads_no_settings_t
     folder.chmod(0o770)
     (note,) = starter.start(task, Request(program="gemini")).notes
     assert note == f"Gemini CLI reads no settings below {folder}, as others may write there: it reports nothing"
+
+
+def test_a_disk_that_is_full_is_told_in_one_line_and_leaves_nothing(store, repo, configure, starter, task, monkeypatch):
+    configure()
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(starting.LaunchFile, "write", refuse)
+    with pytest.raises(Refusal, match="No space left on device"):
+        starter.start(task, ROBOT)
+    nothing_is_left(store, repo, task)
+
+
+def test_empty_submodules_and_pointers_of_large_files_are_told(store, repo, configure, starter, task):
+    configure()
+    (repo / ".gitmodules").write_text('[submodule "inner"]\n\tpath = inner\n\turl = ../inner\n')
+    (repo / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "Modules and large files")
+    assert starter.start(task, ROBOT).notes == (
+        "its submodules are empty: a `setup` command can fetch them",
+        'its LFS files are pointers: `filters = ["lfs"]` in [work] fetches them',
+    )
+
+
+def test_without_a_tmux_that_is_new_enough_agents_run_without_a_terminal(store, configure, starter, task, monkeypatch):
+    configure(COMMITS, 'terminal = "tmux"')
+    config = Path(starter._environ["TUI_TASKS_CONFIG"])
+    config.write_text(config.read_text().replace('terminal = "none"\n', ""))
+    monkeypatch.setattr(terminals, "version", lambda: (2, 9))
+    work = starter.start(task, ROBOT).work
+    assert (work.terminal, work.state) == (None, "ready")
 
 
 GONE = json.dumps(["another boot", "", 1, ""])

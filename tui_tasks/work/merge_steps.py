@@ -325,6 +325,7 @@ def bring_back(work: Work) -> None:
     except (GitFailed, OSError):
         words = ("-b", work.branch, "--", str(path), work.head or work.base_commit or "HEAD")
     try:
+        git_worktrees.drop(root, path)  # one that was deleted by hand is still registered
         git.run(root, "worktree", "add", "--quiet", *words)
         git.run(path, "reset", "--quiet", "--hard")
     except (GitFailed, OSError) as error:

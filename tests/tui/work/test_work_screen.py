@@ -9,7 +9,8 @@ import pytest
 
 from tests.tui.driving import SIZES, lines, said, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.work import CountWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, terminal
@@ -81,6 +82,22 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
         await settle(pilot)
         (row,) = [line for line in lines(app) if "⇡" in line and "#9" in line]
         assert "3 files +41 -7" in row
+
+
+async def test_a_task_that_is_done_counts_as_done_only_once_its_work_is_merged(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "2/9 done" in shown(app)
+        work = begun(plan, 9)
+        with Store(plan.path) as store:
+            store.commit(WorkReady(work.uid), actor="system", now=NOW)
+            store.commit(EditTask(plan[9], {"status": "done"}), actor=work.agent, now=NOW)
+        await until(pilot, lambda: "⇡" in shown(app))
+        assert "2/9 done" in shown(app)
+        with Store(plan.path) as store:
+            store.commit(MergeWork(work.uid, "0" * 40), actor="human", now=NOW)
+        await until(pilot, lambda: "3/9 done" in shown(app))
 
 
 async def test_space_peeks_at_the_last_lines_and_enter_goes_to_the_terminal(plan, make_app, monkeypatch):

@@ -185,6 +185,15 @@ def ready_since(db: Database, work: Work) -> int:
     return row[0] if row is not None and row[0] is not None else work.started_at
 
 
+def done_and_not_merged(db: Database) -> dict[int, int]:
+    """Return how many tasks are done in every dialect while their work is not merged, by the ids of their lists."""
+    found = db.sql(
+        "SELECT task.list_id, count(DISTINCT task.uid) FROM work JOIN task ON task.uid = work.task_uid"
+        f" WHERE work.state IN ({_LIVE}) AND task.status = 'done' AND NOT task.deleted GROUP BY task.list_id"
+    )
+    return dict(found.fetchall())
+
+
 def ready(db: Database) -> list[Work]:
     """Return the works that wait for the human's review, oldest first: `ready` and `conflict`."""
     return _where(db, "state IN ('ready', 'conflict')")

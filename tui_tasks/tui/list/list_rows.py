@@ -197,11 +197,13 @@ class ListLines:
         if frame.is_compact(self._size()):
             word = sorted_by(self._sort())
             return [(f" {count(found.total, 'task')}{f', {word}' if word else ''}", "$muted")]
-        ended = found.done + found.skipped + found.cancelled
+        # A task whose work is not merged is not done on the screen.
+        done = found.done - self._context.state.not_merged.get(found.id, 0)
+        ended = done + found.skipped + found.cancelled
         parts: list[Part] = [
             (" progress ", "$muted"),
             (bar(ended / found.total, 20, ascii_only=ascii_only), "$state-done"),
-            (f"  {found.done}/{found.total} done", "$muted"),
+            (f"  {done}/{found.total} done", "$muted"),
         ]
         return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
 

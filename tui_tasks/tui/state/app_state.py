@@ -41,6 +41,7 @@ class AppState:
     - `left`: the uid of each task in progress whose agent is gone, and that agent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
+    - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the task that is suggested next. `next_job`: the next job's name and its instant.
     - `failed_last`: the task that failed last, and the reason. `failing`: the names of the jobs whose last run failed.
@@ -83,6 +84,7 @@ class AppState:
         self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
+        self.not_merged: dict[int, int] = {}
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
@@ -119,7 +121,7 @@ class AppState:
             self._read_asks()
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
-        if changes.touches("work"):
+        if changes.touches("work") or (self.has_work and changes.touches("task")):
             self._read_reviewable()
         if changes.touches("auto"):
             self._read_autos()
@@ -247,6 +249,7 @@ class AppState:
 
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)
+        self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.reviewable = {
             work.task_uid: work.message or work_queries.counts_text(self._db, work.uid)
             for work in work_queries.ready(self._db)
