@@ -36,6 +36,7 @@ BENCHMARKS = (
     "boards",
     "memory",
     "hooks",
+    "postgres",
 )
 # Other programs that do the like, where they are installed.
 PEERS = "peers"

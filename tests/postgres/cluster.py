@@ -301,5 +301,17 @@ def guard(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def tell() -> None:
+    """Print whether the tests with a server are run on this machine, and if not, why."""
+    try:
+        with_server = Cluster.make()
+    except Unavailable as error:
+        print(f"NOT RUN: tests/postgres: {error}")
+        return
+    with with_server.connect() as connection:
+        print(f"run: tests/postgres, on PostgreSQL {connection.info.parameter_status('server_version')}")
+    with_server.release()
+
+
 if __name__ == "__main__":
-    guard(Path(sys.argv[1]))
+    guard(Path(sys.argv[1])) if sys.argv[1:] else tell()

@@ -24,6 +24,7 @@ GROUPS: Final = {
         "connecting",
         "scheduling",
         "sharing",
+        "scale",
         "phone",
         "mcp",
         "scripts",

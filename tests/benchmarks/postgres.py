@@ -1,0 +1,122 @@
+"""The server of a team: its lock and its append, against a bare psycopg loop that inserts the same entries and commits.
+
+The cluster is private, on this machine, with its writes synced to the disk. Without PostgreSQL nothing is measured.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import psycopg
+
+from tests.benchmarks import yardstick
+from tests.benchmarks.figures import Figure, Place
+from tests.postgres.cluster import Cluster, Unavailable
+from tests.postgres.journal_writer import APPEND, entries
+from tui_tasks.postgres.server_schema import prepare
+
+ROUNDS: Final = 5
+FLIGHT: Final = 64
+WRITERS: Final = 8
+_DURABLE: Final = {"fsync": "on", "full_page_writes": "on", "autovacuum": "on"}
+_TASK: Final = {"new": '{"name":"a task\'s name","description":"what is to be done there"}' + " " * 600, "image": "{}"}
+_INSERT: Final = f"INSERT INTO bare VALUES ({', '.join(['%s'] * 14)})"
+
+Connection = psycopg.Connection[Any]
+
+
+def measure(place: Place) -> Iterator[Figure]:
+    """As a benchmark."""
+    try:
+        cluster = Cluster.make(**_DURABLE)
+    except Unavailable as error:
+        print(f"postgres: not measured: {error}", file=sys.stderr)
+        return
+    try:
+        yield from _measured(cluster, place.seconds(2.0))
+    finally:
+        cluster.release()
+
+
+def _measured(cluster: Cluster, seconds: float) -> Iterator[Figure]:
+    with cluster.database() as name, cluster.connect(name) as ours, psycopg.connect(cluster.conninfo(name)) as bare:
+        prepare(ours)
+        bare.execute("CREATE TABLE bare (LIKE tui_tasks.journal INCLUDING ALL)")
+        bare.commit()
+        alone, one, many = [], [], []
+        for _ in range(ROUNDS):
+            alone.append(_bare(bare, seconds))
+            one.append(_appends(ours, 1, seconds))
+            many.append(_appends(ours, FLIGHT, seconds))
+        loop, middle = statistics.median(alone), statistics.median
+        what, against = "entries appended by the server's functions", "a bare insert and commit of each"
+        ratio = middle(each / theirs for each, theirs in zip(one, alone, strict=True))
+        yield Figure(f"{what}, one in flight", against, ratio * loop, loop, "1/s", 0.7, "higher")
+        ratio = middle(each / theirs for each, theirs in zip(many, alone, strict=True))
+        yield Figure(f"{what}, {FLIGHT} in flight", against, ratio * loop, loop, "1/s", 4.0, "higher")
+        took = _in_turn(cluster, name, seconds)
+        yield Figure(
+            f"{WRITERS} writers at once: an append, p99", "50 ms", yardstick.p(took, 99) * 1000, 50, "ms", 1, "lower"
+        )
+
+
+def _bare(connection: Connection, seconds: float) -> float:
+    row = connection.execute("SELECT coalesce(max(seq), 0) FROM bare").fetchone()
+    assert row is not None
+    head = (row[0], b"")
+    # Entries are made beforehand: what is measured is the server.
+    rows = entries(head, *[_TASK] * int(seconds * 20_000))
+    begin = time.perf_counter()
+    done = 0
+    for each in rows:
+        connection.execute(_INSERT, each)
+        connection.commit()
+        done += 1
+        if time.perf_counter() - begin > seconds:
+            break
+    return done / (time.perf_counter() - begin)
+
+
+def _append(connection: Connection, count: int) -> None:
+    """One transaction as a client makes it, in two round trips."""
+    with connection.pipeline() as pipeline:
+        connection.execute("BEGIN")
+        found = connection.execute("SELECT seq, hash FROM tui_tasks.lock_head()")
+        pipeline.sync()
+        head = found.fetchone()
+        assert head is not None
+        rows = entries(head, *[_TASK] * count)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        connection.execute(APPEND, (*head, *columns, 0, 0, [], [], []))
+        connection.execute("COMMIT")
+
+
+def _appends(connection: Connection, count: int, seconds: float) -> float:
+    done, begin = 0, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        _append(connection, count)
+        done += count
+    return done / (time.perf_counter() - begin)
+
+
+def _in_turn(cluster: Cluster, name: str, seconds: float) -> list[float]:
+    took: list[float] = []
+
+    def write() -> None:
+        with cluster.connect(name) as connection:
+            end = time.perf_counter() + seconds
+            while (at := time.perf_counter()) < end:
+                _append(connection, 1)
+                took.append(time.perf_counter() - at)
+
+    threads = [threading.Thread(target=write) for _ in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took
