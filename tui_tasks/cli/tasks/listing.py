@@ -14,7 +14,7 @@ from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.rules.agents.request_text import decided_lines
@@ -173,9 +173,15 @@ def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
             yield safe_text(run.output.rstrip())
 
 
+def _works(db: Database, task: Task) -> list[dict[str, Any]]:
+    from tui_tasks.core.read import work_queries  # for a task as JSON alone
+
+    return work_queries.json_of_task(db, task.uid)
+
+
 def _full(db: Database, task: Task, home: TaskList) -> dict[str, Any]:
     checks = check_queries.json_of_task(db, task, home)
-    return full_task(task, home.handle, checks, work_queries.json_of_task(db, task.uid))
+    return full_task(task, home.handle, checks, _works(db, task))
 
 
 def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = False) -> None:
@@ -185,7 +191,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     home = task_queries.list_by_id(db, task.list_id)
     log = task_records.logs(db, task.uid)
     found = check_queries.of_task(db, task, home, check_queries.definitions(db))
-    value = full_task(task, home.handle, [check.to_json() for check in found], work_queries.json_of_task(db, task.uid))
+    value = full_task(task, home.handle, [check.to_json() for check in found], _works(db, task))
     value["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
         print_json(value)

@@ -18,17 +18,16 @@ from tui_tasks.core.engine.driver import driver_name
 
 @contextlib.contextmanager
 def _without_another_driver() -> Iterator[None]:
-    """Hide the driver that is not used, unless it is loaded already."""
-    hidden = "sqlite3" if driver_name == "pysqlite3" else "pysqlite3"
-    if hidden in sys.modules:
-        yield
-        return
+    """Hide the drivers that Peewee does not use here, unless they are loaded already."""
+    other = "sqlite3" if driver_name == "pysqlite3" else "pysqlite3"
+    hidden = [name for name in (other, "psycopg") if name not in sys.modules]
     # None in sys.modules makes an import fail, which Peewee expects.
-    sys.modules[hidden] = None  # type: ignore[assignment]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:
         yield
     finally:
-        del sys.modules[hidden]
+        for name in hidden:
+            del sys.modules[name]
 
 
 with _without_another_driver():
