@@ -26,6 +26,16 @@ def default_configuration() -> str:
     return f"{folder}/config.toml"
 
 
+def default_state_folder() -> str:
+    """Return the path of the platform's folder for what a user's programs keep on this machine alone."""
+    folder = _xdg_folder("XDG_STATE_HOME", ".local/state")
+    if folder is None:
+        import platformdirs
+
+        folder = str(platformdirs.user_state_path(NAME, appauthor=False))
+    return folder
+
+
 def _xdg_folder(variable: str, below_home: str) -> str | None:
     """Return what platformdirs returns on Linux, without the time of importing it (a test compares them)."""
     if sys.platform != "linux" or "ANDROID_DATA" in os.environ:

@@ -26,7 +26,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import HalfWritten, PartlyDone, Reading, Transaction
 from tui_tasks.core.engine.driver import storage_errors
-from tui_tasks.core.errors import Busy, InputsUnread, Refusal, StorageFailed
+from tui_tasks.core.errors import Busy, InputsUnread, OutcomeUnknown, Refusal, StorageFailed
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import Table
 from tui_tasks.dialects.requests.identity import Identity
@@ -117,7 +117,7 @@ class Session:
 
     def _serve_alone(self, line: Line, failure: Refusal, companions: int) -> list[ReplyLine]:
         """Serve one line of a group that failed, as another line or the storage may be the cause."""
-        waited_out = isinstance(failure, Busy) and any(pending.writes for pending in line[0])
+        waited_out = isinstance(failure, (Busy, OutcomeUnknown)) and any(pending.writes for pending in line[0])
         if waited_out or companions == 1:
             return self._refused_line(line, failure)
         try:
@@ -144,7 +144,14 @@ class Session:
         )
         replies = None if writes else self._read(lines, now, waiting)
         if replies is None:
-            replies = self._write(lines, now, waiting)
+            try:
+                replies = self._write(lines, now, waiting)
+            except Busy:
+                if writes:
+                    raise
+                # What was to be written first is written by whoever can write next.
+                waiting.clear()
+                replies = self._read(lines, now, waiting, settles=False) or []
         self.waits.add(waiting)
         if self._presence is not None:
             self._presence.record_speakers(self._executor.speakers, now)
@@ -158,11 +165,13 @@ class Session:
             with contextlib.suppress(StorageFailed), storage_errors(self.store.path):
                 self.checks.look(self.store, self.clock())
 
-    def _read(self, lines: list[Line], now: int, waiting: list[Waiting]) -> list[Any] | None:
-        """Serve lines that write nothing. Return None if something must be written first: a lapsed lease, a message's
-        delivery.
+    def _read(self, lines: list[Line], now: int, waiting: list[Waiting], *, settles: bool = True) -> list[Any] | None:
+        """Serve lines that write nothing. With `settles`, return None if something must be written first: a lapsed
+        lease, a message's delivery.
         """
         with self.store.reading() as reading:
+            if not settles:
+                return [self._serve_line(line, now, reading, waiting) for line in lines]
             lapse = reading.state_cache.next_lapse()
             if lapse is not None and lapse <= self.elapsed_time() and not self.identity.read_only:
                 return None

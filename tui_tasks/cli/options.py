@@ -187,7 +187,7 @@ def check_speaker(options: argparse.Namespace) -> None:
     from tui_tasks.settings import paths
 
     tool = getattr(options, "tool", None) or ""
-    database = lambda: paths.database(options.db)  # noqa: E731
+    database = lambda: paths.database(options.db, on_server=True)  # noqa: E731
     speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
 
 
@@ -208,8 +208,8 @@ def _is_missing(path: str) -> bool:
     return not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path)
 
 
-def require_database(options: argparse.Namespace) -> None:
-    """Refuse a missing database, for commands that need an existing one.
+def require_database(options: argparse.Namespace, *, on_server: bool = False) -> None:
+    """Refuse a missing database, for commands that need an existing one; `on_server`: it may be a server's.
 
     Raises:
         DatabaseRefused: there is none.
@@ -217,13 +217,15 @@ def require_database(options: argparse.Namespace) -> None:
     from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.settings import paths
 
-    path = paths.database(options.db)
-    if _is_missing(path):
+    from tui_tasks.state.opening import is_replica
+
+    path = paths.database(options.db, on_server=on_server)
+    if _is_missing(path) and not is_replica(path):
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
-def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager[Store]:
-    """Open the given database while the block runs.
+def open_store(options: argparse.Namespace, *, on_server: bool = False) -> contextlib.AbstractContextManager[Store]:
+    """Open the given database while the block runs; `on_server`: it may be a server's.
 
     Raises:
         DatabaseRefused: it cannot be used.
@@ -232,7 +234,8 @@ def open_store(options: argparse.Namespace) -> contextlib.AbstractContextManager
     from tui_tasks.settings import paths
     from tui_tasks.state.opening import opened_store
 
-    return opened_store(paths.database(options.db), read_only=options.read_only)
+    path = paths.database(options.db, on_server=on_server)
+    return opened_store(path, read_only=options.read_only)
 
 
 def left_now(db: Database, now: int) -> dict[str, str]:
@@ -263,7 +266,7 @@ def print_permission_findings(options: argparse.Namespace) -> None:
 
     from tui_tasks.settings import paths
 
-    for finding in paths.findings_on_database(Path(paths.database(options.db))):
+    for finding in paths.findings_on_database(Path(paths.database(options.db, on_server=True))):
         from tui_tasks.text.safe import safe_line
 
         print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)

@@ -18,7 +18,8 @@ The codes are those of the channel (docs: protocol, section 3)::
     ├── TimedOut          timeout            a wait ended without what it waited for
     ├── CursorExpired     cursor_expired     events were compacted away
     └── StorageFailed     storage_error      nothing was written
-        └── Busy          busy               locked past the limit
+        ├── Busy          busy               locked past the limit
+        └── OutcomeUnknown unknown           a server's commit, of which no answer came
     DatabaseRefused                          the database cannot be used at all
 """
 
@@ -218,6 +219,15 @@ class Busy(StorageFailed):
     """Another process held the database for longer than the limit."""
 
     code = "busy"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=True)
+
+
+class OutcomeUnknown(StorageFailed):
+    """The connection to the server was lost while it committed: it may have been written, or not."""
+
+    code = "unknown"
 
     def __init__(self, message: str) -> None:
         super().__init__(message, retryable=True)

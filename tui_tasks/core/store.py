@@ -85,7 +85,7 @@ class Store:
         self._undo_interrupted_changes(now)
         transaction: Transaction | None = None
         try:
-            with self.db.transaction(write=True):
+            with self.db.state_transaction(write=True):
                 # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
                 before, self._state_cache = self._state_cache, None
                 cache = current_cache(self.db, before)
@@ -100,7 +100,7 @@ class Store:
                     ask_limit=self.ask_limit,
                     inputs_read=self.inputs_read,
                     savepoints=savepoints,
-                    in_steps=in_steps,
+                    in_steps=in_steps and self.db.allows_steps,
                 )
                 file = self.db.file
                 yield transaction
@@ -119,7 +119,7 @@ class Store:
         """Undo the committed steps of a failed change."""
         undo_transaction: Transaction | None = None
         try:
-            with self.db.transaction(write=True):
+            with self.db.state_transaction(write=True):
                 undo_transaction = Transaction(
                     self.db, current_cache(self.db, None), self._uids, failed.now, in_steps=True
                 )
@@ -131,7 +131,7 @@ class Store:
                 failed.forget_steps()
         except (Refusal, HalfWritten) as error:
             _log.error("a failed change is partly done (undo reverts it): %s", error)
-            with self.db.transaction(write=True):
+            with self.db.state_transaction(write=True):
                 failed.forget_steps()
         finally:
             if undo_transaction is not None:
@@ -162,7 +162,7 @@ class Store:
         _log.warning("change %s of %s was interrupted: it is undone", interrupted.change, interrupted.actor)
         undo_transaction: Transaction | None = None
         try:
-            with self.db.transaction(write=True):
+            with self.db.state_transaction(write=True):
                 if interrupted not in unfinished.recorded(self.db):
                     return
                 undo_transaction = Transaction(self.db, current_cache(self.db, None), self._uids, now, in_steps=True)
@@ -172,7 +172,7 @@ class Store:
                 unfinished.forget(self.db, interrupted)
         except (Refusal, HalfWritten) as error:
             _log.error("change %s is partly done (undo reverts it): %s", interrupted.change, error)
-            with self.db.transaction(write=True):
+            with self.db.state_transaction(write=True):
                 unfinished.forget(self.db, interrupted)
         finally:
             if undo_transaction is not None:

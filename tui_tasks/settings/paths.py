@@ -17,8 +17,10 @@ MAX_SETTINGS_BYTES: Final = 1024 * 1024
 """The size above which a settings file is not read."""
 
 
-def database(given: str | None) -> str:
+def database(given: str | None, *, on_server: bool = False) -> str:
     """Return the path of the database: the given one, else `TUI_TASKS_DB`, else a file in the user's data folder.
+
+    `on_server`: the caller can use a server's journal; of its URL this is the path of the replica.
 
     Raises:
         DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of an unknown user.
@@ -27,9 +29,23 @@ def database(given: str | None) -> str:
     if not named:
         return default_database()
     if "://" not in named:
+        if named.endswith(".replica"):
+            raise DatabaseRefused(
+                f"{named} is a replica: name its server by postgresql://, or rename the file to use it on this machine "
+                "alone"
+            )
         return expanded(named)
     from urllib.parse import unquote, urlsplit
 
+    if named.startswith(("postgresql://", "postgres://")):
+        if not on_server:
+            raise DatabaseRefused(
+                "this part of the program does not work with a database on a server yet; `add`, `ls`, the other "
+                "commands on tasks, `call`, `serve` and open_state() do"
+            )
+        from tui_tasks.postgres.replica_files import replica_of
+
+        return replica_of(named)
     url = urlsplit(named)
     if url.scheme not in ("sqlite", "file") or url.netloc:
         raise DatabaseRefused(f"{url.scheme} databases are not supported: name a file, or sqlite:///PATH")

@@ -31,6 +31,7 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
     from tui_tasks.core.engine.driver import storage_errors
     from tui_tasks.core.store import Store
 
+    catch_up(path)
     with (
         Store(path, read_only=read_only) as store,
         # A failed write raises its own error.
@@ -39,6 +40,27 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
         store.review, store.is_person = _review, _is_person
         take_in_hooks(store)
         yield store
+
+
+def is_replica(path: str) -> bool:
+    """Return whether a file is this machine's replica of a server's journal."""
+    return path.endswith(".replica")
+
+
+def catch_up(path: str) -> None:
+    """Bring a replica up to date, or say how old it is if its server does not answer at once; no other file has one.
+
+    Raises:
+        DatabaseRefused: it cannot be used.
+        StorageFailed: it was never as new as its server, which does not answer.
+    """
+    if is_replica(path):
+        from tui_tasks.postgres import replica
+
+        if (old := replica.caught_up(path)) is not None:
+            import logging
+
+            logging.getLogger(__name__).warning("tui-tasks: %s", old)
 
 
 def _review() -> ReviewPolicy:
@@ -62,7 +84,7 @@ def has_hooks(path: str) -> bool:
 
 def take_in_hooks(store: Store) -> None:
     """Read what agents' hooks left beside the database, unless it is read only."""
-    if store.read_only or not has_hooks(store.path):
+    if store.read_only or is_replica(store.path) or not has_hooks(store.path):
         return
     from tui_tasks import clock
     from tui_tasks.core.errors import StorageFailed
@@ -90,9 +112,31 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     session = Session(
         store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)
     )
-    if not identity.read_only:
+    if is_replica(store.path):
+        _begin_replica(store, stays=stays)
+    elif not identity.read_only:
         session.checks = check_keeper(is_in_run=identity.inside_run)
     return session
+
+
+def _begin_replica(store: Store, *, stays: bool) -> None:
+    """Refuse settings that a server's journal does not hold, and follow other machines if the session stays.
+
+    Raises:
+        DatabaseRefused: the settings have checks, which would be passed over.
+    """
+    from tui_tasks.core.errors import DatabaseRefused
+    from tui_tasks.postgres.replica import Replica
+    from tui_tasks.settings.current import CheckSettings
+
+    found = CheckSettings()()
+    if found.profiles or (not found.is_known and found.source):
+        raise DatabaseRefused(
+            "a database on a server has no checks yet: name a settings file without [check] tables by TUI_TASKS_CONFIG"
+        )
+    assert isinstance(store.db, Replica)
+    if stays:
+        store.db.follow()
 
 
 def check_keeper(*, is_in_run: bool) -> CheckKeeper:

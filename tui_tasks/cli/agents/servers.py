@@ -51,21 +51,25 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     """Serve until the input ends; return the exit status."""
     from tui_tasks.channel.loop import ControlChannel
+    from tui_tasks.state.opening import is_replica
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
     if sys.__stdin__ is None or sys.__stdout__ is None:
         print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
         return USAGE
-    with open_store(options) as store, contextlib.ExitStack() as running:
+    with open_store(options, on_server=True) as store, contextlib.ExitStack() as running:
         print_permission_findings(options)
         claimed = claim_without_screen()
         assert claimed.input_fd is not None
         assert claimed.output_fd is not None
         channel = ControlChannel(session_of(options, store, stays=True), claimed.input_fd, claimed.output_fd)
         channel.stop_on(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        running.enter_context(following_hooks(options, store))
-        if hosts_scheduler(options):
+        # A replica has neither hooks nor jobs yet.
+        is_whole = not is_replica(store.path)
+        if is_whole:
+            running.enter_context(following_hooks(options, store))
+        if is_whole and hosts_scheduler(options):
             from tui_tasks.state import hosting
 
             running.enter_context(hosting.hosted(store.path, wanted=True))

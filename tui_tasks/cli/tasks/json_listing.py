@@ -27,6 +27,10 @@ def print_json(
         NotFound: there is no such list.
         StorageFailed: the database cannot be read.
     """
+    if database.endswith(migrations.REPLICA):
+        from tui_tasks.state import opening
+
+        opening.catch_up(database)
     with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)

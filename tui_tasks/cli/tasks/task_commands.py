@@ -48,17 +48,17 @@ def run(name: str, options: argparse.Namespace) -> int:
     if name == "next" and is_first_use(options):
         return REFUSED
     if name != "add":
-        require_database(options)
+        require_database(options, on_server=True)
     if name == "ls" and options.json and not options.filter and not options.project:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
         from tui_tasks.cli.tasks import json_listing
 
-        database, project = paths.database(options.db), project_of(options) or ""
+        database, project = paths.database(options.db, on_server=True), project_of(options) or ""
         json_listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
     from tui_tasks.dialects.shell import SHELL as VERBS
 
-    with open_store(options) as store:
+    with open_store(options, on_server=True) as store:
         _check_named(name, options, store.db)
         session = session_of(options, store, VERBS)
         session.look_at_checks()

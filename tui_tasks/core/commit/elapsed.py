@@ -44,6 +44,11 @@ def mark(db: Database) -> Mark | None:
     return None if found is None else msgspec.convert(found, Mark)
 
 
+def put_mark(db: Database, record: Mark) -> None:
+    """Record the database's instant within the open write transaction."""
+    views.put_within(db, _KEY, msgspec.to_builtins(record))
+
+
 class Elapsed:
     """A process's view of the database's instant, in microseconds."""
 
@@ -92,7 +97,7 @@ class Elapsed:
         if found is None:
             _begin(db, passed)
         if found is None or found.machine != uptime.machine or uptime.up < found.up or passed - found.passed > _SECOND:
-            views.put_within(db, _KEY, msgspec.to_builtins(Mark(uptime.machine, uptime.up, passed, now)))
+            put_mark(db, Mark(uptime.machine, uptime.up, passed, now))
         return passed
 
 

@@ -266,6 +266,11 @@ class Database:
                 self._roll_back()
                 raise
 
+    state_transaction = transaction
+    """As `transaction`, for all that writes entries: a replica asks its server first."""
+    allows_steps = True
+    """Whether a change may be committed in steps."""
+
     def let_others_write(self, seconds: float) -> None:
         """Commit the open write transaction, sleep, and begin the next.
 

@@ -1,0 +1,256 @@
+"""Two machines, which are two state folders here, on one server's journal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from hashlib import sha256
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.contract.client import ROOT
+from tests.started import Started
+from tui_tasks.client.requests import ToolError
+from tui_tasks.core.schema.tables import STATE
+from tui_tasks.postgres import journal_client, replica_files
+from tui_tasks.state.state import State, open_state
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Make what follows happen on the machine of that name."""
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.delenv("TUI_TASKS_DB", raising=False)
+
+    def use(name: str) -> Path:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+        return tmp_path / name
+
+    return use
+
+
+@pytest.fixture
+def opened(machine, server_url):
+    """Open the state on a machine."""
+    with contextlib.ExitStack() as opened:
+        yield lambda name, agent="codex": (
+            machine(name),
+            opened.enter_context(open_state(server_url, agent=agent)),
+        )[1]
+
+
+def names(state: State) -> list[str]:
+    state._session.store.db.catch_up()
+    return [task["name"] for task in state.tasks("tasklist")]
+
+
+def digest(path: str) -> str:
+    """The hash of the tables of the state, and of the journal."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        rows = [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in (*STATE, "journal")]
+    return sha256(repr(rows).encode()).hexdigest()
+
+
+def run(*words: str, **named: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tui_tasks", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60, **named)
+
+
+def test_what_one_machine_writes_another_reads(opened):
+    here, there = opened("a"), opened("b")
+    here.call("tasklist:add_task", {"name": "Build"})
+    there.call("tasklist:add_task", {"name": "Ship"})
+    assert names(here) == names(there) == ["Build", "Ship"]
+
+
+def test_replicas_are_equal_by_hash_whoever_wrote(opened):
+    states = [opened("a", "one"), opened("b", "two"), opened("a", "three"), opened("b", "four")]
+    for number in range(40):
+        state = states[number % 4]
+        task = state.call("tasklist:add_task", {"name": f"task {number}"})
+        if number % 3 == 0:
+            state.call("tasklist:update_task", {"uid": task["uid"], "status": "in_progress"})
+            state.call("tasklist:update_task", {"uid": task["uid"], "status": "done"})
+    for state in states:
+        names(state)
+    paths = {state._session.store.path for state in states}
+    assert len(paths) == 2
+    assert len({digest(path) for path in paths}) == 1
+
+
+def test_a_deleted_replica_is_built_again_from_the_server(opened, machine, server_url):
+    state = opened("a")
+    state.call("tasklist:add_task", {"name": "Build"})
+    path = state._session.store.path
+    before = digest(path)
+    machine("c")
+    with open_state(server_url, agent="codex") as again:
+        assert names(again) == ["Build"]
+        assert digest(again._session.store.path) == before
+
+
+def test_one_key_is_served_once_whichever_machine_is_asked(opened):
+    here, there = opened("a"), opened("b")
+    first = here.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
+    second = there.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
+    assert first["uid"] == second["uid"]
+    assert names(here) == ["Build"]
+
+
+def test_a_claim_has_one_winner_on_two_machines(opened):
+    here, there = opened("a", "one"), opened("b", "two")
+    here.call("tasklist:add_task", {"name": "Build"})
+    uid = here.tasks("tasklist")[0]["uid"]
+    here.call("tasks:claim", {"uid": uid})
+    with pytest.raises(ToolError) as refused:
+        there.call("tasks:claim", {"uid": uid})
+    assert refused.value.code == "conflict"
+
+
+def test_a_server_that_is_away_leaves_reads_and_makes_writes_busy(machine, own_cluster):
+    machine("a")
+    with own_cluster.database() as name, open_state(own_cluster.conninfo(name), agent="codex") as state:
+        state.call("tasklist:add_task", {"name": "Build"})
+        own_cluster.stop()
+        with pytest.raises(ToolError) as refused:
+            state.call("tasklist:add_task", {"name": "Ship"})
+        assert refused.value.code == "busy"
+        assert [task["name"] for task in state.tasks("tasklist")] == ["Build"]
+        own_cluster.start()
+        state._session.store.db._joined()._failed_at = None
+        state.call("tasklist:add_task", {"name": "Ship"})
+        assert names(state) == ["Build", "Ship"]
+
+
+def test_a_commit_whose_answer_was_lost_is_found_by_its_hash(opened, monkeypatch):
+    state = opened("a")
+    state.call("tasklist:add_task", {"name": "Build"})
+    client = state._session.store.db._joined()
+    real = journal_client.JournalClient.append
+
+    def cut(self, *arguments):
+        found = real(self, *arguments)
+        assert found is not None
+        self.close()
+        return None if self._was_appended(arguments[1], "cut off") else 1 / 0
+
+    monkeypatch.setattr(client, "append", lambda *arguments: cut(client, *arguments))
+    state.call("tasklist:add_task", {"name": "Ship"})
+    monkeypatch.undo()
+    assert names(state) == ["Build", "Ship"]
+
+
+def test_a_commit_that_did_not_reach_the_server_is_busy_and_leaves_nothing(opened, server_url, monkeypatch):
+    state, there = opened("a"), opened("b")
+    state.call("tasklist:add_task", {"name": "Build"})
+    db = state._session.store.db
+    real = type(db)._publish
+
+    def publish(self):
+        with psycopg.connect(server_url, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", (self._client.connected().info.backend_pid,))
+        real(self)
+
+    monkeypatch.setattr(type(db), "_publish", publish)
+    with pytest.raises(ToolError) as refused:
+        state.call("tasklist:add_task", {"name": "Ship"})
+    monkeypatch.undo()
+    assert refused.value.code == "busy"
+    assert names(state) == names(there) == ["Build"]
+
+
+def test_a_replica_killed_between_the_servers_commit_and_its_own_catches_up(machine, server_url, opened):
+    folder = machine("a")
+    script = (
+        "import os, signal, sys\nfrom tui_tasks.state.state import open_state\n"
+        "from tui_tasks.postgres.replica import Replica\n"
+        "state = open_state(sys.argv[1], agent='codex')\n"
+        "real = Replica._publish\n"
+        "def publish(self):\n    real(self); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "Replica._publish = publish\n"
+        "state.call('tasklist:add_task', {'name': 'Build'}, idempotency_key='k')\n"
+    )
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder)}
+    with Started([sys.executable, "-c", script, server_url], cwd=ROOT, env=environment) as killed:
+        assert killed.wait() == -signal.SIGKILL
+    state = opened("a")
+    state.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
+    assert names(state) == ["Build"]
+
+
+def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(opened):
+    here, there = opened("a"), opened("b")
+    before = there.seq
+    for number in range(30):
+        here.call("tasklist:add_task", {"name": str(number)})
+    names(there)
+    assert [event["seq"] for event in there.changes(before)] == list(range(before + 1, here.seq + 1))
+
+
+def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened):
+    state = opened("a")
+    before = state.seq
+    with pytest.raises(ToolError) as refused:
+        state.tools.scheduler_create_scheduled_task(
+            name="Nightly", system_prompt="x", prompt="x", schedule={"minute": "0", "hour": "3"}
+        )
+    assert "no jobs yet" in refused.value.message
+    assert state.seq == before
+
+
+def test_a_password_in_a_url_is_refused_without_being_repeated(machine):
+    machine("a")
+    with pytest.raises(Exception) as refused:
+        replica_files.replica_of("postgresql://me:hush@host/name")
+    assert "hush" not in str(refused.value)
+
+
+def test_the_shell_adds_on_one_machine_and_lists_on_another(machine, server_url):
+    machine("a")
+    assert run("--db", server_url, "add", "Build").returncode == 0
+    machine("b")
+    listed = run("--db", server_url, "ls", "--json")
+    assert '"Build"' in listed.stdout, listed.stderr
+
+
+def test_a_command_that_cannot_use_a_server_says_so(machine, server_url):
+    machine("a")
+    done = run("--db", server_url, "scheduler")
+    assert done.returncode != 0
+    assert "does not work with a database on a server yet" in done.stderr
+
+
+def test_many_writers_on_two_machines_lose_and_double_nothing(opened, machine, server_url):
+    opened("a"), opened("b")
+
+    def write(name: str, agent: str) -> None:
+        script = (
+            "import sys; from tui_tasks.state.state import open_state, ToolError\n"
+            "state = open_state(sys.argv[1], agent=sys.argv[2])\n"
+            "for n in range(25):\n"
+            "    while True:\n"
+            "        try:\n"
+            "            state.call('tasklist:add_task', {'name': f'{sys.argv[2]} {n}'}, idempotency_key=str(n))\n"
+            "            break\n"
+            "        except ToolError as error:\n"
+            "            if error.code not in ('busy', 'unknown'): raise\n"
+        )
+        machine_folder = str(Path(os.environ["XDG_STATE_HOME"]).parent / name)
+        environment = {**os.environ, "XDG_STATE_HOME": machine_folder}
+        with Started([sys.executable, "-c", script, server_url, agent], cwd=ROOT, env=environment) as writer:
+            assert writer.wait() == 0
+
+    threads = [threading.Thread(target=write, args=pair) for pair in zip("abab", ("p", "q", "r", "s"), strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(names(opened("a", "reader"))) == sorted(f"{agent} {n}" for agent in "pqrs" for n in range(25))
+    assert names(opened("b", "reader")) == names(opened("a", "reader2"))

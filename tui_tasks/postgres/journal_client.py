@@ -1,0 +1,314 @@
+"""Speaks with the server: takes the lock of the journal, reads what is new, appends, and learns how a commit ended."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import psycopg
+from psycopg import errors
+
+from tui_tasks.core.engine.open_checks import SCHEMA
+from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown
+from tui_tasks.postgres.server_schema import prepare
+
+PAGE: Final = 1_000
+"""So many entries are read at a time."""
+AFTER_AWAY_SECONDS: Final = 0.5
+"""A server that could not be reached is tried again after this."""
+OUTCOME_SECONDS: Final = 5.0
+"""How long the outcome of a commit is asked for after its connection was lost."""
+
+# A stopped client, a cut cable and a lock that others hold end a wait within seconds.
+_SETTINGS: Final = "-c lock_timeout=2s -c idle_in_transaction_session_timeout=2s"
+_CONNECTION: Final[dict[str, Any]] = {
+    "connect_timeout": 2,
+    "tcp_user_timeout": 4_000,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 3,
+    "application_name": "tui-tasks",
+    "options": _SETTINGS,
+}
+_LOCK: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.lock_head()"
+_HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
+_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
+_NEWS: Final = f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
+_COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
+_APPEND: Final = (
+    "SELECT tui_tasks.append(%s, %s, %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], "
+    "%s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bytea[], %s, %s, "
+    "%s::text[], %s::text[], %s::text[])"
+)
+_GONE_ON: Final = "TT001"
+
+# It warns of each pipeline whose connection was lost, which is handled here.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
+
+Row = tuple[Any, ...]
+
+
+class Head(NamedTuple):
+    """The end of the server's journal; see `server.sql`."""
+
+    seq: int
+    hash: bytes
+    passed: int
+    now: int
+    number: int
+    journal: int
+    needs: str
+
+
+class News(NamedTuple):
+    """What a replica lacks. Companions are complete only where the entries are.
+
+    Attributes:
+        head: the end of the server's journal.
+        entries: rows of the journal, oldest first, `PAGE` at most.
+        companions: rows (kind, key, value, number).
+    """
+
+    head: Head
+    entries: list[Row]
+    companions: list[Row]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the entries reach the end of the journal."""
+        return len(self.entries) < PAGE
+
+
+def server_id(url: str) -> str:
+    """Return the id of a server's journal, whose tables are made if there are none.
+
+    Raises:
+        DatabaseRefused: the server cannot be reached or used.
+    """
+    try:
+        with contextlib.closing(psycopg.connect(url, autocommit=True, **_CONNECTION)) as connection:
+            return prepare(connection).id
+    except psycopg.Error as error:
+        raise DatabaseRefused(f"the server cannot be reached: {_line(error)}") from None
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+class JournalClient:
+    """A connection to the server of one replica, used by one thread."""
+
+    def __init__(self, url: str, id: str) -> None:
+        self._url, self._id = url, id
+        self._connection: psycopg.Connection[Any] | None = None
+        self._listening: psycopg.Connection[Any] | None = None
+        self._failed_at: float | None = None
+        self._why = ""
+
+    def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(psycopg.Error):
+                connection.close()
+
+    def connected(self) -> psycopg.Connection[Any]:
+        """Return the connection, after making it where there is none.
+
+        Raises:
+            Busy: the server cannot be reached; it is asked again only some time after it could not.
+            DatabaseRefused: the server has another journal by now, or needs a newer program.
+        """
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
+        if self._failed_at is not None and time.monotonic() - self._failed_at < AFTER_AWAY_SECONDS:
+            raise self._away(self._why)
+        try:
+            connection = psycopg.connect(self._url, autocommit=True, **_CONNECTION)
+            try:
+                found = prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except psycopg.Error as error:
+            self._failed_at = time.monotonic()
+            raise self._away(_line(error)) from None
+        if found.id != self._id:
+            connection.close()
+            raise DatabaseRefused("the server has another journal than this replica")
+        self._failed_at = None
+        self._connection = connection
+        return connection
+
+    def _away(self, why: str) -> Busy:
+        self._why = why
+        return Busy(f"the server of this database cannot be reached: {why}")
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Translate errors of the server in a block that writes nothing.
+
+        Raises:
+            Busy: it is away, or others hold the journal.
+        """
+        try:
+            yield
+        except errors.InsufficientPrivilege as error:
+            self.close()
+            raise DatabaseRefused(_line(error)) from None
+        except errors.LockNotAvailable:
+            self.close()
+            raise Busy("other machines have held the journal for 2 s; try again") from None
+        except psycopg.Error as error:
+            self.close()
+            raise self._away(_line(error)) from None
+
+    def lock(self, seq: int, number: int) -> News:
+        """Begin a transaction, take the journal's lock, and return what the replica lacks.
+
+        Raises:
+            Busy: nothing was written.
+        """
+        was_connected = self._connection is not None
+        try:
+            return self._lock(seq, number)
+        except (errors.OperationalError, errors.InterfaceError, errors.AdminShutdown) as error:
+            # A connection that stood idle may have been cut long ago: a new one is tried once.
+            self.close()
+            if not was_connected or isinstance(error, errors.LockNotAvailable):
+                with self._asking():
+                    raise
+        with self._asking():
+            return self._lock(seq, number)
+
+    def _lock(self, seq: int, number: int) -> News:
+        connection = self.connected()
+        with connection.pipeline():
+            connection.execute("BEGIN")
+            head = connection.execute(_LOCK)
+            entries = connection.execute(_NEWS, (seq, PAGE))
+            companions = connection.execute(_COMPANIONS, (number,))
+        row = head.fetchone()
+        assert row is not None
+        found = News(Head(*row), entries.fetchall(), companions.fetchall())
+        if found.head.journal > SCHEMA:
+            raise DatabaseRefused(f"the server needs tui-tasks {found.head.needs} or newer: update it")
+        return found
+
+    def news(self, seq: int, number: int) -> News:
+        """Return what the replica lacks, without the lock, as of one moment.
+
+        Raises:
+            Busy: the server is away.
+        """
+        with self._asking():
+            connection = self.connected()
+            with connection.pipeline():
+                connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                head = connection.execute(_HEAD)
+                entries = connection.execute(_NEWS, (seq, PAGE))
+                companions = connection.execute(_COMPANIONS, (number,))
+                connection.execute("COMMIT")
+            row = head.fetchone()
+            assert row is not None
+            return News(Head(*row), entries.fetchall(), companions.fetchall())
+
+    def hash_at(self, seq: int) -> bytes | None:
+        """Return the hash of an entry; None if the server has none of that number.
+
+        Raises:
+            Busy: the server is away.
+        """
+        with self._asking():
+            row = self.connected().execute("SELECT hash FROM tui_tasks.journal WHERE seq = %s", (seq,)).fetchone()
+            return None if row is None else bytes(row[0])
+
+    def wait_for_news(self, seconds: float) -> None:
+        """Wait until the server says that the journal has gone on, or some time has passed.
+
+        Raises:
+            Busy: the server is away.
+        """
+        with self._asking():
+            connection = self.connected()
+            if connection is not self._listening:
+                connection.execute("LISTEN tui_tasks")
+                self._listening = connection
+            for _ in connection.notifies(timeout=seconds, stop_after=1):
+                pass
+
+    def release(self) -> None:
+        """End the transaction without effect."""
+        connection = self._connection
+        if connection is None:
+            return
+        try:
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self.close()
+
+    def append(
+        self, head: tuple[int, bytes], entries: Sequence[Row], companions: Sequence[Row], now: int, passed: int
+    ) -> int | None:
+        """Append to the locked journal and commit; return the newest companion's number.
+
+        Return None if the connection was lost and the entries were found on the server after all.
+
+        Raises:
+            Busy: nothing was written.
+            OutcomeUnknown: the connection was lost, and whether the server committed could not be learned.
+        """
+        columns = [list(column) for column in zip(*entries, strict=True)] if entries else [[] for _ in range(14)]
+        more = [list(column) for column in zip(*companions, strict=True)] if companions else [[], [], []]
+        connection = self.connected()
+        try:
+            with connection.pipeline():
+                appended = connection.execute(_APPEND, (*head, *columns, now, passed, *more))
+                connection.execute("COMMIT")
+            row = appended.fetchone()
+            assert row is not None
+            return int(row[0])
+        except psycopg.Error as error:
+            # Only a statement that the server has refused leaves the connection whole, and its commit was not run.
+            is_lost = connection.closed or connection.broken or isinstance(error, errors.OperationalError)
+            self.close()
+            if isinstance(error, errors.InsufficientPrivilege):
+                raise DatabaseRefused(_line(error)) from None
+            if error.sqlstate == _GONE_ON:
+                raise Busy("the journal has gone on meanwhile, and nothing was written; try again") from None
+            if not is_lost:
+                raise
+            why = _line(error)
+        if self._was_appended(entries, why):
+            return None
+        raise Busy(f"the connection to the server was lost, and nothing was written: {why}")
+
+    def _was_appended(self, entries: Sequence[Row], why: str) -> bool:
+        """Return whether the server has the entries.
+
+        The lock is taken first: the backend of the lost connection may still be committing.
+
+        Raises:
+            OutcomeUnknown: this cannot be learned in time.
+        """
+        deadline = time.monotonic() + OUTCOME_SECONDS
+        while True:
+            try:
+                found = self.lock(entries[-1][0] if entries else 0, 1 << 62)
+                if not entries:
+                    return False
+                return found.head.seq >= entries[-1][0] and self.hash_at(entries[-1][0]) == bytes(entries[-1][-1])
+            except Busy:
+                if time.monotonic() > deadline:
+                    raise OutcomeUnknown(
+                        f"the connection to the server was lost while it committed ({why}): it may have been written, "
+                        "or not; send it again with its idempotency key"
+                    ) from None
+                time.sleep(0.05)
+            finally:
+                self.release()

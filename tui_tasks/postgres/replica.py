@@ -1,0 +1,400 @@
+"""A machine's replica of a server's journal: an SQLite file like any other, whose changes go to the server first.
+
+A transaction of the state takes the replica's write lock, then the journal's lock on the server. What others have
+written since is applied. Then the rules decide as they do on one file, the new entries are appended on the server, the
+server commits, and the replica after it. A replica that misses the last step catches up by the journal.
+
+Tables that must not part from the entries travel with them (`_COMPANIONS`); triggers of this connection collect them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from tui_tasks import clock
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.commit.apply import TOUCHING, apply, touch
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read import views
+from tui_tasks.core.schema import migrations
+from tui_tasks.core.schema.tables import STATE
+from tui_tasks.postgres.replica_files import server_of
+
+_REFUSED: Final = frozenset(
+    {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "session"}
+)
+"""What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
+_NUMBER: Final = "server:number"
+READ_SECONDS: Final = 0.2
+"""A short command that reads waits so long for the server."""
+_SECOND: Final = 1_000_000
+_decode = msgspec.json.Decoder().decode
+
+# By table: its key, its other columns, and which rows travel.
+_COMPANIONS: Final = {
+    "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
+    "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),
+}
+
+
+def _statements() -> Iterator[str]:
+    """Yield the statements that make a connection collect changes of `_COMPANIONS`."""
+    yield "CREATE TEMP TABLE outgoing (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT)"
+    for table, (keys, others, condition) in _COMPANIONS.items():
+        for event, row in (("INSERT", "NEW"), ("DELETE", "OLD")):
+            key = f"json_array({', '.join(f'{row}.{name}' for name in keys)})"
+            pairs = ", ".join(f"'{name}', NEW.{name}" for name in others)
+            value = f"json_object({pairs})" if event == "INSERT" else "NULL"
+            when = f"WHEN {condition.format(row=row)} " if condition else ""
+            yield (
+                f"CREATE TEMP TRIGGER outgoing_{table}_{event} AFTER {event} ON main.{table} {when}"
+                f"BEGIN INSERT INTO outgoing VALUES ('{table}', {key}, {value}); END"
+            )
+
+
+class Replica(Database):
+    """A replica, used by one thread like any database."""
+
+    def __init__(self, path: str, *, read_only: bool = False, makes: bool = True) -> None:
+        """Open a replica; `makes`: create it if there is none.
+
+        Raises:
+            DatabaseRefused: it cannot be used.
+        """
+        self._url, self._id = server_of(os.path.realpath(path))
+        self._client: Any = None
+        self._is_shared = False
+        self._collects = False
+        self._begun: tuple[int, bytes] = (0, b"")
+        self._server_now = 0
+        self._follower: Follower | None = None
+        super().__init__(path, read_only=read_only, makes=makes)
+
+    def _prepare(self, connection: Any) -> None:
+        self._collects = False
+        if not self.read_only:
+            # A power cut loses the last transactions of the replica; the journal brings them back.
+            connection.execute("PRAGMA synchronous = normal")
+
+    def _joined(self) -> Any:
+        """Return the client of the server; psycopg is imported at the first use."""
+        if self._client is None:
+            try:
+                from tui_tasks.postgres.journal_client import JournalClient
+            except ImportError:
+                raise DatabaseRefused(
+                    "a server's journal needs the extra `postgres`: pip install 'tui-tasks[postgres]'"
+                ) from None
+            self._client = JournalClient(self._url, self._id)
+        return self._client
+
+    @contextlib.contextmanager
+    def state_transaction(self, *, write: bool) -> Iterator[None]:
+        """Hold a transaction whose entries the server's journal gets, before the replica commits."""
+        with _as_refusals():
+            self._is_shared = write
+            try:
+                with self.transaction(write=write):
+                    yield
+            finally:
+                self._is_shared = False
+
+    allows_steps = False
+
+    def _begin(self, write: bool) -> None:
+        super()._begin(write)
+        if write and self._is_shared:
+            self._lock_journal()
+
+    def _roll_back(self) -> None:
+        super()._roll_back()
+        if self._is_shared and self._client is not None:
+            self._client.release()
+
+    def _commit(self) -> None:
+        if not self._is_shared:
+            super()._commit()
+            return
+        self._publish()
+        try:
+            super()._commit()
+        except Exception as error:
+            raise OutcomeUnknown(
+                f"the server has it, and {self.path} could not be written ({error}); if you send it again, use its "
+                "idempotency key"
+            ) from error
+
+    def _acknowledge(self) -> None:
+        # What was written is on the server, whatever became of the file.
+        if not self._is_shared:
+            super()._acknowledge()
+
+    def _lock_journal(self) -> None:
+        """Take the journal's lock, and apply what others have written since."""
+        client = self._joined()
+        while True:
+            seq, _ = journal.head(self)
+            news = client.lock(seq, self._number())
+            if news.is_complete:
+                break
+            client.release()
+            while not news.is_complete:
+                self._apply(news)
+                news = client.news(journal.newest(self), self._number())
+            self._apply(news)
+        self._apply(news)
+        self._begun = journal.head(self)
+        if self._begun != (news.head.seq, bytes(news.head.hash)):
+            raise self._other_history()
+        self._server_now = news.head.now
+        if not self._collects:
+            for statement in _statements():
+                self.sql(statement)
+            self._collects = True
+        self.sql("DELETE FROM outgoing")
+        self._note_contact()
+
+    def _publish(self) -> None:
+        """Append what this transaction wrote, and let the server commit."""
+        seq, _ = self._begun
+        entries = self.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
+        companions = self.sql("SELECT kind, key, value FROM outgoing ORDER BY rowid").fetchall()
+        if not entries and not companions:
+            self._client.release()
+            return
+        for row in entries:
+            if row[4] in _REFUSED:
+                raise StorageFailed(
+                    f"a database on a server has no {_words(row[4])} yet: nothing was written", retryable=False
+                )
+        if any("\0" in text for row in entries for text in row if isinstance(text, str)):
+            raise StorageFailed("a database on a server holds no NUL character: nothing was written", retryable=False)
+        mark = elapsed.mark(self)
+        entries = [(*row[:-1], bytes(row[-1])) for row in entries]
+        passed = mark.passed if mark is not None else 0
+        number = self._client.append(self._begun, entries, companions, self._server_now, passed)
+        if number is not None:
+            views.put_within(self, _NUMBER, number)
+        # For `let_others_write`, which goes on after this commit.
+        self.sql("DELETE FROM outgoing")
+
+    def _number(self) -> int:
+        return int(views.get(self, _NUMBER) or 0)
+
+    def _apply(self, news: Any) -> None:
+        """Apply what the server has and this replica lacks, within the open write transaction.
+
+        Raises:
+            StorageFailed: the replica belongs to another history.
+        """
+        seq, last = journal.head(self)
+        for row in news.entries:
+            if row[0] <= seq:
+                continue
+            values = dict(zip(_NAMES, row[:-1], strict=True))
+            if row[0] != seq + 1 or (linked := journal.append(self, last, values)) != bytes(row[-1]):
+                raise self._other_history()
+            seq, last = seq + 1, linked
+            _apply_row(self, row)
+        if not news.is_complete:
+            return
+        number = self._number()
+        for kind, key, value, its_number in news.companions:
+            if its_number > number:
+                self._put_companion(kind, _decode(key), None if value is None else _decode(value))
+                number = its_number
+        if number != self._number():
+            views.put_within(self, _NUMBER, number)
+        self._advance(news.head.passed)
+
+    def _put_companion(self, table: str, key: list[str], value: dict[str, Any] | None) -> None:
+        if table not in _COMPANIONS:
+            return
+        keys, _, _ = _COMPANIONS[table]
+        self.sql(f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}", key)
+        if value is not None:
+            row = {**dict(zip(keys, key, strict=True)), **value}
+            marks = ", ".join("?" * len(row))
+            self.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
+
+    def _advance(self, passed: int) -> None:
+        """Let the database's own instant, by which leases end, be no earlier than on other machines."""
+        mark, up = elapsed.mark(self), clock.uptime()
+        here = mark.passed + max(0, up.up - mark.up) if mark is not None and mark.machine == up.machine else None
+        if passed and (here is None or here + _SECOND < passed):
+            elapsed.put_mark(self, elapsed.Mark(up.machine, up.up, passed, clock.now()))
+
+    def _other_history(self) -> StorageFailed:
+        return StorageFailed(
+            f"{self.path} does not fit the server's journal: delete it, and it is built again from the server",
+            retryable=False,
+        )
+
+    def catch_up(self) -> None:
+        """Apply what the server has and this replica lacks, in transactions of its own and without the journal's lock.
+
+        Raises:
+            Busy: the server is away.
+            StorageFailed: the replica cannot be written, or belongs to another history.
+        """
+        with _as_refusals():
+            client = self._joined()
+            while True:
+                seq, hashed = journal.head(self)
+                news = client.news(seq, self._number())
+                if seq > news.head.seq or (seq == news.head.seq and hashed != bytes(news.head.hash)):
+                    raise self._other_history()
+                if news.entries or news.companions:
+                    with self.transaction(write=True):
+                        self._apply(news)
+                if news.is_complete:
+                    self._note_contact()
+                    return
+
+    def _note_contact(self) -> None:
+        heard = Path(f"{self.path}-heard")
+        heard.touch(mode=0o600)
+
+    def follow(self) -> None:
+        """Apply what other machines write, in a thread, while this is open; one process of a machine does so."""
+        if self._follower is None and not self.read_only:
+            self._follower = Follower(self.path)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._follower is not None:
+            self._follower.stop()
+        if self._client is not None:
+            self._client.close()
+        super().close()
+
+
+_NAMES: Final = (
+    *("seq", "at", "actor", "kind", "entity", "uid", "task"),
+    *("change", "undoes", "old", "new", "image", "why"),
+)
+_COLUMNS: Final = f"{', '.join(_NAMES)}, hash"
+
+
+def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
+    """Apply the change of an entry, as replay does."""
+    _, at, actor, _, entity, uid, task, _, _, old, new, image, *_ = row
+    if new is not None and entity in STATE:
+        apply(db, entity, uid, None if old is None else _decode(old), _decode(new))
+    if entity in TOUCHING and task is not None and image is not None:
+        touch(db, task, _decode(image)["version"], at, actor)
+
+
+def _words(entity: str) -> str:
+    if entity in ("job", "run"):
+        return "jobs"
+    if entity in ("work", "auto", "session"):
+        return "sessions of agent programs"
+    return "checks or recorded settings"
+
+
+@contextlib.contextmanager
+def _as_refusals() -> Iterator[None]:
+    """Raise what the program cannot use on the server as what a request is refused with.
+
+    Raises:
+        StorageFailed: the block raised `DatabaseRefused`.
+    """
+    try:
+        yield
+    except DatabaseRefused as refused:
+        raise StorageFailed(str(refused), retryable=False) from None
+
+
+class Follower:
+    """A thread that applies to a replica what other machines write."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, and wait for it."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        lock = os.open(f"{self._path}-follow", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            while not self._is_leader(lock):
+                if self._stopped.wait(1.0):
+                    return
+            with contextlib.suppress(Refusal, DatabaseRefused), contextlib.closing(_opened(self._path)) as replica:
+                while not self._stopped.is_set():
+                    try:
+                        replica.catch_up()
+                        replica._joined().wait_for_news(0.25)
+                    except Busy:
+                        self._stopped.wait(0.25)
+        finally:
+            os.close(lock)
+
+    def _is_leader(self, lock: int) -> bool:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def _opened(path: str) -> Replica:
+    db = migrations.opened(path)
+    assert isinstance(db, Replica)
+    return db
+
+
+def caught_up(path: str) -> str | None:
+    """Bring a replica up to date within `READ_SECONDS`; return how old it is if that failed.
+
+    One that was never up to date is built first, however long that takes.
+
+    Raises:
+        DatabaseRefused: it cannot be opened.
+        StorageFailed: it was never up to date, and its server does not answer.
+    """
+    age = _age(path)
+    if age is None:
+        with contextlib.closing(_opened(path)) as replica:
+            replica.catch_up()
+        return None
+    problems: list[str] = []
+
+    def catch_up() -> None:
+        try:
+            with contextlib.closing(_opened(path)) as replica:
+                replica.catch_up()
+        except (Refusal, DatabaseRefused) as error:
+            problems.append(str(error))
+
+    thread = threading.Thread(target=catch_up, name="replica", daemon=True)
+    thread.start()
+    thread.join(READ_SECONDS)
+    if not thread.is_alive() and not problems:
+        return None
+    return f"as of {age:.0f} s ago: {problems[0] if problems else 'the server has not answered within 0.2 s'}"
+
+
+def _age(path: str) -> float | None:
+    """Return the seconds since a replica was last as new as the server; None if it never was, or is not there."""
+    try:
+        return max(0.0, time.time() - Path(f"{path}-heard").stat().st_mtime) if Path(path).exists() else None
+    except FileNotFoundError:
+        return None
