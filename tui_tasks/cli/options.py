@@ -216,7 +216,6 @@ def require_database(options: argparse.Namespace, *, on_server: bool = False) ->
     """
     from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.settings import paths
-
     from tui_tasks.state.opening import is_replica
 
     path = paths.database(options.db, on_server=on_server)
