@@ -144,7 +144,7 @@ def test_the_database_is_where_the_option_else_the_variable_else_the_platform_sa
     assert "by option" in run("ls", "--db", str(tmp_path / "option.db")).stdout
     run("add", "by url", "--db", f"sqlite:///{tmp_path}/url.db")
     assert (tmp_path / "url.db").exists()
-    refused = run("ls", "--db", "postgresql://somewhere/tasks")
+    refused = run("ls", "--db", "mysql://somewhere/tasks")
     assert refused.returncode == 1
     assert "not supported" in refused.stderr
 

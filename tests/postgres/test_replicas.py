@@ -18,6 +18,8 @@ import pytest
 from tests.contract.client import ROOT
 from tests.started import Started
 from tui_tasks.client.requests import ToolError
+from tui_tasks.core.errors import Busy, DatabaseRefused
+from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import journal_client, replica_files
 from tui_tasks.state.state import State, open_state
@@ -108,9 +110,9 @@ def test_a_claim_has_one_winner_on_two_machines(opened):
     here, there = opened("a", "one"), opened("b", "two")
     here.call("tasklist:add_task", {"name": "Build"})
     uid = here.tasks("tasklist")[0]["uid"]
-    here.call("tasks:claim", {"uid": uid})
+    here.call("control:claim", {"uid": uid})
     with pytest.raises(ToolError) as refused:
-        there.call("tasks:claim", {"uid": uid})
+        there.call("control:claim", {"uid": uid})
     assert refused.value.code == "conflict"
 
 
@@ -199,10 +201,32 @@ def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened):
     before = state.seq
     with pytest.raises(ToolError) as refused:
         state.tools.scheduler_create_scheduled_task(
-            name="Nightly", system_prompt="x", prompt="x", schedule={"minute": "0", "hour": "3"}
+            name="Nightly",
+            system_prompt="x",
+            prompt="x",
+            schedule=dict.fromkeys(("minute", "hour", "day", "month", "weekday"), "1"),
         )
     assert "no jobs yet" in refused.value.message
     assert state.seq == before
+
+
+def test_a_replica_is_not_opened_by_its_own_name(opened):
+    path = opened("a")._session.store.path
+    with pytest.raises(DatabaseRefused, match="is a replica"):
+        open_state(path)
+
+
+def test_a_session_that_the_server_ends_while_the_rules_decide_leaves_nothing(opened, server_url):
+    here, there = opened("a"), opened("b")
+    store = here._session.store
+    with pytest.raises(Busy), store.transaction(0) as transaction, transaction.change():
+        transaction.speak("human")
+        transaction.run(PauseAgent("codex", "wait"))
+        with psycopg.connect(server_url, autocommit=True) as other:
+            backend = store.db._joined().connected().info.backend_pid
+            other.execute("SELECT pg_terminate_backend(%s)", (backend,))
+    here.call("tasklist:add_task", {"name": "Build"})
+    assert names(here) == names(there) == ["Build"]
 
 
 def test_a_password_in_a_url_is_refused_without_being_repeated(machine):
