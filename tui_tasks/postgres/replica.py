@@ -50,7 +50,7 @@ _COMPANIONS: Final = {
 
 def _statements() -> Iterator[str]:
     """Yield the statements that make a connection collect changes of `_COMPANIONS`."""
-    yield "CREATE TEMP TABLE outgoing (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT)"
+    yield "CREATE TEMP TABLE IF NOT EXISTS outgoing (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT)"
     for table, (keys, others, condition) in _COMPANIONS.items():
         for event, row in (("INSERT", "NEW"), ("DELETE", "OLD")):
             key = f"json_array({', '.join(f'{row}.{name}' for name in keys)})"
@@ -58,7 +58,7 @@ def _statements() -> Iterator[str]:
             value = f"json_object({pairs})" if event == "INSERT" else "NULL"
             when = f"WHEN {condition.format(row=row)} " if condition else ""
             yield (
-                f"CREATE TEMP TRIGGER outgoing_{table}_{event} AFTER {event} ON main.{table} {when}"
+                f"CREATE TEMP TRIGGER IF NOT EXISTS outgoing_{table}_{event} AFTER {event} ON main.{table} {when}"
                 f"BEGIN INSERT INTO outgoing VALUES ('{table}', {key}, {value}); END"
             )
 
@@ -119,6 +119,8 @@ class Replica(Database):
 
     def _roll_back(self) -> None:
         super()._roll_back()
+        # What the transaction may have made for collecting was rolled back with it.
+        self._collects = False
         if self._is_shared and self._client is not None:
             self._client.release()
 
