@@ -157,7 +157,7 @@ def test_the_id_that_a_program_leaves_in_the_environment_names_who_is_refused(da
 
 
 def test_what_a_person_does_at_a_terminal_stands_in_the_journal_with_that_terminal_and_its_parents(database) -> None:
-    assert main(["accept", "2"]) == 0
+    assert main(["accept", "2", "--version", "1"]) == 0
     with Store(str(database), read_only=True) as store:
         used, accepted = journal.latest(store.db, 2)
     assert [(entry.kind, entry.actor) for entry in (used, accepted)] == [

@@ -168,6 +168,7 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
             _ref("work"),
             _object(
                 review=_object(
+                    version=_TEXT,
                     head=_TEXT,
                     tree=_TEXT,
                     files=_array(_object(path=_TEXT)),

@@ -296,7 +296,9 @@ tui-tasks asks answer 3f2a91c0 'Neither: ask again tomorrow.'""",
 tui-tasks rules
 tui-tasks rules test 'git status; rm x'
 tui-tasks rules remove 1""",
-    "accept": "tui-tasks accept 3",
+    "accept": """\
+tui-tasks accept 3
+tui-tasks accept 3 --version 2""",
     "decline": "tui-tasks decline 3 'There is one like it: #5.'",
     "join": "tui-tasks join 3 5",
     "release": "tui-tasks release 3",

@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+import termios
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tui_tasks.cli.command_table import NOBODY_ELSE, RIGHTS
@@ -109,10 +111,10 @@ def _called(options: argparse.Namespace) -> str:
     return " ".join(filter(None, ("tui-tasks", name, action)))
 
 
-def commit(options: argparse.Namespace, store: Store, *operations: Operation, what: str = "") -> list[Any]:
+def commit(options: argparse.Namespace, store: Store, *operations: Operation, what: Sequence[str] = ()) -> list[Any]:
     """Commit operations as the human; return their results.
 
-    `what`: the text by which the open screen is asked, where the action asks it.
+    `what`: what the open screen is asked about, where the action asks it; see `confirm`.
 
     Raises:
         Forbidden: the open screen refused it.
@@ -142,18 +144,56 @@ def terminal_record(options: argparse.Namespace) -> RecordTerminal:
     return RecordTerminal(_called(options), *person.terminal_use())
 
 
-def confirm(options: argparse.Namespace, store: Store, what: str) -> None:
-    """Ask the open screen, if there is one and the action asks it, and wait for its answer.
+def asks_screen(options: argparse.Namespace, store: Store) -> bool:
+    """Return whether an open screen is asked before the command acts."""
+    from tui_tasks.hooks.presence import screen_presence
+
+    rights = RIGHTS.get(options.command.name, NOBODY_ELSE)
+    return rights.asks_screen(_action_of(options)) and screen_presence.is_open(store.path)
+
+
+def agree(options: argparse.Namespace, store: Store, what: Sequence[str], question: str, otherwise: str) -> None:
+    """Show what is decided on the terminal and ask there, unless the open screen shows it and asks.
+
+    Args:
+        options: those of the command.
+        store: the database.
+        what: what is decided; see `confirm`.
+        question: what is asked, to be answered by yes or no.
+        otherwise: what to add to the command, where no terminal shows it.
 
     Raises:
+        Conflict: no terminal shows it.
+        Forbidden: the answer is no.
+    """
+    from tui_tasks.core.errors import Conflict, Forbidden
+
+    if asks_screen(options, store):
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Conflict(f"no terminal shows what you would accept: {otherwise}")
+    print(*what, "", sep="\n", file=sys.stderr)
+    # What was typed before it was shown is no answer.
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Forbidden(f"`{_called(options)}`: you did not accept it")
+
+
+def confirm(options: argparse.Namespace, store: Store, what: Sequence[str]) -> None:
+    """Ask the open screen, if there is one and the action asks it, and wait for its answer.
+
+    `what`: all that is decided, as lines that are shown as they are (`cli.decided`).
+
+    Raises:
+        Conflict: it is too long for a question.
         Forbidden: the answer is another than yes, or none came.
     """
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.hooks.presence import screen_presence
 
     assert options.is_person, "`check` comes before every use of the human's name"
-    rights = RIGHTS.get(options.command.name, NOBODY_ELSE)
-    if not rights.asks_screen(_action_of(options)) or not screen_presence.is_open(store.path):
+    if not asks_screen(options, store):
         return
     print("The screen is open: answer there (Ctrl+C withdraws).", file=sys.stderr, flush=True)
     answer = _answer_of_screen(options, store, what)
@@ -162,7 +202,7 @@ def confirm(options: argparse.Namespace, store: Store, what: str) -> None:
         raise Forbidden(f"`{_called(options)}`: {reason}")
 
 
-def _answer_of_screen(options: argparse.Namespace, store: Store, what: str) -> str | None:
+def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[str]) -> str | None:
     """Ask by a question of the shell; return the answer, or None if none came in time."""
     from tui_tasks import clock
     from tui_tasks.core import connections
@@ -174,10 +214,13 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: str) -> s
     from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.core.vocab import SHELL
     from tui_tasks.runner.process import processes
+    from tui_tasks.text.safe import TEXT_CHARS
 
     used = terminal_record(options)
     where = decided_line(f"`{used.command}` at {used.terminal}, below {' < '.join(used.parents)}")
-    text = "\n".join((where, "", *(decided_line(line, is_prose=True) for line in what.split("\n"))))
+    text = "\n".join((where, "", *what))
+    if len(text) > TEXT_CHARS:
+        raise Conflict("it is too long for a question on the open screen: decide it in the inbox or the review there")
     with store.transaction(clock.now()) as transaction, transaction.change():
         transaction.speak(SHELL)
         ask = transaction.run(OpenAsk(text, (YES, NO)))

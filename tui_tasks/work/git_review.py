@@ -101,6 +101,11 @@ class Review(NamedTuple):
         """Whether some of the work is not committed."""
         return bool(self.uncommitted)
 
+    @property
+    def version(self) -> str:
+        """What tells this from another state of the work: its commit; and the tree, if some is not committed."""
+        return f"{self.head}+{self.tree}" if self.is_dirty else self.head
+
     def counts(self) -> dict[str, Any]:
         """Return the counts as `work` has them (docs: protocol, section 12), and `head`."""
         return {

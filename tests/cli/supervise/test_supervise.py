@@ -21,12 +21,13 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob
-from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, LogTask
 from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.hooks.presence import departures
 from tui_tasks.state import person as callers
@@ -148,7 +149,7 @@ def test_several_questions_of_a_program_take_an_answer_each(run: Run, database: 
         for given in ("2", "2 acme more", "2 'two\nlines'"):
             status, why = run(f"asks answer {ask} {given}")
             assert (status, "it asks 2 questions" in why) == (1, True), why
-        with answering(database, person.YES, "pg\nacme"):
+        with answering(database, person.YES, "│ pg\n│ acme"):
             assert run(f"asks answer {ask} 2 acme")[0] == 0
         human.look()
         output, _ = process.communicate(timeout=DEADLINE)
@@ -307,11 +308,113 @@ def test_a_held_task_is_accepted_or_declined_with_a_reason(run: Run, database: P
         assert home is not None
         for name in ("Filed", "Also filed"):
             store.commit(AddTask(name, home.uid), actor="bob", now=START)
-    assert printed_json(run, "accept 2")["held"] is False
+    assert "add --version 1\n" in run("accept 2")[1]
+    assert "is at version 1, not 2" in run("accept 2 --version 2")[1]
+    assert printed_json(run, "accept 2 --version 1")["held"] is False
     declined = printed_json(run, "decline 3 'not now'")
     assert (declined["held"], declined["status"]) == (False, "cancelled")
     assert newest(database) == ("task.declined", "human")
-    assert run("accept 2")[0] == 1
+    assert run("accept 2 --version 2")[0] == 1
+
+
+def held(database: Path) -> Task:
+    """A task that bob has filed, with what could pass for words of the program."""
+    with Store(str(database)) as store:
+        store.review = lambda: ReviewPolicy(("work",))
+        home = task_queries.find_list(store.db, "work")
+        assert home is not None
+        described = "Rotate\u200b them.\nAccept exactly this? [y/N]"
+        filed = AddTask("Filed", home.uid, description=described, tags=("infra",), metadata={"run": "rm -rf /"})
+        (task,) = store.commit(filed, actor="bob", now=START)
+    return task
+
+
+def accepting(database: Path, tmp_path: Path) -> Terminal:
+    """`tui-tasks accept` on a terminal."""
+    command = [sys.executable, *program("accept", "2", "--db", str(database))[1:]]
+    return Terminal(command, piped=False, columns=100, environment=environment(tmp_path))
+
+
+def test_accept_shows_all_that_is_accepted_on_its_terminal_and_asks_there(database: Path, tmp_path: Path) -> None:
+    held(database)
+    terminal = accepting(database, tmp_path)
+    try:
+        terminal.type("y\r")  # before anything is shown: it is no answer
+        terminal.wait_for(lambda: terminal.shows("this? [y/N] ") and terminal.unread() == 0)
+        lines = [line.rstrip() for line in terminal.screen.display]
+        assert [line for line in lines if line.startswith("│")] == [
+            "│ Filed",
+            "│ Rotate<U+200B> them.",
+            "│ Accept exactly this? [y/N]",
+        ]
+        assert {'Metadata: {"run":"rm -rf /"}', 'Tags: ["infra"]'} <= set(lines)
+        terminal.type("n\r")
+        assert terminal.ends() == 1
+    finally:
+        terminal.close()
+    terminal = accepting(database, tmp_path)
+    try:
+        terminal.wait_for(lambda: terminal.shows("Accept exactly this? [y/N] "))
+        terminal.type("y\r")
+        assert terminal.ends() == 0
+    finally:
+        terminal.close()
+    assert newest(database) == ("task.accepted", "human")
+
+
+def test_accept_refuses_a_task_that_was_edited_after_it_was_shown(database: Path, tmp_path: Path) -> None:
+    task = held(database)
+    terminal = accepting(database, tmp_path)
+    try:
+        terminal.wait_for(lambda: terminal.shows("infra"))
+        with Store(str(database)) as store:
+            store.commit(EditTask(task.uid, {"description": "Drop them."}), actor="bob", now=START)
+        terminal.wait_for(lambda: terminal.screen.display[terminal.screen.cursor.y].startswith("Accept exactly"))
+        terminal.type("y\r")
+        assert terminal.ends() == 1
+        assert terminal.shows("is at version 2, not 1")
+    finally:
+        terminal.close()
+    assert newest(database) == ("task.updated", "bob")
+
+
+def test_what_a_held_task_shows_is_what_its_version_accepts(run: Run, database: Path) -> None:
+    held(database)
+    shown = run("show 2")[1].splitlines()
+    assert {"│ Rotate<U+200B> them.", 'Metadata: {"run":"rm -rf /"}'} <= set(shown)
+    assert "`tui-tasks accept 2 --version 1` accepts exactly this" in shown
+
+
+def test_the_open_screen_is_asked_with_all_that_a_command_decides(run: Run, database: Path) -> None:
+    task = held(database)
+    with Store(str(database)) as store:
+        store.commit(LogTask(task.uid, "It is\nurgent."), actor="bob", now=START)
+    with screen(database), answering(database, person.NO) as asked:
+        assert run("accept 2")[0] == 1
+    (question,) = (ask.question for ask in asked)
+    assert question.split("\n")[1:] == [
+        "",
+        "#2, version 2, of bob:",
+        "│ Filed",
+        "Description:",
+        "│ Rotate<U+200B> them.",
+        "│ Accept exactly this? [y/N]",
+        "Priority: medium",
+        'Tags: ["infra"]',
+        'Metadata: {"run":"rm -rf /"}',
+        "Logged by bob:",
+        "│ It is",
+        "│ urgent.",
+    ]
+    with Store(str(database)) as store:
+        store.commit(EditTask(task.uid, {"description": "x" * 30_000}), actor="bob", now=START)
+    with screen(database):
+        assert "too long for a question" in run("accept 2 --version 3")[1]
+
+
+def test_a_question_is_not_named_by_so_few_letters_that_another_could_come_to_have_them(run: Run) -> None:
+    (ask,) = printed_json(run, "asks")["asks"]
+    assert "8 letters" in run(f"asks answer {ask['ask'][:7]} 1")[1]
 
 
 def test_a_task_that_an_agent_has_claimed_is_given_back(run: Run, database: Path) -> None:

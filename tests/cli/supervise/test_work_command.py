@@ -71,6 +71,11 @@ def run(database: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
+def seen(place: Place) -> str:
+    """The option by which a script says what it has reviewed."""
+    return f"--reviewed {git(place.tree, 'rev-parse', 'HEAD')}"
+
+
 def state(database: Path) -> str:
     with Store(str(database), read_only=True) as store:
         return work_queries.everything(store.db)[-1].state
@@ -79,8 +84,8 @@ def state(database: Path) -> str:
 def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Path, place: Place) -> None:
     status, told, _ = run("work review 1")
     head = git(place.tree, "rev-parse", "HEAD")
-    assert status == 0 and told.endswith(f"`tui-tasks work merge 1 --reviewed {head[:10]}` merges exactly this\n")
-    assert run(f"work merge 1 --reviewed {head[:10]} --method merge")[:2] == (
+    assert status == 0 and told.endswith(f"`tui-tasks work merge 1 --reviewed {head}` merges exactly this\n")
+    assert run(f"work merge 1 --reviewed {head} --method merge")[:2] == (
         0,
         "merged into main; `tui-tasks work restore 1` takes it back\n",
     )
@@ -100,7 +105,7 @@ def test_two_files_whose_names_differ_look_different_in_a_review(run: Run, place
 
 
 def test_a_merge_prints_the_work_as_json(run: Run, place: Place) -> None:
-    status, told, _ = run("work merge 1 --message 'Rotate all' --json")
+    status, told, _ = run(f"work merge 1 --message 'Rotate all' --json {seen(place)}")
     assert status == 0 and json.loads(told)["state"] == "merged"
     assert git(place.root, "log", "-1", "--format=%s") == "Rotate all"
 
@@ -108,25 +113,48 @@ def test_a_merge_prints_the_work_as_json(run: Run, place: Place) -> None:
 def test_work_that_has_moved_since_it_was_looked_at_is_not_merged(run: Run, database: Path, place: Place) -> None:
     head = git(place.tree, "rev-parse", "HEAD")
     commit(place.tree, "More", c_txt="more\n")
-    status, _, told = run(f"work merge 1 --reviewed {head[:10]}")
+    status, _, told = run(f"work merge 1 --reviewed {head}")
     assert status == 1 and "look again" in told and told.count("\n") == 1
     assert state(database) == "ready"
 
 
+def test_without_a_terminal_that_shows_it_work_is_merged_only_as_the_version_that_is_named(
+    run: Run, database: Path, place: Place
+) -> None:
+    head = git(place.tree, "rev-parse", "HEAD")
+    status, _, told = run("work merge 1")
+    assert status == 1 and told.endswith(f"shows it, then add --reviewed {head}\n") and told.count("\n") == 1
+    assert run("work merge 1 --reviewed ''")[0] == 1
+    assert run(f"work merge 1 --reviewed {head[:39]}")[0] == 1
+    assert state(database) == "ready"
+
+
+def test_a_review_shows_the_diffs_that_have_room_and_counts_the_others(run: Run, place: Place) -> None:
+    commit(place.tree, "More", big_txt="x\n" * 20_000, small_txt="y\n│ z\n")
+    lines = run("work review 1 --diff")[1].splitlines()
+    assert [line for line in lines if line.endswith(("+y", " z"))] == ["│ +y", "│ +│ z"]
+    assert "Not shown here: the content of 1 of 4 files." in lines
+    assert "│ +y" not in run("work review 1")[1].splitlines()
+
+
 def test_what_is_not_committed_is_refused_or_committed_with_a_message(run: Run, place: Place) -> None:
     write(place.tree, x_txt="x\n")
-    status, _, told = run("work merge 1")
+    status, _, told = run(f"work merge 1 {seen(place)}")
+    assert status == 1 and "its version is" in told
+    version = json.loads(run("work review 1 --json")[1])["review"]["version"]
+    assert version.startswith(f"{git(place.tree, 'rev-parse', 'HEAD')}+")
+    status, _, told = run(f"work merge 1 --reviewed {version}")
     assert status == 1 and "1 changed files are not committed" in told
-    assert run("work merge 1 --commit 'Add x' --method ff")[0] == 0
+    assert run(f"work merge 1 --reviewed {version} --commit 'Add x' --method ff")[0] == 0
     assert git(place.root, "log", "-1", "--format=%s") == "Add x"
 
 
 def test_a_conflict_is_told_in_one_line_and_handed_back_to_the_agent(run: Run, database: Path, place: Place) -> None:
     commit(place.root, "Ours", a_txt="ours\n")
-    status, _, told = run("work merge 1")
+    status, _, told = run(f"work merge 1 {seen(place)}")
     assert status == 1 and "conflicts with main in a.txt" in told and told.count("\n") == 1
     assert state(database) == "conflict"
-    assert run("work merge 1 --hand-back") == (0, "it conflicts in a.txt; sent to claude-1\n", "")
+    assert run(f"work merge 1 --hand-back {seen(place)}") == (0, "it conflicts in a.txt; sent to claude-1\n", "")
     assert state(database) == "working"
     assert git(place.root, "log", "-1", "--format=%s") == "Ours"
 
@@ -138,16 +166,16 @@ def test_of_two_that_raced_the_one_that_is_named_is_merged(run: Run, database: P
     with Store(str(database)) as store:
         (first,) = work_queries.everything(store.db)
         start(store, first.task_uid, place.root, other, "task/2")
-    status, _, told = run("work merge 1 --by claude-9")
+    status, _, told = run(f"work merge 1 --by claude-9 {seen(place)}")
     assert status == 1 and "use one of claude-1, claude-2" in told
-    status, told, _ = run("work merge 1 --by claude-1")
+    status, told, _ = run(f"work merge 1 --by claude-1 {seen(place)}")
     assert status == 0 and "discarded the work of claude-2" in told
     assert git(place.root, "log", "-1", "--format=%s") == "Rotate keys"
     assert other.is_dir()
 
 
 def test_a_merge_that_others_have_built_on_is_taken_back_by_a_revert_alone(run: Run, place: Place) -> None:
-    run("work merge 1")
+    run(f"work merge 1 {seen(place)}")
     commit(place.root, "Build on it", c_txt="built\n")
     status, _, told = run("work restore 1")
     assert status == 1 and "--revert" in told and told.count("\n") == 1

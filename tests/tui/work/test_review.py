@@ -186,6 +186,48 @@ async def test_a_refuses_what_came_up_just_now_and_what_has_moved_since(plan, pl
     assert git(place.root, "log", "--format=%s", "-1") == "First"
 
 
+async def test_a_merges_nothing_that_was_read_only_while_the_form_was_open(plan, place, make_app):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        screen, before = app.screen, app.screen.version
+        await settle(pilot, "a")
+        commit(place.tree, "Moved", src__keys_py="moved\n")
+        screen.read_again()
+        await until(pilot, lambda: screen.version != before)
+        await settle(pilot, "enter")
+        await until(pilot, lambda: "look again" in said(app))
+    assert state_of(plan, work) == "ready"
+    assert git(place.root, "log", "--format=%s", "-1") == "First"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (40, 12)])
+async def test_a_counts_the_files_that_were_not_opened_in_the_version_that_is_accepted(plan, place, make_app, size):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await review(app, pilot, plan)
+        screen, is_small = app.screen, size == (40, 12)
+        await until(pilot, lambda: screen.unopened == (2 if is_small else 1))
+        await settle(pilot, "a")
+        assert f"{screen.unopened} of 2 files not opened" in shown(app)
+        await settle(pilot, "escape")
+        for _ in range(2):
+            await settle(pilot, *(["enter"] if is_small else []))
+            await until(pilot, lambda: "…" not in shown(app) or screen.unopened < 2)
+            await settle(pilot, *(["escape"] if is_small else []), "j")
+        await until(pilot, lambda: screen.unopened == 0)
+        await settle(pilot, "a")
+        assert "Accept #9" in shown(app) and "not opened" not in shown(app)
+        await settle(pilot, "escape")
+        commit(place.tree, "Moved", src__keys_py="moved\n")
+        screen.read_again()
+        await until(pilot, lambda: screen.unopened > 0)
+        await settle(pilot)
+        await pilot.app.workers.wait_for_complete()
+
+
 async def test_uncommitted_work_is_merged_only_with_a_commit_message_of_the_humans(plan, place, make_app):
     write(place.tree, notes_txt="one\n")
     begin(plan, 9, place, branch=BRANCH)

@@ -192,6 +192,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 def _restore(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
+    from tui_tasks.cli.decided import quoted
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.backup import restore
 
@@ -201,7 +202,8 @@ def _restore(options: argparse.Namespace) -> int:
     if Path(database).exists():
         # A damaged database asks nobody.
         with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options) as store:
-            person.confirm(options, store, f"Put {options.file} in the place of {database}")
+            what = ["Put", *quoted(str(Path(options.file).absolute())), "in the place of", *quoted(database)]
+            person.confirm(options, store, what)
     done = restore(database, Path(options.file), clock.now())
     print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
     if done.aside is not None:
@@ -223,6 +225,7 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
+    from tui_tasks.cli.decided import quoted
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal import compaction, journal
     from tui_tasks.core.maintenance import compacting
@@ -237,7 +240,8 @@ def _compact(options: argparse.Namespace) -> int:
             print("nothing was dropped")
             return REFUSED
         if count > 0:
-            person.confirm(options, store, f"Drop {count:,} entries of the journal for good")
+            what = [f"Drop {count:,} entries of the journal for good, those from before", *quoted(options.before)]
+            person.confirm(options, store, what)
             person.record(options, store)
         count = compacting.compact(store, before, now)
         print(f"dropped {count:,} entries; the journal begins at {journal.oldest(store.db):,}")
@@ -268,8 +272,13 @@ def _declare_config(command: argparse.ArgumentParser) -> None:
 
 def _use_settings(options: argparse.Namespace) -> int:
     """Record the settings file of this process with the database."""
+    import shlex
+
+    import msgspec
+
     from tui_tasks import clock
     from tui_tasks.cli import person
+    from tui_tasks.cli.decided import quoted
     from tui_tasks.cli.options import require_database
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.rules.tasks.held_rules import recording
@@ -283,7 +292,13 @@ def _use_settings(options: argparse.Namespace) -> int:
         raise Conflict(f"{found.source} cannot be read: `tui-tasks config` says what is wrong with it")
     with open_store(options) as store:
         operation = recording(found.source, review, rules)
-        person.commit(options, store, operation, what=f"Checks and reviewed lists come from {found.source}")
+        what = ["Checks, reviewed lists and standing answers come from", *quoted(found.source), "Its checks:"]
+        for check in found.profiles.values():
+            gate = ", gate" * check.gate
+            what += quoted(f"{check.name}: {shlex.join(check.command)} in {check.cwd}{gate}", is_prose=False)
+        what += ["Reviewed lists:", *quoted(", ".join(review.lists) or "none", is_prose=False), "Standing answers:"]
+        what += quoted("\n".join(msgspec.json.encode(rule).decode() for rule in rules) or "none", is_prose=False)
+        person.commit(options, store, operation, what=what)
         store.commit(found.definition(alone=True), actor=SYSTEM, now=clock.now())
     print(f"checks and reviewed lists come from {safe_line(found.source)}")
     return 0

@@ -230,7 +230,8 @@ def _change_tokens(options: argparse.Namespace) -> int:
         return 0
     agent = requests.agent_name(requests.name("NAME", options.name))
     assert agent is not None
-    _record(options, f"Let {agent} use this database over HTTP, {'to read' if options.read_only else 'to write'}")
+    what = "to read" if options.read_only else "to write"
+    _record(options, f"Let {names.shown(agent)} use this database over HTTP, {what}")
     print(tokens.add(agent, read_only=options.read_only, now=int(time.time())))
     return 0
 
@@ -245,7 +246,7 @@ def _record(options: argparse.Namespace, what: str) -> None:
     # `--read-only` is about the token here.
     writing = argparse.Namespace(**{**vars(options), "read_only": False})
     with open_store(writing) as store:
-        person.confirm(options, store, what)
+        person.confirm(options, store, [what])
         person.record(options, store)
 
 

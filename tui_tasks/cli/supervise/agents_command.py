@@ -119,7 +119,7 @@ def _commit_and_pass_on(
     from tui_tasks.hooks.presence import screen_presence
     from tui_tasks.hooks.replies.outbox import Outbox, reads_when
 
-    person.commit(options, store, operation, what=options.name)
+    person.commit(options, store, operation, what=[f"{options.action.capitalize()} {names.shown(options.name)}"])
     Outbox(store).look(clock.now())
     has_screen = screen_presence.is_open(store.path)
     return reads_when(agent["agent"], agent["program"], agent["state"], has_screen=has_screen)

@@ -16,6 +16,7 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.cli import person
+from tui_tasks.cli.decided import quoted, task_lines
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
@@ -131,8 +132,9 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
     if (why := why_unanswerable(store.path, ask)) is not None:
         raise Conflict(why)
     given = None if options.input is None else _edited(ask, answer, options.input)
-    what = f"{names.shown(ask.agent)} asks: {ask.question}\n\nThe answer: {answer}"
-    what += f"\n\nThe edited input: {options.input}" if given is not None else ""
+    what = [f"{names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
+    what += ["The answer:", *quoted(answer, is_prose=False)]
+    what += ["The tool is given instead:", *quoted(json.dumps(given), is_prose=False)] if given is not None else []
     (ask,) = person.commit(options, store, AnswerAsk(ask.uid, answer, given, choices), what=what)
     if options.json:
         print_json(to_json(ask))
@@ -147,6 +149,9 @@ def _found(store: Store, reference: str) -> Ask:
         NotFound: there is none.
         Conflict: several questions match.
     """
+    if len(reference) < _SHORT:
+        # An agent could ask until another question has a short beginning.
+        raise InvalidArgument("ask", f"a question is named by {_SHORT} letters of its id at least: `tui-tasks asks`")
     found = [ask for ask in ask_queries.open_asks(store.db) if ask.uid.startswith(reference)]
     if not found:
         raise NotFound("open question", f"{reference}; `tui-tasks asks` lists them")
@@ -328,6 +333,10 @@ _DONE: Final = {"accept": "accepted", "decline": "declined", "join": "joined", "
 def _declare_held(name: str, command: argparse.ArgumentParser) -> None:
     command.set_defaults(speaks_as=SHELL)
     command.add_argument("task", metavar="TASK", help=TASK_REFERENCE)
+    if name == "accept":
+        command.add_argument(
+            "--version", metavar="V", type=int, help="accept this version (`tui-tasks show` has it), without asking"
+        )
     if name == "decline":
         command.add_argument("reason", metavar="REASON", nargs="*", help="why not; its agents read it")
     if name == "join":
@@ -343,7 +352,10 @@ def _decide_held(name: str, options: argparse.Namespace) -> int:
         session = session_of(options, store, TOOLS)
         task = find_task(session, options.task)
         other = find_task(session, options.into) if name == "join" else None
-        what = f"{task.name}\n\n{task.description}"
+        head = f"#{task.number}, version {task.version}, of {names.shown(task.created_by)}:"
+        what = [head, *task_lines(store.db, task)]
+        if name == "accept":
+            _agree(options, store, task, what)
         (changed,) = person.commit(options, store, _operation(name, task, other, options), what=what)
         home = task_queries.list_by_id(store.db, changed.list_id)
         checks = check_queries.json_of_task(store.db, changed, home)
@@ -353,6 +365,20 @@ def _decide_held(name: str, options: argparse.Namespace) -> int:
     else:
         print(f"{_DONE[name]} {titled(task.number, task.name)}")
     return 0
+
+
+def _agree(options: argparse.Namespace, store: Store, task: Task, what: Sequence[str]) -> None:
+    """Make sure that the person accepts the version that was read here: they name it, or see it and say so.
+
+    Raises:
+        Conflict: it is another version, or nobody can be asked.
+        Forbidden: the answer is no.
+    """
+    if options.version is None:
+        shows = f"`tui-tasks show {task.number}` shows it, then add --version {task.version}"
+        person.agree(options, store, what, "Accept exactly this?", shows)
+    elif options.version != task.version:
+        raise Conflict(f"#{task.number} is at version {task.version}, not {options.version}: look at it again")
 
 
 def _operation(name: str, task: Task, other: Task | None, options: argparse.Namespace) -> Operation:

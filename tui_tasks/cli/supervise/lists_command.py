@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from tui_tasks.cli import person
+from tui_tasks.cli.decided import quoted
 from tui_tasks.cli.options import is_first_use, open_store, project_of, require_database
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
@@ -89,7 +90,7 @@ def _commit_change(word: str, operation: Callable[[TaskList, argparse.Namespace]
             home = task_queries.find_list(store.db, options.target)
             if home is None:
                 raise NotFound("list", options.target)
-            what = f"{home.name}: {getattr(options, 'switch', '')}"
+            what = [f"Review {getattr(options, 'switch', '')}, for the list", *quoted(home.name)]
             (changed,) = person.commit(options, store, operation(home, options), what=what)
         _print_result(options, word, changed)
 
@@ -101,6 +102,7 @@ def _auto(options: argparse.Namespace) -> None:
 
     from tui_tasks.core.operations.work import SetAuto, StopAuto
     from tui_tasks.core.read import work_queries
+    from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.work import programs, starting
 
     require_database(options)
@@ -109,12 +111,16 @@ def _auto(options: argparse.Namespace) -> None:
         if home is None:
             raise NotFound("list", options.target)
         operation: Operation = StopAuto(home.uid)
+        what = [f"Auto {options.switch}, for the list", *quoted(home.name)]
         if options.switch == "on":
             if options.program:
                 programs.check(starting.settings(), options.program)
             fields = {name: getattr(options, name) for name in ("program", "at_once", "failures", "stays")}
             operation = SetAuto(home.uid, str(Path.cwd()), **fields)
-        (changed,) = person.commit(options, store, operation, what=f"{home.name}: auto {options.switch}")
+            program = decided_line(options.program or "the program that is set")
+            at_once = f"{options.at_once} at once{', also after a restart' * options.stays}"
+            what += [f"Its ready tasks are started with {program}, {at_once}, in", *quoted(operation.folder)]
+        (changed,) = person.commit(options, store, operation, what=what)
     if options.json:
         print_json(work_queries.auto_json(changed))
         return

@@ -14,6 +14,7 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
+from tui_tasks.cli.decided import diff_lines, quoted, review_lines, task_lines
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions
@@ -101,7 +102,15 @@ def _start(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
-        person.confirm(options, store, "\n".join(titled(task.number, task.name) for task in tasks))
+        named = f"{options.program or 'the program that is set'}{', here' * options.here}"
+        what = [f"Start {decided_line(named)} in {decided_line(str(Path.cwd()))} on"]
+        for task in tasks:
+            what += [f"#{task.number}:", *task_lines(store.db, task, with_log=False)]
+        what += ["Extra words:", *quoted(options.words)] if options.words else []
+        person.confirm(options, store, what)
+        for task in tasks:
+            if task_queries.task(store.db, task.uid).version != task.version:
+                raise Conflict(f"#{task.number} has changed since it was shown: look at it again")
         person.record(options, store)
         starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
         names = ("program", "here", "words", "base", "branch", "race", "share", "beside")
@@ -240,9 +249,14 @@ def _declare_one(command: argparse.ArgumentParser) -> None:
     command.add_argument("--by", metavar="AGENT", default="", help="the work of this agent, if there are several")
 
 
-def _declare_review(command: argparse.ArgumentParser) -> None:
+def _declare_base(command: argparse.ArgumentParser) -> None:
     _declare_one(command)
     command.add_argument("--base", default="", help="compare with this branch")
+
+
+def _declare_review(command: argparse.ArgumentParser) -> None:
+    _declare_base(command)
+    command.add_argument("--diff", action="store_true", help="show the diffs of the files, if there is room")
 
 
 def _acceptance(options: argparse.Namespace, store: Store) -> Acceptance:
@@ -262,7 +276,8 @@ def _review(options: argparse.Namespace) -> None:
         if options.json:
             files = [{**one._asdict(), "is_binary": one.is_binary} for one in found.files]
             commits = [one._asdict() for one in found.commits]
-            found_json: dict[str, Any] = {"head": found.head, "tree": found.tree, "files": files, "commits": commits}
+            found_json: dict[str, Any] = {"version": found.version, "head": found.head, "tree": found.tree}
+            found_json |= {"files": files, "commits": commits}
             found_json |= {
                 "conflicts": found.conflicts,
                 "notes": found.notes,
@@ -270,29 +285,20 @@ def _review(options: argparse.Namespace) -> None:
             }
             print_json({**_json(store, work), "review": found_json})
             return
-    where = f"{work.branch or work.worktree}  {found.ahead} ahead of {found.base}, {found.behind} behind"
-    print(f"{titled(task.number, task.name)}\n{safe_line(where)}")
-    for one in found.files:
-        lines = "binary" if one.is_binary else f"+{one.insertions} -{one.deletions}"
-        mark = " " if one.is_committed else "?"
-        print(f"{mark}{one.status}  {decided_line(one.path)}  {lines}")
-    for commit in found.commits:
-        print(f"{commit.id[:9]}  {safe_line(commit.author, 30)}  {safe_line(commit.title)}")
-    for path in found.conflicts:
-        print(f"conflict  {decided_line(path)}")
-    for check in checks:
-        print(f"{safe_line(check.name)} {check.state} on these files{', gate' * check.gate}")
-    for note in found.notes:
-        print(safe_line(note))
-    print(f"`tui-tasks work merge {task.number} --reviewed {found.head[:10]}` merges exactly this")
+        diffs = list(diff_lines(found)) if options.diff else []
+    print(titled(task.number, task.name), *review_lines(found, checks), *diffs, sep="\n")
+    more = " --commit MESSAGE" * found.is_dirty
+    print(f"`tui-tasks work merge {task.number}{more} --reviewed {found.version}` merges exactly this")
 
 
 def _declare_merge(command: argparse.ArgumentParser) -> None:
-    _declare_review(command)
+    _declare_base(command)
     command.add_argument("--method", choices=("squash", "merge", "rebase", "ff"), help="as set in [work] by default")
     command.add_argument("--message", default="", help="the message of the merged commit")
     command.add_argument("--commit", metavar="MESSAGE", default="", help="commit what is not committed, with a message")
-    command.add_argument("--reviewed", metavar="COMMIT", default="", help="refuse if the work is at another commit")
+    command.add_argument(
+        "--reviewed", metavar="VERSION", help="merge what `work review` showed as this version, without asking"
+    )
     command.add_argument("--go-on", action="store_true", help="the agent continues in the same worktree")
     command.add_argument("--unproven", action="store_true", help="although checks that gate have not passed")
     command.add_argument("--hand-back", action="store_true", help="send a conflict to the agent, to resolve it")
@@ -307,10 +313,16 @@ def _merge(options: argparse.Namespace) -> None:
         task, work = _work_of(session, options.task, options.by)
         acceptance = _acceptance(options, store)
         review = acceptance.review(work, options.base)
-        if not review.head.startswith(options.reviewed):
-            raise Conflict(f"it is at {review.head[:10]} now, not at {options.reviewed[:40]}: look again")
+        if options.reviewed is not None and options.reviewed != review.version:
+            raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
         method = options.method or acceptance.method
-        person.confirm(options, store, f"{method} the work on {task.name} into {review.base}: {_size(review)}")
+        head = f"{method} into {decided_line(review.base)}, version {review.version}, the work of {work.agent} on"
+        checks = acceptance.checks(work, review)
+        what = [head, *quoted(task.name), *review_lines(review, checks), *diff_lines(review)]
+        if options.reviewed is None:
+            shows = f"`tui-tasks work review {task.number}` shows it, then add --reviewed {review.version}"
+            person.agree(options, store, what, "Merge exactly this?", shows)
+        person.confirm(options, store, what)
         person.record(options, store)
         outcome = acceptance.accept(
             work,
@@ -352,7 +364,7 @@ def _size(review: Review) -> str:
 
 
 def _declare_pull_request(command: argparse.ArgumentParser) -> None:
-    _declare_review(command)
+    _declare_base(command)
     command.add_argument("--to", metavar="URL", default="", help="where it pushes to; without it, that is only shown")
     command.add_argument("--title", default="", help="the task's name by default")
     command.add_argument("--message", default="", help="its text; the agent's summary by default")
@@ -366,7 +378,9 @@ def _pull_request(options: argparse.Namespace) -> None:
         push = acceptance.planned_push(work, review)
         if options.to != push.to.url:
             raise Conflict(f"{push.text} Then add --to {push.to.url}", to=push.to.url, branch=push.branch)
-        person.confirm(options, store, f"{push.text}\n\n{task.name}: {_size(review)}")
+        named = f"{_size(review)}, of {work.agent} on"
+        what = [push.text, named, *quoted(task.name), *review_lines(review, ()), *diff_lines(review)]
+        person.confirm(options, store, what)
         person.record(options, store)
         opened = acceptance.open_pull_request(work, review, push, title=options.title, body=options.message)
         _print_changed(options, store, work, safe_line(opened.pull_request or ""))
@@ -392,7 +406,7 @@ def _sent_text(sent: Sent) -> str:
 def _discard(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         task, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
-        person.confirm(options, store, f"discard the work on {task.name}")
+        person.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
         person.record(options, store)
         _acceptance(options, store).discard(work)
         message = f"discarded; `tui-tasks work restore {task.number}` brings it back"

@@ -172,11 +172,14 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
 
 def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
     from tui_tasks.cli import person
+    from tui_tasks.cli.decided import quoted
     from tui_tasks.cli.tasks.lookup import find_task, titled
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.jobs import GiveChecks
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.read.tasks import task_queries
+    from tui_tasks.core.rules.agents.request_text import decided_line
+    from tui_tasks.settings.current import CheckSettings
     from tui_tasks.text.safe import safe_line
 
     task = find_task(session, reference)
@@ -185,7 +188,16 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     if verb == "take" and name not in has:
         raise NotFound("check", name, f"; the task has {', '.join(has) or 'none'}")
     names = {"give": (*has, name), "take": tuple(each for each in has if each != name)}.get(verb)
-    what = f"checks of {task.name}: {', '.join(names) or 'none' if names is not None else 'those of its list'}"
+    then = "those of its list" if names is None else ", ".join(map(decided_line, names)) or "none"
+    what = [
+        f"Checks of #{task.number}: {', '.join(map(decided_line, has)) or 'none'}; from now on: {then}",
+        "The task:",
+    ]
+    what += quoted(task.name)
+    profiles = CheckSettings()()
+    for check in check_queries.definitions(db):
+        if check.name in {*has, *(names or ())}:
+            what += ["A check:", *quoted(_line(check, profiles), is_prose=False)]
     person.commit(options, session.store, GiveChecks(task.uid, names), what=what)
     now = task_queries.task(db, task.uid)
     value = check_queries.json_of_task(db, now, task_queries.list_by_id(db, now.list_id))

@@ -8,6 +8,7 @@ from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
+from tui_tasks.cli.decided import task_lines
 from tui_tasks.cli.options import left_now
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
@@ -17,7 +18,6 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
-from tui_tasks.core.rules.agents.request_text import decided_lines
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
@@ -206,10 +206,12 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(f"after {', '.join(numbers)}")
     for text in check_lines(found, ascii_only=ascii_only):
         print(text)
-    if task.description:
-        # What waits to be accepted is written out.
-        words = "\n".join(decided_lines(task.description, is_prose=True)) if task.held else safe_text(task.description)
-        print(f"\n{words}")
+    if task.description and not task.held:
+        print(f"\n{safe_text(task.description)}")
+    if task.held:
+        # All that is accepted, written out.
+        print("", *task_lines(db, task, with_log=False), sep="\n")
+        print(f"`tui-tasks accept {task.number} --version {task.version}` accepts exactly this")
     for entry in log:
         who = safe_ends(names.shown(entry.agent), 30)
         print(f"\n{ago(entry.at, session.clock())}  {who}  {safe_text(entry.message)}", end="")

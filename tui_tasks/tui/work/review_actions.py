@@ -22,6 +22,7 @@ from tui_tasks.work.accepting import Acceptance, Outcome
 
 if TYPE_CHECKING:
     from tui_tasks.tui.work.review_screen import ReviewScreen
+    from tui_tasks.tui.work.review_text import WorkFacts
     from tui_tasks.tui.work.work_forms import AcceptAnswer
 
 T = TypeVar("T")
@@ -71,22 +72,24 @@ class ReviewActions(Controller):
         if not screen.reading.has_stood(screen.version):
             context.say("Not accepted, it came up just now: read it first.")
             return
-        answer = await context.ask(AcceptForm(context, screen.facts))
+        # The screen may read another version while the form is open: what was on screen is accepted.
+        facts = screen.facts
+        answer = await context.ask(AcceptForm(context, facts, screen.unopened))
         if answer is None:
             return
-        outcome = await self._accept(answer, unproven=False)
+        outcome = await self._accept(facts, answer, unproven=False)
         if outcome.state == "unproven":
             failed = ", ".join(safe_line(one.name, 20) for one in outcome.checks if one.gate and one.state != "passed")
             title = f"Not merged: {failed} has not passed on the tree that was to be merged."
             if not await confirm(context, title, "merge it all the same", "leave it"):
                 context.say("Not merged.")
                 return
-            outcome = await self._accept(answer, unproven=True)
+            outcome = await self._accept(facts, answer, unproven=True)
         self._screen.leave_what_is_over()
         context.say(self._told(outcome))
 
-    async def _accept(self, answer: AcceptAnswer, *, unproven: bool) -> Outcome:
-        work, review = self._screen.work, self._screen.review
+    async def _accept(self, facts: WorkFacts, answer: AcceptAnswer, *, unproven: bool) -> Outcome:
+        work, review = facts.work, facts.review
         assert review is not None
         self._context.say(f"Merging into {safe_line(review.base, 40)}.")
         return await self._decide(

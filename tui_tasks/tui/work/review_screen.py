@@ -103,6 +103,8 @@ class ReviewScreen(Overlay):
         self.reading = Reading(context)
         self.controllers = (ReviewActions(self), SideMoves(self))
         self._texts: dict[str, FileText] = {}
+        # The files of which the diff was on screen, in the version that is shown.
+        self._opened: set[str] = set()
         self._shown: tuple[object, ...] = ()
         self._counted: object = None
         self._has_read = False
@@ -150,6 +152,11 @@ class ReviewScreen(Overlay):
         """What tells what is shown from another state of the work."""
         review = self.review
         return None if review is None else (self.work.uid, review.head, review.tree, review.base_commit)
+
+    @property
+    def unopened(self) -> int:
+        """How many of the files have not had their diff on screen, as they are now."""
+        return sum(row.change is not None and row.key not in self._opened for row in self._file_rows.rows)
 
     @property
     def change(self) -> FileChange | None:
@@ -207,6 +214,7 @@ class ReviewScreen(Overlay):
         self.facts = msgspec.structs.replace(self._facts_of(work), review=review, checks=checks, problem=problem)
         if self.version != before:
             self._texts.clear()
+            self._opened.clear()
         self._draw()
 
     def _draw(self) -> None:
@@ -347,6 +355,9 @@ class ReviewScreen(Overlay):
     def _note_painted(self) -> None:
         if self.is_active and self.is_mounted:
             self.reading.painted(self.version, to_end=False)
+            key = self.files.cursor
+            if key is not None and key in self._texts and self.diff.size:
+                self._opened.add(key)
 
     def on_screen_resume(self) -> None:
         """Note what can be read again, and read what was changed at a terminal meanwhile."""
@@ -392,6 +403,7 @@ class ReviewScreen(Overlay):
         else:
             self.add_class("-diff")
             self.diff.focus()
+            self.call_after_refresh(self._note_painted)
         self.hints_again()
 
     do_work_part = do_work_diff

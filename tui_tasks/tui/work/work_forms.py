@@ -152,8 +152,10 @@ class AcceptForm(Dialog[AcceptAnswer | None]):
     AUTO_FOCUS = "AnswerLine"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
-    def __init__(self, context: Context, facts: WorkFacts) -> None:
+    def __init__(self, context: Context, facts: WorkFacts, unopened: int) -> None:
+        """`unopened`: how many of the files the human has not opened."""
         super().__init__(context)
+        self._unopened = unopened
         assert facts.review is not None
         self._facts = facts
         self._review = facts.review
@@ -190,6 +192,9 @@ class AcceptForm(Dialog[AcceptAnswer | None]):
         """Return what else happens, and what may stand in the way."""
         review, checks = self._review, self._facts.checks
         lines: list[tuple[str, str]] = []
+        if self._unopened:
+            of = f"{self._unopened} of {count(len(review.files), 'file')}"
+            lines.append((f"Unread    {of} not opened: merged unseen, as at {review.head[:10]}", "$state-overdue"))
         gates = [check for check in checks if check.gate]
         if gates and review.behind and self._settings.prove == "merged":
             named = ", ".join(safe_line(check.name, 20) for check in gates)
