@@ -157,9 +157,9 @@ async def test_a_card_that_is_moved_on_from_in_progress_is_done_and_the_keys_say
         await until(pilot, lambda: status(app, plan[5]) == "done" and board_of(app).at == 3)
         assert "H → In progress  L → Failed" in shown(app)
         await at_card(pilot, plan[4])
-        assert "e Edit  L → Done" in shown(app)
+        assert "s Status  L → Done" in shown(app)
         await at_card(pilot, plan[8])
-        assert "e Edit  L → In progress" in shown(app)
+        assert "s Status  L → In progress" in shown(app)
 
 
 async def test_a_small_screen_says_where_a_card_would_go(plan, make_app):

@@ -255,7 +255,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot)
-        above = "".join(shown(app).splitlines()[:2])
+        above = "".join(shown(app).splitlines()[:3])
         assert {120: "! claude-1 the same failure", 80: "! claude-1 the same", 40: "! claude-1"}[size[0]] in above
         await settle(pilot, "A", "j")
         assert "the same" in row_of(app, "claude-1")
@@ -273,7 +273,7 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
     app = make_app(plan.path)
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
-        assert f"claude-1 by {cause}" in "".join(shown(app).splitlines()[:2])
+        assert f"claude-1 by {cause}" in "".join(shown(app).splitlines()[:3])
         await settle(pilot, "A", "j")
         assert f"by {cause}" in row_of(app, "claude-1")
         foot = shown(app).splitlines()[-1]
@@ -291,7 +291,7 @@ async def test_one_whose_turn_a_limit_has_ended_is_told_to_wait_for_it(plan, mak
     app = make_app(plan.path)
     async with app.run_test(size=(160, 40)) as pilot:
         await settle(pilot)
-        assert f"{name} waits for a limit" in "".join(shown(app).splitlines()[:2])
+        assert f"{name} waits for a limit" in "".join(shown(app).splitlines()[:3])
         await settle(pilot, "A")
         assert "waits for a limit: Your limit" in row_of(app, name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import opened, order, said, settle
+from tests.tui.driving import opened, order, said, settle, shown
 from tui_tasks.core.journal import journal
 
 HABITS = (*"xDCUZZGgpobwcRXO+", "ctrl+d", "ctrl+u", "ctrl+f", "ctrl+w", "ctrl+x")
@@ -21,10 +21,16 @@ async def test_no_key_of_habit_changes_anything(jobs, make_app, place):
         assert journal.newest(app.link.db) == seq
 
 
-async def test_dd_deletes_two_tasks_says_so_and_undo_brings_both_back(app):
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_dd_deletes_one_task_and_asks_before_the_next_one(plan, make_app, pane):
+    app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         before = order(app)
         await settle(pilot, "d", "d")
+        assert "as well?" in shown(app)
+        await settle(pilot, "escape")
+        assert len(order(app)) == len(before) - 1
+        await settle(pilot, "d", "y")
         assert "u brings it back" in said(app)
         assert len(order(app)) == len(before) - 2
         await settle(pilot, "u", "u")

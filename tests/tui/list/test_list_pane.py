@@ -308,13 +308,13 @@ async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app
 
 async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
     async with opened(app, (200, 40)) as pilot:
-        rows = lines(app)[4:13]
+        rows = lines(app)[5:14]
         assert re.search(r'#5  • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
         assert re.search(r"#3  • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
         assert re.search(r'#4  • \? Pick JWT lib: jose or pyjwt +asks "jose is maintained', rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        rows = lines(app)[4:13]
+        rows = lines(app)[5:14]
         assert "test_dst_gap: expected 02:30, got 03:30" in rows[2]
         assert "claude-2" in rows[1]
         await pilot.resize_terminal(40, 12)
@@ -325,15 +325,15 @@ async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_whe
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):
     async with opened(app, (62, 30)):
-        assert "✗ Fix flaky DST test  test_dst_gap: expected 02:3" in lines(app)[6]
-        assert "claude-2" not in lines(app)[6]
-        assert "claude-2" in lines(app)[5]
+        assert "✗ Fix flaky DST test  test_dst_gap: expected 02:3" in lines(app)[7]
+        assert "claude-2" not in lines(app)[7]
+        assert "claude-2" in lines(app)[6]
 
 
 async def test_a_name_is_told_whole_before_anything_else_is(app, plan, agent):
     agent(EditTask(plan[8], {"name": "n" * 70, "tags": ("a-tag",)}))
     async with opened(app, (200, 40)):
-        row = lines(app)[11]
+        row = lines(app)[12]
         assert "n" * 70 in row
         assert "#a-tag" in row
 
@@ -345,6 +345,16 @@ async def test_numbers_go_to_panes_and_back(app):
             assert app.navigation.pane_name == name
         await press(app, pilot, "1")
         assert app.focused is app.pane.row_list
+
+
+async def test_q_goes_back_from_a_screen_and_leaves_from_a_pane(app):
+    async with opened(app) as pilot:
+        for key in ("a", "A", "S", "D"):
+            await press(app, pilot, key)
+            assert len(app.screen_stack) == 2
+            await press(app, pilot, "q")
+            assert len(app.screen_stack) == 1
+            assert app.is_running
 
 
 async def test_q_leaves(app):

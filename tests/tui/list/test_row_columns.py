@@ -79,6 +79,42 @@ def test_columns_of_tasks_stand_below_each_other():
         assert rows[0].index(first) == rows[1].index(second), first
 
 
+PLAN = [
+    RowFacts(("Set up the build", ""), None, False, (), ("ci",), None, None, "codex-1", "10h"),
+    RowFacts(("Find all sites that still load the old script", ""), None, False, (), (), None, None, "claude-2", "9h"),
+    RowFacts(
+        ("Fix flaky DST test in the scheduler", ""), None, False, (HIGH,), ("flaky",), DUE, None, "claude-2", "2h"
+    ),
+    RowFacts(("Ship auth flow", ""), SAID, False, (HIGH,), ("auth", "api"), DUE, None, "claude-1", "40s"),
+    RowFacts(
+        ("Write integration tests", ""), ("after 6", "$muted"), False, (), ("auth", "tests"), LATE, None, "", "12h"
+    ),
+    RowFacts(
+        ("Docs: how to run the server", ""), ('"draft"', "$muted"), False, (), ("docs",), DUE, None, "gemini", "42s"
+    ),
+]
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_every_column_of_a_plan_begins_at_one_place(width):
+    rows = [shown(facts, width) for facts in PLAN]
+    for column in ("agent", "due"):
+        places = set()
+        for facts, row in zip(PLAN, rows, strict=True):
+            text = facts.agent if column == "agent" else facts.due[0] if facts.due else ""
+            places |= {row.index(text)} if text else set()
+        assert len(places) == 1, (column, rows)
+    assert {len(row.rstrip()) for row in rows} == {len(rows[0])}, "ages end at the edge"
+    if width == 120:
+        starts = {
+            row.index(text)
+            for row, text in zip(rows, ("#ci", "", "!high", "!high", "#auth", "#docs"), strict=True)
+            if text
+        }
+        assert len(starts) == 1
+        assert len({rows[3].index('"running'), rows[4].index("after 6"), rows[5].index('"draft')}) == 1
+
+
 def test_a_title_is_cut_only_when_nothing_else_is_left_to_cut():
     title = TASKS["long title"].title[0]
     for width in range(40, 201):

@@ -84,4 +84,4 @@ async def test_words_of_vim_that_leave_lead_to_quit_in_the_palette(app, typed):
         await settle(pilot, "colon")
         await write(pilot, typed)
         await settle(pilot)
-        assert app.screen.window.row.entry.title == "Quit"
+        assert app.screen.window.row.entry.title.startswith("Quit")

@@ -52,7 +52,7 @@ def disk(monkeypatch):
 
 def body(app):
     """What is on screen between the Now line and the foot."""
-    return lines(app)[2:-1]
+    return lines(app)[3:-1]
 
 
 def meanwhile(plan):

@@ -11,7 +11,7 @@ from tests.tui.plan import NOW, Plan, connect
 from tests.tui.sessions import with_sessions
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
@@ -58,26 +58,26 @@ async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together
 
 async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_work(app, plan, agent):
     async with opened(app) as pilot:
-        assert "◐ claude-1 #5" in lines(app)[1]
+        assert "◐ claude-1 #5" in lines(app)[2]
         agent(OpenAsk("Which port?", (), plan[5]))
-        await until(pilot, lambda: "◐" not in lines(app)[1])
+        await until(pilot, lambda: "◐" not in "".join(lines(app)[1:3]))
         assert lines(app)[1].startswith(" ? claude-1")
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert "• 4 changed since 19:58" in lines(app)[3]
+        assert "• 4 changed since 19:58" in lines(app)[4]
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "• 4 changed, 1 deleted since 19:58" in lines(app)[3])
+        await until(pilot, lambda: "• 4 changed, 1 deleted since 19:58" in lines(app)[4])
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: "• 4 changed since 19:58" in lines(app)[3])
+        await until(pilot, lambda: "• 4 changed since 19:58" in lines(app)[4])
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "1 deleted" in lines(app)[3])
+        await until(pilot, lambda: "1 deleted" in lines(app)[4])
         await press(app, pilot, "full_stop")
-        assert "deleted" not in lines(app)[3]
+        assert "deleted" not in lines(app)[4]
 
 
 @pytest.mark.parametrize("cells", range(1, 24))
@@ -94,26 +94,35 @@ def leave(plan: Plan, *agents: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "words"),
+    ("size", "words"),
     [
         (
-            160,
-            " ? claude-1 jose is maintained but heavier; pyjwt is in…   ? claude-2 Approve: delete the old GA property"
-            '   ◐ claude-1 #5 "running tests 14/22"   ✗ 1 failed',
+            (120, 24),
+            " ? claude-1 jose is maintained but heavier; pyjwt is in the …"
+            "   ? claude-2 Approve: delete the old GA prop…"
+            '   ✗ 1 failed\n ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
         ),
         (
-            120,
+            (80, 24),
+            " ? claude-1 jose is maintained but h…  ? claude-2 Approve: delete t…  ✗ 1 failed\n"
+            ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
+        ),
+        (
+            (60, 24),
+            " ? claude-1 jose is mai…  ? claude-2 Approve: d…  ✗ 1 failed\n"
+            ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
+        ),
+        (
+            (120, 12),
             " ? claude-1 jose is maintained but h…   ? claude-2 Approve: delete the o…"
             '   ◐ claude-1 #5 "running tests 1…   ✗ 1 failed',
         ),
-        (80, ' ? claude-1 jose is m…  ? claude-2 Approve: …  ◐ claude-1 #5 "runni…  ✗ 1 failed'),
-        (60, ' ? claude-1 jose is m… +1  ◐ claude-1 #5 "runni…  ✗ 1 failed'),
-        (40, " ◐ #5 40s   ? 2   ✗ 1"),
+        ((40, 24), " ◐ #5 40s   ? 2   ✗ 1"),
     ],
 )
-async def test_questions_stand_above_every_pane_by_their_words_and_agents_at_work_by_theirs(app, width, words):
-    async with opened(app, (width, 24)):
-        assert words in lines(app)[:2]
+async def test_questions_stand_above_every_pane_by_their_words_and_agents_at_work_by_theirs(app, size, words):
+    async with opened(app, size):
+        assert words in shown(app)
 
 
 @pytest.mark.parametrize("pane", ["list", "board", "log", "schedule"])
@@ -123,7 +132,7 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
     by_agent(plan, "human", *answer)
     async with opened(app, (120, 40)):
         assert "? claude-3 Bash: rm -rf build/" in lines(app)[1]
-        assert "◐ claude-4" in lines(app)[1] or "◐ claude-1" in lines(app)[1]
+        assert "◐ claude-4" in lines(app)[2] and "◐ claude-1" in lines(app)[2]
     async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
         assert "? claude-3 Bash: rm" in lines(pilot.app)[1]
 
@@ -132,10 +141,10 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
 async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and_its_row_says_so(app, plan, size):
     async with opened(app, size) as pilot:
         leave(plan, "claude-1")
-        await until(pilot, lambda: any(line.startswith(" · claude-1") for line in lines(app)[:2]))
-        assert "◐" not in lines(app)[1][:40]
-        assert size[0] < 60 or "gone from #5" in lines(app)[1]
-        (row,) = (line for line in lines(app)[2:] if line[1:6].strip() == "#5")
+        await until(pilot, lambda: any(line.startswith(" · claude-1") for line in lines(app)[:3]))
+        assert "◐" not in "".join(lines(app)[:3])
+        assert size[0] < 60 or "gone from #5" in lines(app)[2]
+        (row,) = (line for line in lines(app)[4:] if line[1:6].strip() == "#5")
         assert "? Ship auth" in row
         assert "gone: cla" in row
         assert app.state.need_you == 3
@@ -174,7 +183,7 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make
     async with opened(app, (120, 40)) as pilot:
         assert "stopped" not in shown(app)
         stop(plan, "claude-1", NOW)
-        await until(pilot, lambda: "! claude-1 stopped #5" in lines(app)[1])
+        await until(pilot, lambda: "! claude-1 stopped #5" in lines(app)[2])
         await until(pilot, lambda: "stopped: claude-1" in shown(app))
         stop(plan, "claude-1", None)
         await until(pilot, lambda: "stopped" not in shown(app))
@@ -197,7 +206,7 @@ async def test_the_note_of_a_stranger_changes_neither_worker_nor_last_word(app, 
     async with opened(app) as pilot:
         by_agent(plan, "stranger", LogTask(plan[5], "STRANGERS"))
         await until(pilot, lambda: "stranger" in app.state.spoke)
-        assert '◐ claude-1 #5 "running tests' in lines(app)[1]
+        assert '◐ claude-1 #5 Ship auth flow "running tests' in lines(app)[2]
 
 
 async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
@@ -207,7 +216,7 @@ async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
         store.commit(AddTask("by hand", home.uid, status="in_progress"), actor="human", now=NOW)
     app = make_app(path)
     async with opened(app, (80, 24)):
-        assert lines(app)[1].strip() == "no agent connected  nothing needs you"
+        assert [line.strip() for line in lines(app)[1:3]] == ["nothing needs you", "no agent connected"]
 
 
 async def test_one_that_makes_single_calls_has_left_only_after_it_was_silent_for_long(plan, make_app):
@@ -229,24 +238,25 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
-        assert re.search(r"\? claude-1 jose.* \? claude-2 Approve: .* ◐ bot-0 #10 Job 0 .*\+5", shown(app))
+        assert re.search(r"\? claude-1 jose.* \? claude-2 Approve: .*", lines(app)[1])
+        assert re.fullmatch(r" ◐ bot-0 #10 .*   ◐ bot-1 .*   ◐ bot-2 .*   ◐ bot-3 .* \+2", lines(app)[2])
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert re.search(r'\? claude-1 jose.* ◐ bot-0 #10 "step… \+5', shown(pilot.app))
+        assert re.fullmatch(r" ◐ bot-0 #10 .*  ◐ bot-1 .*  ◐ bot-2 .* \+3", lines(pilot.app)[2])
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
     async with opened(app, (160, 24)) as pilot:
         by_agent(plan, "claude-1", LogTask(plan[8], "looked at the drill"))
         await until(pilot, lambda: app.state.members[0].word.text == "looked at the drill")
-        assert '◐ claude-1 #5 "running tests 14/22"' in lines(app)[1]
+        assert '◐ claude-1 #5 Ship auth flow "running tests 14/22"' in lines(app)[2]
         with Store(plan.path) as store:
             (made,) = store.commit(AddTask("Fresh", plan.list_uid), actor="claude-2", now=NOW)
             store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="claude-2", now=NOW)
             store.commit(LogTask(plan[8], "not this one"), actor="claude-2", now=NOW)
             answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(store.db)]
             store.commit(*answers, actor="human", now=NOW)
-        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in lines(app)[1])
-        assert "not this one" not in lines(app)[1]
+        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in lines(app)[2])
+        assert "not this one" not in lines(app)[2]
 
 
 @pytest.mark.parametrize("stranger", ["stranger", "human"])
@@ -259,7 +269,7 @@ async def test_the_note_of_a_stranger_is_not_the_last_word_of_a_row_or_a_card(pl
         # The detail of the task, with its whole log, is not on screen.
         await press(app, pilot, *(("g",) if pane == "list" else ()))
         assert "STRANGERS" not in shown(app)
-        assert '"running tests' in "\n".join(lines(app)[3:]), shown(app)
+        assert '"running tests' in "\n".join(lines(app)[4:]), shown(app)
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
@@ -283,4 +293,24 @@ async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
     app = make_app(plan.path)
     async with opened(app, (160, 40)):
         assert "#5 out of time" in lines(app)[1]
-        assert "out of time" in next(line for line in lines(app)[3:] if line[1:6].strip() == "#5")
+        assert "out of time" in next(line for line in lines(app)[4:] if line[1:6].strip() == "#5")
+
+
+async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, plan):
+    async with opened(app, (80, 24)) as pilot:
+        answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)]
+        by_agent(plan, "human", *answers, EditTask(plan[3], {"status": "done"}))
+        by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
+        by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
+        await until(pilot, lambda: lines(app)[2].startswith(" ! claude-2 the same failure 3 times"))
+        assert "◐ claude-1 #5" in lines(app)[2]
+        assert lines(app)[1] == " nothing else needs you"
+
+
+async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks, report):
+    report(plan[6], "failed")
+    answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(checks.store.db)]
+    by_agent(plan, "human", *answers)
+    app = make_app(plan.path)
+    async with opened(app, (120, 24)):
+        assert "? 1 check failed #6 Write integration tests" in lines(app)[1]

@@ -1,14 +1,16 @@
-"""The top line: how many agents are there, and what is next."""
+"""The top line: how many agents are there, and what is next; the foot: the keys in the order of use."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import lines, opened, until
+from tests.tui.driving import by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core import connections
+from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 
@@ -27,7 +29,7 @@ async def test_the_top_line_counts_the_agents_that_are_there(app: TaskApp, plan:
     [
         (160, "auth.db  live  2 agents  next #4 Pick JWT lib: jose or p…  ! Backup drill 19:50, overdue 25m"),
         (120, "auth.db  live  2 agents  next #4 Pick JWT lib: j…  ! Backup drill overdue 25m"),
-        (80, "2 agents  next #4 Pick …  ! Backup… 25m"),
+        (80, "next #4 Pick JWT li…  ! Backup … 25m"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
@@ -41,3 +43,21 @@ async def test_the_next_task_is_another_once_it_is_taken_up(app, agent, plan):
         assert "next #4 Pick" in lines(app)[0]
         agent(EditTask(plan[4], {"status": "in_progress"}))
         await until(pilot, lambda: "next #7 Migrate" in lines(app)[0])
+
+
+async def test_the_foot_begins_with_what_waits_and_ends_with_the_help(app, plan):
+    async with opened(app, (80, 24)) as pilot:
+        foot = " a Inbox  . Seen  s Status  n New  e Edit  / Filter  v Mark  A Agents  ? Help"
+        assert lines(app)[-1] == foot
+        by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+        await press(app, pilot, "full_stop")
+        await until(pilot, lambda: lines(app)[-1].startswith(" s Status  n New  e Edit  / Filter  v Mark  a Inbox"))
+        await pilot.resize_terminal(40, 12)
+        await until(pilot, lambda: lines(app)[-1] == " s Status  / Filter  a Inbox  ? Help")
+
+
+async def test_a_click_on_a_key_of_the_foot_presses_it(app):
+    async with opened(app, (60, 24)) as pilot:
+        await pilot.click("#foot", offset=(lines(app)[-1].index("Help"), 0))
+        await pilot.pause()
+        assert "Here: list" in shown(app)

@@ -41,9 +41,9 @@ from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.themes import theme_file, variables
 from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import frame
-from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
-from tui_tasks.tui.widgets.now_line import NowLine
+from tui_tasks.tui.widgets.now_line import AgentsLine, NowLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class TaskApp(Actor, ResilientApp):
         self.actions_here = ActionLookup(self, self.navigation)
         self.context = self._make_context(config, clock)
         self.controllers: Sequence[Controller] = (
-            GlobalActions(self.context, self.themes, self.actions_here, self.exit, self._stop_job),
+            GlobalActions(self.context, self.themes, self.actions_here, self._leave, self._stop_job),
             ListActions(self.context),
             ProjectActions(self.context),
         )
@@ -189,12 +189,19 @@ class TaskApp(Actor, ResilientApp):
         return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
-        """Compose tabs, Now line, the pane and the footer."""
+        """Compose tabs, the two Now lines, the pane and the footer."""
         yield TopLine(self.context, id="top")
         yield NowLine(self.context, id="now")
+        yield AgentsLine(self.context, id="at-work")
         with TransparentContainer(id="panes"):
             yield panes.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")
+
+    def _leave(self) -> None:
+        if isinstance(self.screen, Overlay):
+            self.screen.do_back()
+        else:
+            self.exit()
 
     @property
     def pane(self) -> Pane:

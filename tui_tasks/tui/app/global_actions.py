@@ -61,7 +61,10 @@ class GlobalActions(Controller):
         leave: Callable[[], None],
         stop: Callable[[], str],
     ) -> None:
-        """`leave` ends the App; `stop` stops its process as a shell's job, or returns why it cannot."""
+        """`leave` closes the screen over the panes, else ends the App.
+
+        `stop` stops its process as a shell's job, or returns why it cannot.
+        """
         self._context = context
         self._themes = themes
         self._lookup = lookup
@@ -134,7 +137,7 @@ class GlobalActions(Controller):
         self._context.push(SearchAll(self._context))
 
     def do_quit(self) -> None:
-        """Leave."""
+        """Go back from a screen over the panes; on a pane, leave."""
         self._leave()
 
     def do_suspend(self) -> None:

@@ -62,8 +62,8 @@ class BoardPane(TaskPane):
 
     NAME = "board"
     SCOPES = ("rows", "tasks")
-    FOOTER = ("help", "filter", "new", "status", "edit", "card_left", "card_right", "asks", "undo", "quit")
-    FOOTER_SMALL = ("help", "asks", "filter")
+    FOOTER = ("status", "card_left", "card_right", "new", "edit", "filter", "asks", "agents", "undo", "quit", "help")
+    FOOTER_SMALL = ("card_left", "card_right", "filter", "asks", "help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     BoardPane #columns { height: 1fr; }

@@ -82,8 +82,8 @@ class ListPane(TaskPane):
 
     NAME = "list"
     SCOPES = ("rows", "tasks")
-    FOOTER = ("help", "filter", "new", "status", "edit", "asks", "mark", "undo", "quit")
-    FOOTER_SMALL = ("help", "asks", "filter", "status")
+    FOOTER = ("status", "new", "edit", "filter", "mark", "asks", "agents", "undo", "quit", "help")
+    FOOTER_SMALL = ("status", "filter", "asks", "help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
 
     row_list: VirtualList[TaskLine]
@@ -134,7 +134,7 @@ class ListPane(TaskPane):
         if self.is_open or self.detail.has_focus_within:
             return ("edit", "status", "note", "back")
         if self.has_class("-empty"):
-            return ("help", "new", "palette", "quit")
+            return ("new", "palette", "quit", "help")
         return super().footer(small)
 
     def on_descendant_focus(self) -> None:

@@ -37,9 +37,9 @@ from tui_tasks.tui.widgets import frame
 _MAX_OTHERS = 99
 # Columns of the terminal from which the detail stands beside the list; in cells, its least width, and the width with
 # which the list shows all columns.
-_BESIDE = 160
+_BESIDE = 180
 _LEAST_SIDE = 36
-_LIST = 124
+_LIST = 144
 # The detail's greatest share of the width.
 _SIDE = 5 / 12
 
@@ -87,8 +87,10 @@ class TaskRows(RowDrawing[TaskLine]):
         due: Part | None = None
         for part, lasts in field_parts(context, row):
             self.lasts(lasts)
-            due = due or (None if row.finished_at else part)
+            due = due or (None if row.finished_at else (_short_late(part[0]), part[1]))
         why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
+        if why is None and row.uid in context.state.unproven:
+            why, checked = checked, None
         return RowFacts(
             title=(row.name, ink),
             note=why or self._waits(row) or last_words(context, row, state),
@@ -222,6 +224,12 @@ def _new_text(context: Context) -> str:
     state = context.state
     counted = (state.new_in(state.list_id), "changed"), (state.deleted_in(state.list_id), "deleted")
     return ", ".join(f"{number}{'+' if number >= MAX_NEW else ''} {word}" for number, word in counted if number)
+
+
+def _short_late(text: str) -> str:
+    """Return `! 3d late` for `! overdue 3d`, which has no room in its column."""
+    before, late, how = text.partition("overdue ")
+    return f"{before}{how} late" if late else text
 
 
 def _short_path(path: str) -> str:

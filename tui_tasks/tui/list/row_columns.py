@@ -1,12 +1,14 @@
-"""The columns of a task's row: which of them fit in a width, and how wide each is. Pure.
+"""The columns of a task's row: which of them fit in a width, where they begin, and how wide each is. Pure.
 
-Columns are left out from the last on. What a row shows in a width, it therefore shows in every greater one.
+Columns are left out from the least important on. What a row shows in a width, it therefore shows in every greater one.
+The places of columns follow from the width alone, so that those of several rows stand below each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line
@@ -15,19 +17,25 @@ from tui_tasks.tui.painting.styles import Part
 # In cells: what a title keeps while anything else can be left out, beside a note and without one.
 TITLE: Final = 34
 _ALONE: Final = 50
-# In cells: what a note keeps, and what one keeps that says why a task needs the human.
+# In cells: what a note keeps, and what is kept of one that says why a task needs the human, before all columns.
 LEAST_NOTE: Final = 8
 _REASON: Final = 36
+# In cells: up to which width a note gets room before tags do, and before other columns stand in their places.
+_NOTE: Final = 32
+_WORDS: Final = 16
 # In cells: an agent's name and a tag, cut and whole.
 _SHORT_WHO: Final = 8
 _WHO: Final = 16
 _SHORT_TAG: Final = 8
 _TAG: Final = 20
-# In cells: what rows leave free for the agent, for the due date and for marks, so that they stand below each other.
-_AGENTS: Final = 10
-_DATES: Final = 10
+# In cells: the widths for which places are left free: titles at most, marks and tags, dates, agents and ages.
+_TITLES: Final = 36
 _MARKS: Final = 18
+_DATES: Final = 9
+_AGENTS: Final = 10
 _AGES: Final = 4
+# In cells: a room under which those of marks, tags and agents are narrower.
+_SMALL: Final = 96
 _GAP: Final = 2
 
 
@@ -55,30 +63,50 @@ def laid_out(facts: RowFacts, room: int, *, ascii_only: bool = False) -> list[Pa
     return _Row(facts, max(1, room), ascii_only).parts()
 
 
+def _places(room: int) -> dict[str, int]:
+    """Return where columns begin in a row of so many cells, if what stands before them leaves their places free."""
+    less = max(0, min(2, (_SMALL - room) // 8))
+    age = room - _AGES
+    agent = age - _GAP - _AGENTS + less
+    due = agent - _GAP - _DATES
+    return {
+        "note": min(_TITLES, room // 3) + _GAP,
+        "mark": due - _GAP - _MARKS + 4 * less,
+        "due": due,
+        "agent": agent,
+        "age": age,
+    }
+
+
 class _Row:
     def __init__(self, facts: RowFacts, room: int, ascii_only: bool) -> None:
         self._facts = facts
+        self._room = room
         self._ascii_only = ascii_only
-        self._whole_title = cell_len(safe_line(facts.title[0], room, ascii_only=ascii_only))
-        self._whole_note = cell_len(facts.note[0]) if facts.note else 0
+        self._whole = {"title": cell_len(safe_line(facts.title[0], room, ascii_only=ascii_only))}
+        if facts.note:
+            self._whole["note"] = cell_len(facts.note[0])
         self._tags = [f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}" for tag in facts.tags]
         self._columns: dict[str, int] = {}
-        self._choose(room)
-        self._widen(room)
+        self._choose()
+        self._widen()
 
-    def _choose(self, room: int) -> None:
+    def _choose(self) -> None:
         """Choose the columns, each in its least width; `_left` is what is left of the room."""
-        facts = self._facts
+        facts, room, whole = self._facts, self._room, self._whole
         late = _GAP if facts.late else 0
-        self._note = min(self._whole_note, LEAST_NOTE)
-        beside = _GAP + self._note if self._note else 0
-        most = TITLE if self._note else max(_ALONE, room * 3 // 4)
-        self._title = max(1, min(self._whole_title, most, room - beside - late))
-        left = room - self._title - beside - late
+        note = min(whole.get("note", 0), LEAST_NOTE)
+        beside = _GAP + note if note else 0
+        most = TITLE if note else max(_ALONE, room * 3 // 4)
+        title = max(1, min(whole["title"], most, room - beside - late))
+        left = room - title - beside - late
         if facts.is_reason:
-            more = max(0, min(left, self._whole_note - self._note, _REASON - self._note))
-            self._note += more
+            more = max(0, min(left, whole["note"] - note, _REASON - note))
+            note += more
             left -= more
+        self._columns["title"] = title
+        if note:
+            self._columns["note"] = note
         for name, cells in self._others():
             needed = cells + _GAP - (late if name == "due" else 0)
             if needed > left:
@@ -87,79 +115,95 @@ class _Row:
             left -= needed
         self._is_late = bool(late) and "due" not in self._columns
         self._left = max(0, left)
+        if self._tags and (free := self._free_for_tags()) > 0:
+            self._columns["tags"] = free
+            self._left -= free + _GAP
+
+    def _free_for_tags(self) -> int:
+        """Return how many cells of tags there is room for, so that nothing gives way to them."""
+        note = min(self._whole.get("note", 0), self._room if self._facts.is_reason else _NOTE)
+        free = self._free_after(self._whole["title"], note)
+        whole = sum(cell_len(tag) + 1 for tag in self._tags) - 1
+        return min(free, whole) if free >= min(cell_len(self._tags[0]), _SHORT_TAG) else 0
+
+    def _free_after(self, *before: int) -> int:
+        """Return how many cells are free between columns of these widths, with the marks, and the next in its place."""
+        places, columns = _places(self._room - (_GAP if self._is_late else 0)), self._columns
+        next_place = next((places[name] for name in ("due", "agent", "age") if name in columns), self._room + _GAP)
+        marks = (cells for name, cells in columns.items() if name.startswith("mark"))
+        return next_place - _GAP - sum(cells + _GAP for cells in (*before, *marks) if cells)
 
     def _others(self) -> Iterator[tuple[str, int]]:
         """Yield the name and the least width of each other column that the row has, the most important first."""
         facts = self._facts
         for number, (text, _) in enumerate(facts.marks):
             yield f"mark {number}", cell_len(text)
-        if self._tags:
-            yield "tags", min(cell_len(self._tags[0]), _SHORT_TAG)
         if facts.due:
             yield "due", cell_len(facts.due[0])
-        if facts.agent:
-            yield "agent", min(cell_len(facts.agent), _SHORT_WHO)
         if facts.age:
             yield "age", _AGES
+        if facts.agent:
+            yield "agent", min(cell_len(facts.agent), _SHORT_WHO)
 
-    def _widen(self, room: int) -> None:
-        """Share out what is left: first to what is cut, then so that columns of several rows begin at one place."""
-        is_whole, columns = "age" in self._columns, self._columns
-        self._title += self._take(self._whole_title - self._title)
-        self._note += self._take(min(self._whole_note, 4 * LEAST_NOTE) - self._note)
-        if "agent" in columns:
-            self._widen_to("agent", min(cell_len(self._facts.agent), _WHO))
-        if is_whole:
-            self._widen_to("agent", _AGENTS)
-        self._note += self._take(self._whole_note - self._note)
-        if self._tags and "tags" in columns:
-            self._widen_to("tags", sum(cell_len(tag) + 1 for tag in self._tags) - 1)
-        if is_whole:
-            self._widen_to("due", _DATES)
-            marks = sum(cells + _GAP for name, cells in columns.items() if name.startswith(("mark", "tags")))
-            self._widen_to("room", _MARKS + _GAP - marks)
-        self._title += self._take(min(_ALONE, room * 2 // 5) - self._title)
+    def _widen(self) -> None:
+        """Share out what is left: first to what is cut most."""
+        self._widen_to("title", self._whole["title"])
+        note = self._whole.get("note", 0)
+        in_place = max(_WORDS, self._free_after(self._columns["title"]))
+        self._widen_to("note", note if self._facts.is_reason else min(note, in_place))
+        self._widen_to("agent", min(cell_len(self._facts.agent), _WHO))
 
     def _widen_to(self, name: str, cells: int) -> None:
-        """Widen a column as far as there is room; one that the row does not have is left free."""
-        had = self._columns.get(name, -_GAP)
-        if (more := self._take(cells - had)) and had + more >= 0:
-            self._columns[name] = had + more
-        else:
-            self._left += more
-
-    def _take(self, wanted: int) -> int:
-        taken = max(0, min(wanted, self._left))
-        self._left -= taken
-        return taken
+        """Widen a column as far as there is room."""
+        if name in self._columns:
+            more = max(0, min(cells - self._columns[name], self._left))
+            self._columns[name] += more
+            self._left -= more
 
     def parts(self) -> list[Part]:
-        """Return the row."""
-        facts = self._facts
-        shown: list[Part] = [self._fitted(facts.title, self._title)]
-        if facts.note:
-            shown += [(" " * _GAP, ""), self._fitted(facts.note, self._note)]
-        shown.append((" " * self._left, ""))
-        for name, cells in sorted(self._columns.items(), key=lambda column: _ORDER[column[0].split()[0]]):
+        """Return the row: each column in its place, or as near to it as the others let it."""
+        shown: list[Part] = []
+        free, at = self._left, 0
+        for name, wanted in self._wanted().items():
+            blank = max(0, min(free, wanted - at - _GAP)) + (_GAP if shown else 0)
+            shown.append((" " * blank, ""))
+            cells = self._columns[name]
             text, ink = self._text(name, cells)
-            shown += [(" " * _GAP, ""), (fit(text, cells, "right" if name == "age" else "left"), ink)]
-        return [*shown, (" ", ""), facts.late] if self._is_late and facts.late else shown
+            shown.append((fit(text, cells, "right" if name == "age" else "left", ascii_only=self._ascii_only), ink))
+            at += blank + cells
+            free -= max(0, blank - _GAP)
+        shown.append((" " * free, ""))
+        return [*shown, (" ", ""), self._facts.late] if self._is_late and self._facts.late else shown
 
-    def _fitted(self, part: Part, cells: int) -> Part:
-        return fit(part[0], cells, ascii_only=self._ascii_only), part[1]
+    def _wanted(self) -> dict[str, int]:
+        """Return the columns from left to right, and where each begins if those before it leave the room."""
+        end = self._room - (_GAP if self._is_late else 0)
+        places, wanted = _places(end), {}
+        names = sorted(self._columns, key=lambda name: _ORDER[name.split()[0]])
+        for name in reversed(names):
+            latest = end - self._columns[name]
+            is_first = name == next((each for each in names if each.startswith(("mark", "tags"))), "")
+            kind = "mark" if is_first else name
+            wanted[name] = min(places.get(kind, latest), latest) if name != "title" else 0
+            end = (latest if name.startswith(("mark", "tags")) else wanted[name]) - _GAP
+        # Marks and tags stand side by side.
+        for before, name in pairwise(names):
+            if name.startswith(("mark", "tags")) and before.startswith("mark"):
+                wanted[name] = wanted[before] + self._columns[before] + _GAP
+        return {name: wanted[name] for name in names}
 
     def _text(self, name: str, cells: int) -> Part:
-        facts = self._facts
+        facts, ascii_only = self._facts, self._ascii_only
         if name.startswith("mark"):
             return facts.marks[int(name.split()[1])]
-        if name == "due" and facts.due:
-            return facts.due
+        if (part := {"title": facts.title, "note": facts.note, "due": facts.due}.get(name)) is not None:
+            return part
         text = {
-            "tags": safe_line(" ".join(self._tags), cells, ascii_only=self._ascii_only) if self._tags else "",
-            "agent": safe_ends(facts.agent, cells, ascii_only=self._ascii_only) if facts.agent else "",
+            "tags": safe_line(" ".join(self._tags), cells, ascii_only=ascii_only) if self._tags else "",
+            "agent": safe_ends(facts.agent, cells, ascii_only=ascii_only) if facts.agent else "",
             "age": facts.age,
         }
-        return text.get(name, ""), "$muted"
+        return text[name], "$muted"
 
 
-_ORDER: Final = {name: number for number, name in enumerate(("mark", "tags", "room", "due", "agent", "age"))}
+_ORDER: Final = {name: number for number, name in enumerate(("title", "note", "mark", "tags", "due", "agent", "age"))}

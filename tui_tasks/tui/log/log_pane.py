@@ -43,8 +43,8 @@ class LogPane(Pane):
 
     NAME = "log"
     SCOPES = ("rows", "log")
-    FOOTER = ("help", "log_filter", "log_follow", "log_open", "log_copy", "log_export")
-    FOOTER_SMALL = ("help", "log_follow", "log_filter")
+    FOOTER = ("log_open", "log_filter", "log_follow", "log_copy", "asks", "agents", "quit", "help")
+    FOOTER_SMALL = ("log_filter", "log_follow", "help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     LogPane EntryDetail { display: none; border-top: solid $rule; }

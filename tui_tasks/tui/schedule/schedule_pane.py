@@ -43,8 +43,8 @@ class SchedulePane(Pane):
 
     NAME = "schedule"
     SCOPES = ("rows", "jobs")
-    FOOTER = ("help", "job_filter", "job_new", "job_run", "job_toggle", "job_edit", "job_runs", "undo")
-    FOOTER_SMALL = ("help", "job_run", "job_toggle", "job_new")
+    FOOTER = ("job_run", "job_runs", "job_toggle", "job_edit", "job_new", "job_filter", "asks", "undo", "quit", "help")
+    FOOTER_SMALL = ("job_run", "job_toggle", "job_new", "help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     # The classes for the size are set on the screen, which is above the pane.
     SCOPED_CSS = False

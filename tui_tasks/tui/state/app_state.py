@@ -197,6 +197,12 @@ class AppState:
         return len(self.asks) + len(self.unproven) + len(self.only_left)
 
     @property
+    def waits_for_you(self) -> bool:
+        """Whether the inbox has something: a question, a check, held tasks, work, or an agent that is stuck or gone."""
+        stuck = any(member.state == "stuck" for member in self.members)
+        return bool(self.need_you or self.reviewable or self.held or stuck)
+
+    @property
     def only_left(self) -> set[str]:
         """The tasks whose agent is gone, without those that need the human for a question or a failed check as well."""
         return self.left.keys() - self.asking - set(self.unproven)

@@ -38,6 +38,8 @@ class TaskActions(Controller):
     def __init__(self, pane: TaskPane) -> None:
         self._pane = pane
         self._context = pane.context
+        self._landed: str | None = None
+        """The task on which the cursor came to be when another was deleted."""
 
     @override
     def why_not(self, action: Action) -> str | None:
@@ -137,14 +139,19 @@ class TaskActions(Controller):
     # The rest
 
     async def do_delete(self) -> None:
-        """Delete; several are asked about once."""
+        """Delete; several are asked about once, and a second one without a move between, as `dd` is a habit of vim."""
         from tui_tasks.tui.inputs.dialogs import confirm
 
         tasks, context = self._tasks(), self._context
         if len(tasks) > 1 and not await confirm(context, f"Delete {count(len(tasks), 'task')}?", "delete them"):
             return
         named = self._named(tasks)
+        if [task.uid for task in tasks] == [self._landed] and not await confirm(
+            context, f"Delete {named} as well?", "delete it"
+        ):
+            return
         await context.link.commit(*(DeleteTask(task.uid) for task in tasks))
+        self._landed = self._pane.target()
         context.say(f"Deleted {named}. {context.keymap.key_of('undo')} brings it back.")
 
     async def do_move_to_list(self) -> None:

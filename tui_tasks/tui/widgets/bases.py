@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class Pane(Actor, TransparentContainer):
-    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions shown in the footer."""
+    """One of the panes 1 to 4. `FOOTER` and `FOOTER_SMALL` name the actions in the footer, in the order of use."""
 
     NAME: ClassVar[str] = ""
-    FOOTER: ClassVar[tuple[str, ...]] = ("help", "filter", "quit")
-    FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("help", "asks")
+    FOOTER: ClassVar[tuple[str, ...]] = ("filter", "quit", "help")
+    FOOTER_SMALL: ClassVar[tuple[str, ...]] = ("asks", "help")
     HAS_TASKS: ClassVar[bool] = False
     """Whether its cursor is on a task of the list that is shown: it goes along to another such pane."""
     stale = False

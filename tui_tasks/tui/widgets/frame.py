@@ -37,7 +37,7 @@ VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
 
 
 def is_compact(size: Size) -> bool:
-    """Return whether there is room only for the Now line and one pane."""
+    """Return whether there is room only for one line and one pane."""
     return size.width < NARROW or size.height < SHORT
 
 
@@ -46,11 +46,16 @@ def is_wide(size: Size) -> bool:
     return not is_compact(size) and size.width >= WIDE
 
 
-_IN_TIME: Final = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
+# In cells: what stands between two hints.
+_HINT_GAP: Final = 2
+_IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
 
 
 class _Step(NamedTuple):
-    """What the right side of the top line shows; `task` and `job` are the widths of names in cells, 0: none."""
+    """What the right side of the top line shows: the file and how many agents are there, the mode, the time of the job.
+
+    `task` and `job` are the widths of names in cells, 0: none.
+    """
 
     has_file: bool
     has_mode: bool
@@ -63,8 +68,7 @@ _STEPS: Final = (
     _Step(True, True, True, 24, 16),
     _Step(True, True, False, 24, 16),
     _Step(True, True, False, 16, 12),
-    _Step(True, False, False, 16, 12),
-    _Step(True, False, False, 12, 8),
+    _Step(False, False, False, 24, 12),
     _Step(False, False, False, 16, 12),
     _Step(False, False, False, 12, 8),
     _Step(False, False, False, 8, 8),
@@ -117,7 +121,8 @@ class TopLine(FrameLine):
             parts.append(("read only  ", "$state-overdue"))
         elif step.has_mode:
             parts.append(("live  ", "$muted"))
-        return [*parts, (count(here, "agent") if here else "no agent", "$muted")]
+        # Where there is no room for it, the line of the agents suffices.
+        return [*parts, (count(here, "agent") if here else "no agent", "$muted")] if step.has_file else parts
 
     def _next_task(self, step: _Step) -> list[Part]:
         """Return the task that is suggested next."""
@@ -171,8 +176,13 @@ def as_of_words(context: Context, as_of: Moment, room: int) -> str:
     return next((one for one in words if cell_len(one) <= room), words[-1])
 
 
+def _hint_size(hint: tuple[str, str, str]) -> int:
+    """Return how many cells a key and its word take."""
+    return cell_len(hint[0]) + 1 + cell_len(hint[1]) + _HINT_GAP
+
+
 class FootLine(FrameLine):
-    """The keys that work here, or for a moment a message."""
+    """The keys that work here, or for a moment a message: first what waits for the human, then by use."""
 
     def __init__(self, context: Context, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(context, self._keys, self._moment, id=id, classes=classes)
@@ -210,14 +220,8 @@ class FootLine(FrameLine):
         """` ? Help  / Filter ...`, as many hints as fit."""
         if message := self.message:
             return [(" ", ""), (safe_line(message, width - 2), "$changed")]
-        hints = self._shown_hints(width)
         parts: list[Part] = [(" ", "")]
-        used = 1 + sum(cell_len(text) for text, _ in self._moment(width))
-        for key, word, _ in hints:
-            size = cell_len(key) + 1 + cell_len(word) + 2
-            if used + size - 2 > width:
-                break
-            used += size
+        for key, word, _ in self._shown_hints(width):
             parts += [(key, "$key"), (f" {word}  ", "$muted")]
         return parts
 
@@ -229,6 +233,21 @@ class FootLine(FrameLine):
         return [(f" {as_of_words(self.context, as_of, width // 2)} ", "$state-overdue")]
 
     def _shown_hints(self, width: int) -> list[tuple[str, str, str]]:
+        """Return as many hints as fit; that of the help always does."""
+        hints, used = self._possible_hints(width), 1 + sum(cell_len(text) for text, _ in self._moment(width))
+        last = next((hint for hint in hints if hint[2] == "help"), None)
+        used += _hint_size(last) if last else 0
+        shown: list[tuple[str, str, str]] = []
+        for hint in hints:
+            if hint is last:
+                continue
+            used += _hint_size(hint)
+            if used - _HINT_GAP > width:
+                break
+            shown.append(hint)
+        return [*shown, last] if last else shown
+
+    def _possible_hints(self, width: int) -> list[tuple[str, str, str]]:
         """Return the hints, without actions that would do nothing, and in a read-only screen without those that
         write.
         """
@@ -241,11 +260,13 @@ class FootLine(FrameLine):
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.context.navigation.pane
         key_of, small = self.context.keymap.key_of, width < NARROW
-        ids = pane.footer(small)
-        if self.context.state.new or self.context.state.deleted:
-            ids = (*ids[:1], "seen", *ids[1:])
-        if self.context.link.as_of is not None:
-            ids = (*ids[:1], *_IN_TIME, *ids[1:])
+        state = self.context.state
+        first: tuple[str, ...] = _IN_TIME if self.context.link.as_of is not None else ()
+        if state.waits_for_you:
+            first = (*first, "asks")
+        if state.new or state.deleted:
+            first = (*first, "seen")
+        ids = dict.fromkeys((*first, *pane.footer(small)))
         found = ((key_of(each), pane.short(ACTIONS[each]), each) for each in ids)
         return [hint for hint in found if hint[1]]
 
@@ -254,7 +275,7 @@ class FootLine(FrameLine):
         hints = self._shown_hints(self.size.width)
         x = event.x - 1
         for key, word, action in hints:
-            x -= cell_len(key) + 1 + cell_len(word) + 2
+            x -= _hint_size((key, word, action))
             if x < 0:
                 if action and not self.message:
                     self.context.do(action)

@@ -1,14 +1,15 @@
-"""The Now line above every pane: what needs the human, what each agent does, what has failed."""
+"""The two lines above every pane: what needs the human and what has failed; below it, what each agent does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
@@ -33,6 +34,8 @@ _LEAST_WIDE: Final = 16
 _LEAST_NARROW: Final = 10
 _LEAST_NAME: Final = 10
 _MAX_WORDS: Final = 200
+# In cells: the longest name of the task of a failed check or of work to review.
+_SHORT_NAME: Final = 24
 
 # The kinds of entries, most urgent first.
 TROUBLE, ASKS, COUNTS, WORK, FAILED = range(5)
@@ -96,7 +99,7 @@ class Entry:
         whole = " ".join(self.texts)
         if cell_len(whole) <= room:
             return whole
-        if self.kind == FAILED and room - cell_len(self.texts[0]) <= _LEAST_NARROW:
+        if self.kind in (COUNTS, FAILED) and room - cell_len(self.texts[0]) <= _LEAST_NARROW:
             return safe_line(self.texts[0], room, ascii_only=ascii_only)
         if self.kind != WORK or len(self.texts) < 3:
             return safe_line(whole, room, ascii_only=ascii_only)
@@ -108,7 +111,13 @@ class Entry:
 
 
 class NowLine(FrameLine):
-    """The current state in one line. It is cut to the width; a click on a part goes to what it names."""
+    """What needs the human, and what has failed; where there is one line only, what agents do as well.
+
+    It is cut to the width; a click on a part goes to what it names.
+    """
+
+    KINDS: ClassVar[tuple[int, ...]] = (ASKS, COUNTS, FAILED)
+    """The kinds of entries that it shows where there are two lines."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, self._drawn, id=id)
@@ -121,7 +130,8 @@ class NowLine(FrameLine):
 
     def _in_words(self, width: int) -> list[Part]:
         """`? claude-2 Bash: rm -rf build/   ◐ claude-1 #5 Ship auth flow "tests 14/22"   +1   ✗ 1 failed`."""
-        entries = list(self._entries())
+        found, is_alone = list(self._entries()), is_compact(self.app.size)
+        entries = [entry for entry in found if is_alone or entry.kind in self.KINDS]
         gap, least = ("   ", _LEAST_WIDE) if width >= WIDE else ("  ", _LEAST_NARROW)
         room = width - 1
         shown = _chosen(entries, room, len(gap), least)
@@ -137,10 +147,11 @@ class NowLine(FrameLine):
                 line.add([(f"{these[0].mark} {_number(these)}", these[0].color)], these[0].act, gap)
             elif len(these) > len(few):
                 line.add([(f"+{_number(these) - _number(few)}", these[0].color)], these[len(few)].act, " ")
-        if not any(entry.kind == WORK for entry in entries):
+        if (is_alone or WORK in self.KINDS) and not any(entry.kind == WORK for entry in entries):
             self._add_if_room(line, self._idle(), gap, width)
-        if not any(entry.kind < WORK for entry in entries):
-            self._add_if_room(line, "nothing needs you", gap, width)
+        if (is_alone or ASKS in self.KINDS) and not any(entry.kind < WORK for entry in entries):
+            has_trouble = any(entry.kind == TROUBLE for entry in found)
+            self._add_if_room(line, f"nothing {'else ' * has_trouble}needs you", gap, width)
         self._acts = line.acts
         return line.parts
 
@@ -168,9 +179,11 @@ class NowLine(FrameLine):
         yield from (entry for entry in found if entry.kind == TROUBLE)
         yield from map(self._of_ask, state.asks)
         if failed := len(state.unproven):
-            yield self._counted("needs_you", f"{count(failed, 'check')} failed", "asks", failed)
+            first = self._named(state.unproven[0])
+            yield self._counted("needs_you", f"{count(failed, 'check')} failed", "asks", failed, why=first)
         if ready := len(state.reviewable):
-            yield self._counted("reviewable", f"{ready} to review", "asks", ready)
+            first = self._named(next(iter(state.reviewable)))
+            yield self._counted("reviewable", f"{ready} to review", "asks", ready, why=first)
         if state.held:
             yield self._counted("held", f"{state.held} filed", "asks", state.held)
         yield from (entry for entry in found if entry.kind == WORK)
@@ -228,6 +241,10 @@ class NowLine(FrameLine):
 
     def _about(self, task: TaskLine | None) -> tuple[str, ...]:
         return (f"#{task.number}", safe_line(task.name, 40)) if task is not None else ()
+
+    def _named(self, uid: str) -> str:
+        task = list_pages.line(self.context.db, uid)
+        return f"#{task.number} {safe_line(task.name, _SHORT_NAME)}" if task is not None else ""
 
     def _entry(self, kind: int, member: Member, shown: str, texts: tuple[str, ...]) -> Entry:
         looks, task = agent_text.LOOKS_OF_STATES[shown], member.task
@@ -349,6 +366,12 @@ class NowLine(FrameLine):
         act = self._acts[at] if at is not None and at < len(self._acts) else None
         if act is not None:
             act()
+
+
+class AgentsLine(NowLine):
+    """What each agent does, those that are stuck or gone first; hidden where there is one line only."""
+
+    KINDS = (TROUBLE, WORK)
 
 
 class _Line:
