@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, opened, place_of, press, said, shown, task, until, write
+from tests.tui.driving import SIZES, opened, place_of, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.tasks import EditTask, LogTask, SetListRule
@@ -274,3 +274,22 @@ async def test_capital_v_marks_all_that_match_and_escape_takes_the_marks_away(ap
         assert app.pane.row_list.keys_on_screen == [plan[1], plan[2]]
         await press(app, pilot, "escape")
         assert len(app.pane.row_list.keys_on_screen) == 9
+
+
+async def test_marked_tasks_are_edited_together_in_one_line_and_undone_together(app, plan, agent):
+    agent(EditTask(plan[8], {"tags": ("old", "kept")}))
+    async with opened(app) as pilot:
+        await settle(pilot, "G", "v", "k", "v", "e")
+        assert "Set in 2 tasks:" in shown(app)
+        await write(pilot, "nonsense !high")
+        await settle(pilot, "enter")
+        assert "“nonsense” is no field" in shown(app)
+        await pilot.press("ctrl+u")
+        await write(pilot, "#infra -#old !high @claude-2 due:3d")
+        await settle(pilot, "enter")
+        assert "Set in 2 tasks. u undoes it." in said(app)
+        first, second = task(app, plan[8]), task(app, plan[9])
+        assert (first.tags, second.tags) == (("kept", "infra"), ("infra",))
+        assert {(each.priority, each.agent, each.due) for each in (first, second)} == {(2, "claude-2", "2026-11-24")}
+        await settle(pilot, "u")
+        assert (task(app, plan[8]).tags, task(app, plan[9]).tags) == (("old", "kept"), ())

@@ -30,8 +30,8 @@ async def test_the_help_begins_with_where_one_is(app, keys, here):
 @pytest.mark.parametrize(
     ("words", "title"),
     [
-        ("due", "Edit the task here"),
-        ("tag", "Edit the task here"),
+        ("due", "Edit the task here, or fields of all that are marked"),
+        ("tag", "Edit the task here, or fields of all that are marked"),
         ("merge", "Inbox: all that needs you"),
         ("legend", "pending, waiting"),
         ("remove", "Delete the task, or all that are marked"),

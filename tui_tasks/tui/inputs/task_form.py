@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import problem_with
 from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_write, fields, parse
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen, LongText
 from tui_tasks.tui.inputs.text_line import WordLine
@@ -296,6 +297,41 @@ async def save(context: Context, base: Task, changes: dict[str, Any]) -> bool:
             changes = {name: value for name, value in changes.items() if name not in both}
             if not changes:
                 return True
+
+
+async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
+    """Let the human set fields of several tasks in one line of quick add: `#tag -#tag !high @agent due:fri`."""
+    from tui_tasks.tui.inputs.dialogs import LineDialog
+
+    title, text, problem = f"Set in {count(len(tasks), 'task')}:", "", ""
+    while True:
+        asked = LineDialog(context, f"{title} {problem}", text, done="Set", hint=f"-#tag {SIGNS_HELP}")
+        typed = await context.ask(asked)
+        if typed is None or not typed.strip():
+            return
+        removed = {word[2:] for word in typed.split() if word.startswith("-#")}
+        text, kept = typed, " ".join(word for word in typed.split() if not word.startswith("-#"))
+        form = TaskForm(context)
+        draft = form.read(Form("", kept, "", ("",) * len(task_fields.FIELDS)))
+        problem = draft.problem or (f"“{safe_line(draft.name, 30)}” is no field" if draft.name else "")
+        after = [(number, form.uid_of(number)) for number in draft.after]
+        problem = problem or next((f"there is no #{number}" for number, uid in after if uid is None), "")
+        if not problem:
+            break
+    given: dict[str, Any] = {name: value for name, value in draft.fields.items() if f"{name}:" in kept.lower()}
+    given |= {"priority": draft.priority} if draft.priority else {}
+    given |= {"agent": draft.agent} if draft.agent else {}
+    operations = []
+    for task in tasks:
+        changes = dict(given)
+        tags = tuple(dict.fromkeys((*(tag for tag in task.tags if tag not in removed), *draft.tags)))
+        needed = tuple(dict.fromkeys((*task.depends_on, *(uid for _, uid in after if uid and uid != task.uid))))
+        changes |= {"tags": tags} if tags != task.tags else {}
+        changes |= {"depends_on": needed} if needed != task.depends_on else {}
+        if changes:
+            operations.append(EditTask(task.uid, changes))
+    await context.link.commit(*operations)
+    context.say(f"Set in {count(len(operations), 'task')}. {context.keymap.key_of('undo')} undoes it.")
 
 
 async def edit_outside(context: Context, task: Task) -> None:

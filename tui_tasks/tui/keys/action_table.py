@@ -242,7 +242,7 @@ ACTIONS: Final[dict[str, Action]] = {
             "tasks",
             "edit",
             "e",
-            "Edit the task here",
+            "Edit the task here, or fields of all that are marked",
             "Edit",
             help="title description due date priority tag tags agent domain estimate depends fields change",
             needs="task",

@@ -43,9 +43,9 @@ class TaskActions(Controller):
 
     @override
     def why_not(self, action: Action) -> str | None:
-        """A form edits one task."""
+        """An editor edits one task."""
         marks = self._pane.row_list.marks
-        if len(marks) > 1 and action.id in ("edit", "edit_in_editor", "checks"):
+        if len(marks) > 1 and action.id in ("edit_in_editor", "checks"):
             return f"{count(len(marks), 'task')} are marked; it takes one"
         return super().why_not(action)
 
@@ -123,11 +123,14 @@ class TaskActions(Controller):
     # Editing
 
     async def do_edit(self) -> None:
-        """Edit the task in the form."""
-        from tui_tasks.tui.inputs.task_form import TaskForm
+        """Edit the task in the form; of several, set fields in one line."""
+        from tui_tasks.tui.inputs.task_form import TaskForm, edit_together
 
-        for task in self._tasks()[:1]:
-            await TaskForm(self._context).edit(task)
+        tasks = self._tasks()
+        if len(tasks) > 1:
+            await edit_together(self._context, tasks)
+        elif tasks:
+            await TaskForm(self._context).edit(tasks[0])
 
     async def do_edit_in_editor(self) -> None:
         """Edit title and description in $EDITOR."""
