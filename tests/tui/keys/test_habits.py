@@ -26,6 +26,7 @@ async def test_dd_deletes_one_task_and_asks_before_the_next_one(plan, make_app, 
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
         before = order(app)
+        app.context.navigation.go_to(plan[6])
         await settle(pilot, "d", "d")
         assert "as well?" in shown(app)
         await settle(pilot, "escape")
