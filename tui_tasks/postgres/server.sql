@@ -69,12 +69,15 @@ SELECT 'system', unnest(ARRAY[
     'task.updated', 'claim.lapsed', 'ask.timeout', 'ask.withdrawn', 'list.reranked', 'message.delivered',
     'message.returned', 'session.idle', 'session.ended', 'agent.stuck', 'agent.unstuck']);
 
+-- Functions without a search path of their own are called by those that have one. All are in plpgsql, which plans a
+-- statement once: a function in SQL that cannot be inlined is planned at each call.
+
 -- Microseconds since the epoch.
-CREATE FUNCTION tui_tasks.clock() RETURNS bigint LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
+CREATE FUNCTION tui_tasks.clock() RETURNS bigint LANGUAGE plpgsql VOLATILE
+AS $$ BEGIN RETURN (extract(epoch FROM clock_timestamp()) * 1000000)::bigint; END $$;
 
 -- The agent as which alone the session's role writes; NULL for a human. The owner and superusers are humans.
-CREATE FUNCTION tui_tasks.speaker() RETURNS text LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp
+CREATE FUNCTION tui_tasks.speaker() RETURNS text LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     me tui_tasks.member;
@@ -104,15 +107,16 @@ END $$;
 CREATE FUNCTION tui_tasks.link(
     previous bytea, seq bigint, at bigint, actor text, kind text, entity text, uid text, task text, change bigint,
     undoes bigint, old text, new text, image text, why text
-) RETURNS bytea LANGUAGE sql IMMUTABLE
+) RETURNS bytea LANGUAGE plpgsql IMMUTABLE
 AS $$
-    SELECT sha256(previous || convert_to(
+BEGIN
+    RETURN sha256(previous || convert_to(
         '[' || seq || ',' || at || ',' || to_json(actor) || ',' || to_json(kind) || ',' || to_json(entity) || ','
         || to_json(uid) || ',' || coalesce(to_json(task)::text, 'null') || ',' || change || ','
         || coalesce(undoes::text, 'null') || ',' || coalesce(to_json(old)::text, 'null') || ','
         || coalesce(to_json(new)::text, 'null') || ',' || coalesce(to_json(image)::text, 'null') || ','
-        || coalesce(to_json(why)::text, 'null') || ']', 'UTF8'))
-$$;
+        || coalesce(to_json(why)::text, 'null') || ']', 'UTF8'));
+END $$;
 
 -- A client that is stopped with the lock, or waits for it, holds up nobody for longer than two seconds.
 CREATE FUNCTION tui_tasks.lock_head()
@@ -144,6 +148,7 @@ CREATE FUNCTION tui_tasks.append(
     images text[], whys text[], hashes bytea[], now_ bigint, passed_ bigint, c_kinds text[], c_keys text[],
     c_values text[]
 ) RETURNS bigint LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
