@@ -8,6 +8,13 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.conftest import Clock
+from tui_tasks.cli import decided
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
+from tui_tasks.core.store import Store
+from tui_tasks.work import git_merging, git_review, git_worktrees, progress, recovery
+from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git_merging import Identity
 
 ME = Identity("Ada", "ada@example.org")
@@ -61,3 +68,47 @@ def copy(made: Place, folder: Path) -> Place:
     (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/tree\n")
     (root / ".git" / "worktrees" / "tree" / "gitdir").write_text(f"{tree}/.git\n")
     return Place(root, tree)
+
+
+def round_of(place: Place, folder: Path) -> None:
+    """A worktree made, reviewed, merged, put away and brought back."""
+    seen = git_review.review(place.tree, "main", "task/1")
+    for one in seen.files:
+        git_review.file_diff(place.tree, seen.merge_base, seen.tree, one)
+    merge = git_merging.prepare(place.root, seen, "merge", "Merge it", ME)
+    git_merging.materialise(place.root, merge.new, folder / "proof")
+    git_merging.carry_out(place.root, merge)
+    git_merging.take_back(place.root, merge)
+    kept = git_worktrees.put_away(place.tree, "u1", folder / "trash", remove_branch="task/1")
+    git_worktrees.remove(place.root, kept)
+    git_worktrees.bring_back(place.root, kept)
+
+
+def accepted(place: Place, folder: Path) -> None:
+    """A work that is looked at, reviewed, merged, taken back, discarded, cleaned up and brought back."""
+    clock = Clock()
+    git(place.root, "config", "user.name", "Ada")
+    git(place.root, "config", "user.email", "ada@example.org")
+    base = git(place.root, "merge-base", "main", "task/1")
+    with Store(str(folder / "tasks.db")) as store:
+        (home,) = store.commit(EnsureList("work", "task"), actor="human", now=clock())
+        (task,) = store.commit(AddTask("Rotate", home.uid), actor="human", now=clock())
+        begin = StartWork(
+            task.uid, "claude", str(place.root), str(place.tree), branch="task/1", base="main", base_commit=base
+        )
+        (work,) = store.commit(begin, actor="human", now=clock())
+        store.commit(RunWork(work.uid), actor="system", now=clock())
+        progress.look(store, clock())
+        store.commit(ReportWork(task.uid), actor=work.agent, now=clock())
+        acceptance = Acceptance(store, clock)
+        review = acceptance.review(work)
+        checks = acceptance.checks(work, review)
+        assert decided.review_lines(review, checks)
+        assert list(decided.diff_lines(review))
+        message = "The rest" * review.is_dirty
+        assert acceptance.accept(work, review, method="merge", commit_message=message).state == "merged"
+        acceptance.take_back(work)
+        acceptance.discard(work)
+        assert recovery.clean(store, (), clock()) == [f"removed {place.tree}"]
+        acceptance.take_back(work)
+        assert list(recovery.orphans(store)) == []

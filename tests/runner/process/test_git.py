@@ -16,11 +16,14 @@ from typing import Any, cast
 import pytest
 
 import tui_tasks
+from tests.work.repositories import Place, accepted, copy, make, round_of
+from tests.work.repositories import commit as commit_files
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.tui.tasks import links
-from tui_tasks.work import progress, worktrees
+from tui_tasks.work import progress, pull_requests, worktrees
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -187,6 +190,7 @@ CALLERS: dict[str, Callable[[Path], object]] = {
     "the counts of a work": counted,
     "the tree of a worktree": git_trees.tree_of,
     "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
+    "the address of a pull request": pull_requests.forge,
     "the facts of a branch": lambda folder: links.facts(folder, {"kind": "branch", "target": "work"}),
     "the log of a branch": lambda folder: links.link_text(folder, {"kind": "branch", "target": "work"}),
     "the facts of a commit": lambda folder: links.facts(folder, commit(folder)),
@@ -200,9 +204,30 @@ def test_nothing_that_a_repository_names_is_run_by_any_caller(
 ) -> None:
     prepare(repository, ran, settings)
     for name, caller in CALLERS.items():
-        with contextlib.suppress(git.GitFailed):  # an object that only a remote has is not fetched
+        with contextlib.suppress(git.GitFailed, Conflict):  # an object that only a remote has is not fetched
             caller(repository)
         assert not ran.exists(), name
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A checkout and an agent's worktree, with every object."""
+    place = make(tmp_path_factory.mktemp("made"))
+    commit_files(place.tree, "Attributes", _gitattributes="* diff=x filter=x merge=x\n")
+    commit_files(place.root, "Elsewhere", b_txt="b2\n")
+    return place
+
+
+@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def test_nothing_that_a_repository_names_is_run_by_work_from_its_review_to_its_end(
+    made: Place, tmp_path: Path, ran: Path, settings: dict[str, str]
+) -> None:
+    place = copy(made, tmp_path)
+    prepare(place.root, ran, settings)
+    (place.root / ".gitattributes").unlink()
+    for played in (round_of, accepted):
+        played(place, tmp_path)
+        assert not ran.exists(), played.__name__
 
 
 def test_the_settings_are_enough_to_be_a_table() -> None:
@@ -260,7 +285,7 @@ def test_a_submodules_filters_are_not_run(repository: Path, ran: Path) -> None:
     (inner / "f").write_text("two\n")
     ran.unlink(missing_ok=True)
     for name, caller in CALLERS.items():
-        with contextlib.suppress(git.GitFailed):
+        with contextlib.suppress(git.GitFailed, Conflict):
             caller(repository)
         assert not ran.exists(), name
 
@@ -308,7 +333,7 @@ def test_no_variable_and_no_setting_of_the_user_reaches_git(
     for name in ("GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_SSH_COMMAND", "GIT_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND"):
         monkeypatch.setenv(name, program)
     for caller in CALLERS.values():
-        with contextlib.suppress(git.GitFailed):
+        with contextlib.suppress(git.GitFailed, Conflict):
             caller(repository)
     assert not ran.exists()
 
