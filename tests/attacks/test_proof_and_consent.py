@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -14,8 +15,9 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import add, task
+from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, EndCheck
-from tui_tasks.core.operations.tasks import EnsureList, SetListReview
+from tui_tasks.core.operations.tasks import AcceptTask, EnsureList, ImportTask, SetListReview
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
@@ -421,6 +423,81 @@ def test_no_word_of_an_agent_takes_up_a_held_task(talk: Talk, held: str, trick: 
     found = task(talk, held)
     assert (found["held"], found["status"], found["agent"]) == (True, "pending", None)
     assert talk.ok("control:find", list="filed", status="done")["tasks"] == []
+
+
+@pytest.fixture
+def accepted(talk: Talk, store: Store, clock: Callable[[], int]) -> str:
+    """A task that its maker has edited while it was held, and that was then accepted."""
+    add(talk, "beside it, outside review")
+    (home,) = store.commit(EnsureList("filed", "task"), actor="human", now=clock())
+    store.commit(SetListReview(home.uid, True), actor="human", now=clock())
+    uid: str = add(talk, "made", list="filed")
+    talk.ok("control:update_task", {"idempotency_key": "before"}, uid=uid, name="worse")
+    talk.ok("control:update_task", uid=uid, name="rotate the keys")
+    store.commit(AcceptTask(uid, task(talk, uid)["version"]), actor="human", now=clock())
+    assert task(talk, uid)["held"] is False
+    return uid
+
+
+def imported(talk: Talk, uid: str) -> None:
+    home = talk.store.db.scalar("SELECT uid FROM list WHERE name = 'tasklist'")
+    with contextlib.suppress(Conflict):
+        talk.store.commit(ImportTask(uid, home, {"name": "evil"}), actor="shell", now=talk.clock())
+
+
+EVIL: dict[str, object] = {"name": "evil"}
+AFTER: dict[str, Trick] = {
+    "edited": sends("control:update_task", uid="UID", **EVIL),
+    "edited by its tasklist": sends("tasklist:update_task", uid="UID", **EVIL),
+    "edited on its board": sends("task", action="update", task_id="UID", title="evil"),
+    "edited by the absorbed name": sends("update_task", id="UID", title="evil"),
+    "edited by a character that shows nothing": sends("control:update_task", uid="UID", name="rotate the\u200b keys"),
+    "edited and started in one": sends("control:update_task", uid="UID", status="in_progress", **EVIL),
+    "edited and handed over in one": sends("control:update_task", uid="UID", agent="mallory", **EVIL),
+    "edited again by the key of an edit before": lambda talk, uid: talk.ask(
+        "control:update_task", {"idempotency_key": "before"}, uid=uid, name="worse"
+    ),
+    "what was before, by undo after undo": lambda talk, uid: [talk.ask("control:undo") for _ in range(6)],
+    "edited, deleted and brought back": lambda talk, uid: [
+        talk.ask("control:update_task", uid=uid, name="evil"),
+        talk.ask("tasklist:delete_task", uid=uid),
+        talk.ask("control:undo"),
+    ],
+    "moved out of review, then edited": lambda talk, uid: [
+        talk.ask("control:update_task", uid=uid, list="tasklist"),
+        talk.ask("control:update_task", uid=uid, name="evil"),
+    ],
+    "moved out of review and edited in one": sends("control:update_task", uid="UID", list="tasklist", **EVIL),
+    "imported into a list without review": imported,
+    "claimed, edited and moved out of review": lambda talk, uid: [
+        talk.ask("control:claim", uid=uid),
+        talk.ask("control:update_task", uid=uid, name="evil"),
+        talk.ask("control:update_task", uid=uid, list="tasklist"),
+        talk.ask("tasklist:set_task_pending", uid=uid),
+    ],
+    "done, moved out of review, edited and reopened": lambda talk, uid: [
+        talk.ask("tasklist:set_task_failed", uid=uid),
+        talk.ask("control:update_task", uid=uid, list="tasklist"),
+        talk.ask("control:update_task", uid=uid, name="evil"),
+        talk.ask("tasklist:set_task_pending", uid=uid),
+    ],
+    "replaced by a short list": lambda talk, uid: talk.ask(
+        "todo",
+        {"list": "filed"},
+        merge=True,
+        todos=[{"id": of, "content": "evil", "status": "pending"} for of in (uid, "b")],
+    ),
+}
+
+
+@pytest.mark.parametrize("trick", AFTER)
+def test_no_word_of_an_agent_gives_another_one_an_accepted_task_in_other_words(
+    talk: Talk, accepted: str, trick: str
+) -> None:
+    AFTER[trick](talk, accepted)
+    taken = talk.ask("control:claim", {"agent": "mallory"}, uid=accepted)
+    assert not (taken["ok"] and taken["result"]) or task(talk, accepted)["name"] == "rotate the keys"
+    assert talk.store.db.scalar("SELECT count(*) FROM journal WHERE actor = 'human' AND kind = 'task.accepted'") == 1
 
 
 ANSWERS: dict[str, Trick] = {

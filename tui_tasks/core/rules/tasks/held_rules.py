@@ -2,7 +2,7 @@
 
 The human accepts one version of a task. A pending task that differs from what was accepted is held again, whoever or
 whatever has changed it: an edit, an undo, an import, the end of a claim. While it is in progress, only the agent that
-works on it changes it, and no other agent gets it with these changes.
+works on it changes it, and no other agent gets it with these changes. No agent moves it out of review.
 
 docs: protocol, section 11.
 """
@@ -159,7 +159,21 @@ def refuse_change(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> No
     elif task.decline_reason is not None and not by_human and not _TAKES_UP.isdisjoint(changes):
         raise Conflict(f"the human has declined task {task.uid}: file another", id=task.uid, declined=True)
     elif task.accepted is not None and not changes.keys().isdisjoint({*ACCEPTED, *_HANDS_OVER}):
+        _refuse_leaving(tx, task, changes)
         _refuse_unaccepted_work(tx, task, changes)
+
+
+def _refuse_leaving(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
+    """Refuse to move an accepted task out of review, where its words could be changed unseen."""
+    if "list_id" not in changes or not tx.files_for_review:
+        return
+    home, target = (tx.state_cache.list_by_id(at) for at in (task.list_id, changes["list_id"]))
+    if _is_reviewed(tx, home) and not _is_reviewed(tx, target):
+        raise Conflict(
+            f"the human accepted task {task.uid} in {home.name}, which is under review: only the human moves it out",
+            held=True,
+            id=task.uid,
+        )
 
 
 def _refuse_unaccepted_work(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> None:
