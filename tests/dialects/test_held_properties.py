@@ -63,7 +63,7 @@ def words(task: dict[str, Any], among: Any = None) -> list[Any]:
 class Held(RuleBasedStateMachine):
     """Agents, a shell and the human on the same lists. What is held is known from what was made and what he said."""
 
-    def held_queries(self) -> list[Any]:
+    def held_tasks(self) -> list[Any]:
         """The tasks that wait for the human, whole."""
         return [task_queries.task(self.store.db, one.uid) for one in held_queries.everything(self.store.db)]
 
