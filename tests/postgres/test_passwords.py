@@ -9,6 +9,7 @@ from psycopg import sql
 
 from tests.contract.client import environment, program, terminal_input
 from tests.postgres.cluster import WITH_PASSWORD
+from tests.started import Started
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
@@ -107,7 +108,7 @@ def test_a_move_leaves_no_password_in_processes_output_journal_or_the_servers_lo
     url = cluster.conninfo(database, role)
     environ = environment(tmp_path, PGPASSFILE=str(passfile), TUI_TASKS_DB=str(tmp_path / "from.db"))
     with terminal_input() as terminal:
-        process = subprocess.Popen(
+        process = Started(
             program("move", str(tmp_path / "from.db"), url),
             stdin=terminal,
             stdout=subprocess.PIPE,

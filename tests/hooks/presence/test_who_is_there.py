@@ -93,7 +93,7 @@ def test_an_agent_whose_process_is_suspended_is_stopped_whatever_it_was_doing(db
         with Store(str(db)) as store:
             seen = {member.name: member for member in fleet.everyone(store.db, 0)}
             assert {name: member.state for name, member in seen.items()} == dict.fromkeys(states, "stopped")
-            assert all((member.since or 0) >= member.told.at for member in seen.values())
+            assert all((member.since or 0) >= member.newest.at for member in seen.values())
         for process in everyone.values():
             os.kill(process.pid, signal.SIGCONT)
         assert {name: agent["state"] for name, agent in agents(db).items()} == states

@@ -163,7 +163,7 @@ def shell(start: Start) -> Iterator[Terminal]:
     terminal.wait_for(lambda: terminal.shows("shell> "))
     command = shlex.join([sys.executable, "-m", "tui_tasks", "--no-scheduler"])
     terminal.type(f"clear; {command}\n")
-    terminal.wait_for(lambda: terminal.shows("Ship auth flow") and terminal.shows("u Undo"))
+    terminal.wait_for(lambda: terminal.shows("Ship auth flow") and terminal.shows("? Help"))
     yield terminal
 
 
@@ -214,7 +214,7 @@ def test_a_key_stops_the_screen_with_its_whole_job_and_fg_brings_it_back(shell: 
 
 def test_a_screen_without_a_shell_says_that_it_cannot_be_stopped(start: Start) -> None:
     screen = start(sys.executable, "-m", "tui_tasks", "--no-scheduler")
-    screen.wait_for(lambda: screen.shows("Ship auth flow") and screen.shows("u Undo"))
+    screen.wait_for(lambda: screen.shows("Ship auth flow") and screen.shows("? Help"))
     screen.type("\x1a")
     screen.wait_for(lambda: screen.shows("There is no shell to go back to"))
     screen.type("\x03")
@@ -238,7 +238,7 @@ def test_a_screen_in_the_background_paints_nothing_until_it_is_in_front(shell: T
     shell.wait_for(is_stopped_again)
     assert is_aside(shell)
     shell.type("fg\n")
-    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("u Undo"))
+    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("? Help"))
     shell.type("2")
     shell.wait_for(lambda: shell.shows("[2 Board]"))
 
@@ -248,7 +248,7 @@ def test_an_editor_that_is_stopped_takes_the_screen_with_it_and_both_come_back(s
     shell.type("q")
     shell.wait_for(lambda: is_aside(shell))
     shell.type("clear; export EDITOR=vim; " + shlex.join([sys.executable, "-m", "tui_tasks", "--no-scheduler"]) + "\n")
-    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("u Undo"))
+    shell.wait_for(lambda: shell.shows("Ship auth flow") and shell.shows("? Help"))
     name = name_of(plan, 1)
     shell.type("E")
     shell.wait_for(lambda: shell.shows("task.md"))
