@@ -13,7 +13,7 @@ from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.compacting import compacting
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import (
     BeginMerge,
     CommentWork,
@@ -73,6 +73,16 @@ def test_a_started_task_is_in_progress_claimed_by_the_session_and_linked_to_its_
     session = session_queries.find(store.db, "claude-1")
     assert (session.pid, session.state, session.last_prompt) == (4711, "working", "Do it")
     sound(store)
+
+
+def test_no_agent_is_started_in_a_repository_of_another_project(store, do, human):
+    home, other = do(EnsureList("api/tasklist", "tasklist", project="api"), EnsureList("mine", "task"))
+    of_api, of_none = do(AddTask("Rotate keys", home.uid), AddTask("Tidy", other.uid))
+    with pytest.raises(Conflict, match="belongs to the project api, and /repo is the project hello"):
+        human(start(of_api.uid, project="hello"))
+    assert work_queries.everything(store.db) == []
+    for uid, project in ((of_api.uid, "api"), (of_none.uid, "hello")):
+        assert human(start(uid, project=project)).state == "starting"
 
 
 def test_the_programs_own_session_goes_on_as_the_agent_and_its_prompt_makes_no_task(store, clock, human, task):

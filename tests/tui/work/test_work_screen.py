@@ -10,7 +10,7 @@ import pytest
 from tests.tui.driving import SIZES, lines, said, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.operations.work import CountWork, MergeWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.work import CountWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, terminal
@@ -82,6 +82,21 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
         await settle(pilot)
         (row,) = [line for line in lines(app) if "⇡" in line and "#9" in line]
         assert "3 files +41 -7" in row
+
+
+async def test_a_pending_task_whose_agent_failed_says_so_until_another_is_at_work(plan, make_app):
+    work = begun(plan, 8)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        with Store(plan.path) as store:
+            store.commit(FailWork(work.uid, "robot-1 has ended without a change"), actor="system", now=NOW)
+
+        def row() -> str:
+            return next(line for line in lines(app) if "#8 " in line and "Backup" in line)
+
+        await until(pilot, lambda: "ended without a change" in row())
+        begun(plan, 8)
+        await until(pilot, lambda: "ended without a change" not in row())
 
 
 async def test_a_task_that_is_done_counts_as_done_only_once_its_work_is_merged(plan, make_app):

@@ -21,6 +21,10 @@ SILENT_AFTER: Final = 5_000_000
 """Microseconds after which a program that has reported nothing may ask something at its terminal."""
 _LIVE: Final = ", ".join(f"'{state}'" for state in sorted(LIVE_WORK))
 _read = reader(Work, WorkRow)
+_FAILED_LAST: Final = """\
+SELECT work.task_uid, coalesce(work.message, '') FROM work JOIN task ON task.uid = work.task_uid
+WHERE work.state = 'failed' AND task.status = 'pending' AND NOT task.deleted
+AND work.id = (SELECT max(id) FROM work AS newer WHERE newer.task_uid = work.task_uid)"""
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
@@ -67,6 +71,11 @@ def begun(db: Database) -> list[Work]:
 def everything(db: Database) -> list[Work]:
     """Return every work, oldest first."""
     return _where(db, "1")
+
+
+def failed_last(db: Database) -> dict[str, str]:
+    """Return the uid of each pending task whose newest work failed, and why."""
+    return dict(db.sql(_FAILED_LAST).fetchall())
 
 
 def count_busy(db: Database) -> int:

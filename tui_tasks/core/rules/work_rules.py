@@ -92,10 +92,18 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
     """Start an agent: its session, its claim on the task and its work are written before git makes anything.
 
     Raises:
-        Conflict: an agent is at work on the task or in the folder, or the task cannot be taken up.
+        Conflict: an agent is at work on the task or in the folder, the repository is another project's, or the task
+            cannot be taken up.
     """
     require_human(tx)
     task = task_queries.task(tx.db, op.task_uid)
+    own = task_queries.list_by_id(tx.db, task.list_id).project
+    if own is not None and op.project is not None and own != op.project:
+        raise Conflict(
+            f"{named(task)} belongs to the project {own}, and {op.repository} is the project {op.project}: start the "
+            f"agent from a folder of {own}",
+            project=own,
+        )
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
             raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)

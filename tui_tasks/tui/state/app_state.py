@@ -41,6 +41,7 @@ class AppState:
     - `left`: the uid of each task in progress whose agent is gone, and that agent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
+    - `work_failed`: the uid of each pending task whose newest work failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
     - `next_task`: the task that is suggested next. `next_job`: the next job's name and its instant.
@@ -84,6 +85,7 @@ class AppState:
         self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
+        self.work_failed: dict[str, str] = {}
         self.not_merged: dict[int, int] = {}
         self.has_work = False
         self.autos: dict[str, Auto] = {}
@@ -256,6 +258,7 @@ class AppState:
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
+        self.work_failed = work_queries.failed_last(self._db) if self.has_work else {}
         self.reviewable = {
             work.task_uid: work.message or work_queries.counts_text(self._db, work.uid)
             for work in work_queries.ready(self._db)

@@ -174,8 +174,8 @@ def stands_still(context: Context, uid: str) -> str | None:
 
 
 def reason(context: Context, task: TaskLine, state: str) -> Part | None:
-    """Return why a task stands still or needs the human: its agent is gone or suspended, a question, or why it failed;
-    None if it does not.
+    """Return why a task stands still or needs the human: its agent is gone or suspended, a question, or why it or the
+    agent that was started on it failed; None if it does not.
     """
     if (why := stands_still(context, task.uid)) is not None:
         return why, "$state-overdue"
@@ -186,6 +186,8 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
     if state == "reviewable":
         return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$state-needs-you"
     word = last_word(context, task, state) if state == "failed" else ""
+    if task.uid in context.state.work_failed:
+        word = safe_line(context.state.work_failed[task.uid] or "its agent failed", 60)
     return (word, "$state-failed") if word else None
 
 
