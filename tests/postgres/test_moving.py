@@ -10,6 +10,7 @@ from tests.postgres.journal_writer import write
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, compacting, diagnosis
+from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import moving
@@ -132,6 +133,14 @@ def test_a_server_whose_chain_was_rewritten_is_not_moved_to_a_file(file, server,
     with pytest.raises(DatabaseRefused, match="entry 3 of the server does not follow"):
         to_file(server, tmp_path / "to.db", nothing)
     assert not (tmp_path / "to.db").exists()
+
+
+def test_a_file_with_what_a_server_has_not_yet_is_not_moved(file, server):
+    with Store(str(file)) as store:
+        store.commit(CreateJob("Audit", "adhoc", "", "Read the log", "UTC"), actor="human", now=START)
+    with pytest.raises(DatabaseRefused, match="has jobs, which a database on a server has not yet"):
+        to_server(file, server, nothing)
+    assert server.execute("SELECT to_regclass('tui_tasks.journal')").fetchone() == (None,)
 
 
 def test_a_file_that_is_there_is_not_overwritten(file, server):

@@ -40,6 +40,12 @@ _APPEND: Final = (
     f"SELECT tui_tasks.append(%s, %s, {', '.join(f'%s::{name}[]' for name in _TYPES)}, 0, %s, "
     "ARRAY[]::text[], ARRAY[]::text[], ARRAY[]::text[])"
 )
+_NOT_YET: Final = {
+    "job": "jobs",
+    "check_definition": "checks",
+    "work": "work of started agents",
+    "session": "sessions of agent programs",
+}
 # What is one machine's own, and no part of the state.
 _OWN: Final = ("activity", "beat", "asker", "connection", "run_log", "work_count", "unfinished_change")
 
@@ -62,6 +68,7 @@ def to_server(source: Path, connection: Connection, progress: Progress) -> int:
             opened.db.copy_to(str(part), backup.PAGES_A_STEP, None)
         with Store(str(part)) as copy:
             _refuse_unsound(copy.db, source)
+            _refuse_of_one_machine(copy.db, source)
             prepare(connection)
             newest = _push(copy.db, connection, progress)
             _strip(copy.db)
@@ -231,6 +238,13 @@ def _refuse_unsound(db: Database, file: Path) -> None:
     found = next(diagnosis.differences(db), None)
     if found is not None:
         raise DatabaseRefused(f"{file}: {found} (tui-tasks doctor --replay)")
+
+
+def _refuse_of_one_machine(db: Database, file: Path) -> None:
+    """Refuse a database with what replicas cannot write yet (`replica`): it could not be changed on a server."""
+    for table, words in _NOT_YET.items():
+        if db.sql(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:
+            raise DatabaseRefused(f"{file} has {words}, which a database on a server has not yet: nothing was moved")
 
 
 @contextmanager
