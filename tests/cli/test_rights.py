@@ -182,7 +182,7 @@ def test_a_journal_that_a_named_agent_would_drop_stays(database, capsys) -> None
 def test_the_open_screen_is_asked_and_what_it_allows_is_done(database, capsys) -> None:
     with screen(database), answering(database, asking.YES, "Held") as asked:
         assert main(["accept", "2"]) == 0
-    assert asked[0].question.startswith("`tui-tasks accept` at ")
+    assert asked[0].question.startswith("`tui-tasks accept`: #2, version 1, of bob:\n│ Held\n")
     with Store(str(database), read_only=True) as store:
         assert held_queries.everything(store.db) == []
         assert [ask.agent for ask in open_asks(store.db)] == ["bob"]

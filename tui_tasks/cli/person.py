@@ -217,8 +217,10 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[
     from tui_tasks.text.safe import TEXT_CHARS
 
     used = terminal_record(options)
-    where = decided_line(f"`{used.command}` at {used.terminal}, below {' < '.join(used.parents)}")
-    text = "\n".join((where, "", *what))
+    # A row of the screen has room for the first line alone: the command and what is decided come before the place.
+    first = decided_line(f"`{used.command}`") + "".join(f": {line}" for line in what[:1])
+    where = decided_line(f"At {used.terminal}, below {' < '.join(used.parents)}")
+    text = "\n".join((first, *what[1:], "", where))
     if len(text) > TEXT_CHARS:
         raise Conflict("it is too long for a question on the open screen: decide it in the inbox or the review there")
     with store.transaction(clock.now()) as transaction, transaction.change():

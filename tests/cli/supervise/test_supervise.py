@@ -392,9 +392,10 @@ def test_the_open_screen_is_asked_with_all_that_a_command_decides(run: Run, data
     with screen(database), answering(database, person.NO) as asked:
         assert run("accept 2")[0] == 1
     (question,) = (ask.question for ask in asked)
-    assert question.split("\n")[1:] == [
-        "",
-        "#2, version 2, of bob:",
+    lines = question.split("\n")
+    assert lines[-1].startswith("At ")
+    assert lines[:-1] == [
+        "`tui-tasks accept`: #2, version 2, of bob:",
         "│ Filed",
         "Description:",
         "│ Rotate<U+200B> them.",
@@ -405,6 +406,7 @@ def test_the_open_screen_is_asked_with_all_that_a_command_decides(run: Run, data
         "Logged by bob:",
         "│ It is",
         "│ urgent.",
+        "",
     ]
     with Store(str(database)) as store:
         store.commit(EditTask(task.uid, {"description": "x" * 30_000}), actor="bob", now=START)
