@@ -241,7 +241,7 @@ class Starter:
         return work
 
     def _launch(self, work: Work, task: Task, found: WorkSettings, words: str, *, resumes: str | None = None) -> None:
-        """Start the launcher with the program's command, in a terminal of ours or without one.
+        """Start the launcher, which runs the program: in a tmux terminal if the work has one, else in the background.
 
         `resumes`: the session that it resumes, with the words alone as its prompt (see `programs.command`).
         """

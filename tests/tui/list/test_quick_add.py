@@ -68,6 +68,7 @@ async def test_quick_add_takes_one_task_after_another_until_escape(plan, make_ap
         ("Fix it du", "Fix it due:"),
         ("Fix it due:tod", "Fix it due:today "),
         ("Fix it aft", "Fix it after #"),
+        ("Fix it after #", "Fix it after #"),
         ("Fix it est", "Fix it estimate:"),
         ("Fix it zzz", "Fix it zzz"),
         ("Fix it due:ov", "Fix it due:ov"),

@@ -185,6 +185,8 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
 def quick_add_candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[str]:
     """As `candidates`, in the syntax of quick add: tags, priorities, agents, `after #` and fields with their values."""
     word = _last_word(text)
+    if word[:1] == "#" and text.removesuffix(word).casefold().split()[-1:] == ["after"]:
+        return []  # the number of a task, not a tag
     if word[:1] in SIGNS:
         return candidates(text, known)
     field, colon, begun = word.partition(":")
