@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled, task
-from tui_tasks.core.errors import Conflict, StaleClaim
+from tui_tasks.core.errors import Busy, Conflict, StaleClaim
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.tasks import (
@@ -139,6 +139,23 @@ def asking(talk, **arguments) -> str:
     """Ask, and leave the question open; its uid."""
     assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Which?", **arguments}}) == []
     return ask_queries.open_by_agent(talk.store.db)["agent"][-1].uid
+
+
+def test_a_read_is_served_though_the_lease_that_ran_out_cannot_be_ended_now(talk, store, clock, monkeypatch):
+    uid = add(talk, "one")
+    talk.ok("control:claim", uid=uid, lease_seconds=10)
+    clock.forward(20)
+
+    def busy(*_, **__):
+        raise Busy("another process writes")
+
+    with monkeypatch.context() as locked:
+        locked.setattr(store, "transaction", busy)
+        assert [task["uid"] for task in talk.ok("tasklist:display")] == [uid]
+        assert talk.refused("tasklist:add_task", name="two")["code"] == "busy"
+    assert task_queries.task(store.db, uid).claimed_by is not None
+    talk.ok("tasklist:display")
+    assert task_queries.task(store.db, uid).claimed_by is None
 
 
 @pytest.mark.parametrize("answered", [True, False])
