@@ -1,9 +1,15 @@
-"""The default paths of the user's files. It imports almost nothing, as every hook of an agent uses it."""
+"""The default paths of the user's files, and how a replica is named. It imports almost nothing: every hook uses it."""
 
 import os
 import sys
 
 NAME = "tui-tasks"
+REPLICA = ".replica"
+
+
+def is_replica(path: str) -> bool:
+    """Return whether a file is, by its name, this machine's replica of a server's journal."""
+    return path.endswith(REPLICA)
 
 
 def default_database() -> str:

@@ -215,8 +215,8 @@ def require_database(options: argparse.Namespace, *, on_server: bool = False) ->
         DatabaseRefused: there is none.
     """
     from tui_tasks.core.errors import DatabaseRefused
+    from tui_tasks.default_paths import is_replica
     from tui_tasks.settings import paths
-    from tui_tasks.state.opening import is_replica
 
     path = paths.database(options.db, on_server=on_server)
     if _is_missing(path) and not is_replica(path):

@@ -11,8 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.schema.migrations import REPLICA
-from tui_tasks.default_paths import default_state_folder
+from tui_tasks.default_paths import REPLICA, default_state_folder
 
 SCHEMES: Final = ("postgresql", "postgres")
 

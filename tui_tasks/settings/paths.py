@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_paths import NAME, default_configuration, default_database
+from tui_tasks.default_paths import NAME, default_configuration, default_database, is_replica
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def database(given: str | None, *, on_server: bool = False) -> str:
     if not named:
         return default_database()
     if "://" not in named:
-        if named.endswith(".replica"):
+        if is_replica(named):
             raise DatabaseRefused(
                 f"{named} is a replica: name its server by postgresql://, or rename the file to use it on this machine "
                 "alone"

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tui_tasks.default_paths import is_replica
+
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.engine.database import Database
@@ -40,11 +42,6 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
         store.review, store.is_person = _review, _is_person
         take_in_hooks(store)
         yield store
-
-
-def is_replica(path: str) -> bool:
-    """Return whether a file is this machine's replica of a server's journal."""
-    return path.endswith(".replica")
 
 
 def catch_up(path: str) -> None:

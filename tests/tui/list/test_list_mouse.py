@@ -6,7 +6,6 @@ import pytest
 
 from tests.tui.driving import lines, opened, place_of
 from tui_tasks.tui.inputs.text_line import FilterWords
-from tui_tasks.tui.widgets.now_line import AgentsLine
 
 
 async def test_a_click_takes_the_cursor_there_and_a_double_click_opens(app, plan):
@@ -52,7 +51,7 @@ async def test_a_click_on_the_footer_does_what_it_says(app):
 
 async def test_a_click_on_the_now_line_goes_to_the_task(app, plan):
     async with opened(app) as pilot:
-        await pilot.click(AgentsLine, offset=(lines(app)[2].index("◐"), 0))
+        await pilot.click("#at-work", offset=(lines(app)[2].index("◐"), 0))
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.pane.row_list.cursor == plan[5]

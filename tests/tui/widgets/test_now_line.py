@@ -46,7 +46,7 @@ async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(ap
     async with opened(app) as pilot:
         line = lines(app)[1]
         assert "✗ nightly failed" in line
-        await pilot.click("NowLine", offset=(line.index("nightly"), 0))
+        await pilot.click("#now", offset=(line.index("nightly"), 0))
         assert app.navigation.pane_name == "schedule"
 
 

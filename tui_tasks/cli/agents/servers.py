@@ -51,7 +51,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     """Serve until the input ends; return the exit status."""
     from tui_tasks.channel.loop import ControlChannel
-    from tui_tasks.state.opening import is_replica
+    from tui_tasks.default_paths import is_replica
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")

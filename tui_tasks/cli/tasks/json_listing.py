@@ -11,6 +11,7 @@ from typing import IO, Final
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.schema import migrations
+from tui_tasks.default_paths import is_replica
 from tui_tasks.text.safe import readable
 
 # So many characters are held in memory; what is longer goes into a temporary file.
@@ -27,7 +28,7 @@ def print_json(
         NotFound: there is no such list.
         StorageFailed: the database cannot be read.
     """
-    if database.endswith(migrations.REPLICA):
+    if is_replica(database):
         from tui_tasks.state import opening
 
         opening.catch_up(database)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import APPLICATION_ID, SCHEMA, refusing
 from tui_tasks.core.errors import DatabaseRefused
-
-REPLICA: Final = ".replica"
-"""How the name of a file ends that is a machine's replica of a server's journal."""
+from tui_tasks.default_paths import is_replica
 
 
 def opened(path: str, *, read_only: bool = False, makes: bool = True) -> Database:
@@ -20,7 +17,7 @@ def opened(path: str, *, read_only: bool = False, makes: bool = True) -> Databas
         DatabaseRefused: it cannot be used, and was left as it is.
     """
     kind: type[Database] = Database
-    if path.endswith(REPLICA):
+    if is_replica(path):
         # The one place of the core that knows of servers.
         kind = import_module("tui_tasks.postgres.replica").Replica
     db = kind(path, read_only=read_only, makes=makes)

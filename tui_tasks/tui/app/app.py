@@ -43,7 +43,7 @@ from tui_tasks.tui.themes.theme_manager import ThemeManager
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
-from tui_tasks.tui.widgets.now_line import AgentsLine, NowLine
+from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ class TaskApp(Actor, ResilientApp):
     def compose(self) -> ComposeResult:
         """Compose tabs, the two Now lines, the pane and the footer."""
         yield TopLine(self.context, id="top")
-        yield NowLine(self.context, id="now")
-        yield AgentsLine(self.context, id="at-work")
+        yield NowLine(self.context, NEEDS_YOU, id="now")
+        yield NowLine(self.context, AGENTS, id="at-work")
         with TransparentContainer(id="panes"):
             yield panes.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")

@@ -30,7 +30,7 @@ from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine, is_wide
-from tui_tasks.tui.widgets.now_line import AgentsLine, NowLine
+from tui_tasks.tui.widgets.now_line import NowLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
 
 
@@ -43,8 +43,9 @@ class Frame:
 
     def redraw(self) -> None:
         """Draw the lines around the pane again; only what differs is painted."""
-        for line in (TopLine, NowLine, AgentsLine, FootLine):
-            self._app.screen_stack[0].query_one(line).again()
+        for kind in (TopLine, NowLine, FootLine):
+            for line in self._app.screen_stack[0].query(kind):
+                line.again()
 
     def redraw_feet(self) -> None:
         """Draw the last line of every screen again."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 
@@ -39,6 +39,10 @@ _SHORT_NAME: Final = 24
 
 # The kinds of entries, most urgent first.
 TROUBLE, ASKS, COUNTS, WORK, FAILED = range(5)
+NEEDS_YOU: Final = (ASKS, COUNTS, FAILED)
+"""Those of the first line."""
+AGENTS: Final = (TROUBLE, WORK)
+"""Those of the second: what each agent does, those that are stuck or gone first."""
 # The states of agents that have an entry, most urgent first.
 _RANKS: Final = ("gone", "stuck", "stopped", "failed", "quiet", "working", "paused")
 
@@ -116,11 +120,10 @@ class NowLine(FrameLine):
     It is cut to the width; a click on a part goes to what it names.
     """
 
-    KINDS: ClassVar[tuple[int, ...]] = (ASKS, COUNTS, FAILED)
-    """The kinds of entries that it shows where there are two lines."""
-
-    def __init__(self, context: Context, *, id: str | None = None) -> None:
+    def __init__(self, context: Context, kinds: Collection[int], *, id: str) -> None:
+        """Create a line of these kinds of entries. Where there is one line only, it shows all."""
         super().__init__(context, self._drawn, id=id)
+        self._kinds = kinds
         self._acts: list[Callable[[], None] | None] = []
 
     def _drawn(self, width: int) -> Sequence[Part]:
@@ -131,7 +134,7 @@ class NowLine(FrameLine):
     def _in_words(self, width: int) -> list[Part]:
         """`? claude-2 Bash: rm -rf build/   ◐ claude-1 #5 Ship auth flow "tests 14/22"   +1   ✗ 1 failed`."""
         found, is_alone = list(self._entries()), is_compact(self.app.size)
-        entries = [entry for entry in found if is_alone or entry.kind in self.KINDS]
+        entries = [entry for entry in found if is_alone or entry.kind in self._kinds]
         gap, least = ("   ", _LEAST_WIDE) if width >= WIDE else ("  ", _LEAST_NARROW)
         room = width - 1
         shown = _chosen(entries, room, len(gap), least)
@@ -147,9 +150,9 @@ class NowLine(FrameLine):
                 line.add([(f"{these[0].mark} {_number(these)}", these[0].color)], these[0].act, gap)
             elif len(these) > len(few):
                 line.add([(f"+{_number(these) - _number(few)}", these[0].color)], these[len(few)].act, " ")
-        if (is_alone or WORK in self.KINDS) and not any(entry.kind == WORK for entry in entries):
+        if (is_alone or WORK in self._kinds) and not any(entry.kind == WORK for entry in entries):
             self._add_if_room(line, self._idle(), gap, width)
-        if (is_alone or ASKS in self.KINDS) and not any(entry.kind < WORK for entry in entries):
+        if (is_alone or ASKS in self._kinds) and not any(entry.kind < WORK for entry in entries):
             has_trouble = any(entry.kind == TROUBLE for entry in found)
             self._add_if_room(line, f"nothing {'else ' * has_trouble}needs you", gap, width)
         self._acts = line.acts
@@ -366,12 +369,6 @@ class NowLine(FrameLine):
         act = self._acts[at] if at is not None and at < len(self._acts) else None
         if act is not None:
             act()
-
-
-class AgentsLine(NowLine):
-    """What each agent does, those that are stuck or gone first; hidden where there is one line only."""
-
-    KINDS = (TROUBLE, WORK)
 
 
 class _Line:
