@@ -75,8 +75,9 @@ def test_an_answer_is_sent_when_it_is_committed_not_at_the_next_look(tmp_path: P
     db, begun = tmp_path / "tasks.db", threading.Event()
 
     def watch(database: Database) -> Watch:
+        made = Watch(database)
         begun.set()
-        return Watch(database)
+        return made
 
     monkeypatch.setattr(follower, "LOOK", 4 * DEADLINE)
     monkeypatch.setattr(follower, "Watch", watch)
