@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-# What a job does, and when.
-WHAT: Final = ("system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings")
+# What the human sees of a held job, and accepts: its name, what it does, and when.
+ACCEPTED: Final = ("name", "system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings")
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
@@ -43,15 +43,12 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def version(self) -> str:
-        """Return a digest of what the human sees of a held job, which names the version that is accepted."""
-        return self._digest({}, ("name", *WHAT))
+        """Return the digest of the job as it is, which names the version that is accepted."""
+        return self.digest({})
 
     def digest(self, changes: Mapping[str, Any]) -> str:
-        """Return a digest of what the job does with these changes, and when."""
-        return self._digest(changes, WHAT)
-
-    def _digest(self, changes: Mapping[str, Any], names: tuple[str, ...]) -> str:
-        seen = [changes[name] if name in changes else getattr(self, name) for name in names]
+        """Return a digest of what the human accepts of the job with these changes."""
+        seen = [changes[name] if name in changes else getattr(self, name) for name in ACCEPTED]
         return hashlib.sha256(msgspec.json.encode(seen, order="deterministic")).hexdigest()
 
     @property

@@ -8,7 +8,7 @@ from tests.conftest import Clock, Talk
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.jobs import DecideDue, EditJob, EnableJob
+from tui_tasks.core.operations.jobs import CreateJob, DecideDue, EditJob, EnableJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
@@ -59,8 +59,6 @@ def test_only_its_maker_changes_a_held_job_and_an_accepted_one_that_becomes_anot
     assert other.refused("scheduler:delete_task", uuid=uid)["data"]["held"]
     talk.ok("scheduler:update_task", uuid=uid, prompt="Back up all")
     human(store, clock, EnableJob(uid, job(store, uid).version))
-    other.ok("scheduler:update_task", uuid=uid, name="the backup")
-    assert job(store, uid).enabled
     other.ok("scheduler:disable_task", uuid=uid)
     other.ok("scheduler:update_task", uuid=uid, prompt="rm -rf /")
     assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
@@ -150,3 +148,18 @@ def test_the_humans_own_change_of_an_accepted_job_needs_no_acceptance(talk, stor
     assert (job(store, uid).enabled, job(store, uid).held) == (True, False)
     talk.ok("scheduler:update_task", uuid=uid, prompt="Back up")
     assert job(store, uid).held
+
+
+def test_a_new_name_holds_an_accepted_job_again_as_the_human_knows_it_by_its_name(talk, other, store, clock):
+    uid = make_job(talk)
+    human(store, clock, EnableJob(uid, job(store, uid).version))
+    other.ok("scheduler:update_task", uuid=uid, name="harmless")
+    assert (job(store, uid).enabled, job(store, uid).held) == (False, True)
+    other.ok("control:undo")
+    assert (job(store, uid).name, job(store, uid).enabled, job(store, uid).held) == ("backup", True, False)
+
+
+def test_a_new_name_holds_a_job_that_the_human_has_made(talk, store, clock):
+    (mine,) = store.commit(CreateJob("mine", "adhoc", "", "Back up", "UTC"), actor="human", now=clock())
+    talk.ok("scheduler:update_task", uuid=mine.uid, name="harmless")
+    assert (job(store, mine.uid).enabled, job(store, mine.uid).held) == (False, True)

@@ -12,7 +12,8 @@ from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.job_snapshots import WHAT, Job
+from tui_tasks.core.job_snapshots import ACCEPTED as ACCEPTED_OF_JOB
+from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.jobs import DeleteJob, EnableJob
@@ -50,7 +51,7 @@ def changed_fields(before: Task | Job | None, now: Task | Job | None) -> str:
     """Return the names of the fields that differ, of those that the human accepts; "" if none is known to."""
     if before is None or now is None:
         return ""
-    names = ACCEPTED if isinstance(now, Task) else ("name", *WHAT)
+    names = ACCEPTED if isinstance(now, Task) else ACCEPTED_OF_JOB
     changed = [name for name in names if getattr(before, name) != getattr(now, name)]
     return " and ".join(filter(None, (", ".join(changed[:-1]), *changed[-1:]))).replace("_", " ")
 

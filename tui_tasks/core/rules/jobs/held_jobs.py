@@ -51,11 +51,11 @@ def _acceptance(tx: Transaction, job: Job, new: Mapping[str, Any]) -> dict[str, 
     accepted = job.accepted
     if tx.actor == vocab.HUMAN:
         # The human's own words need no acceptance.
-        follows = "held" not in new and accepted is not None and job.digest({}) == accepted
+        follows = "held" not in new and accepted is not None and job.version == accepted
         return {"accepted": job.digest(new)} if follows else {}
     if accepted is None and not job.held and holds_new(tx):
         # What runs unheld is what the human lets run.
-        accepted = job.digest({})
+        accepted = job.version
     if accepted is None:
         return {}
     is_held = job.digest(new) != accepted and (job.held or tx.review.jobs)

@@ -197,7 +197,7 @@ def enable_job(tx: Transaction, op: EnableJob) -> Job:
             uuid=job.uid,
             version=job.version,
         )
-    return switch_on(tx, job, {"held": False, "accepted": job.digest({})} if job.held else {})
+    return switch_on(tx, job, {"held": False, "accepted": job.version} if job.held else {})
 
 
 def switch_on(tx: Transaction, job: Job, accepting: Mapping[str, Any] = _NOTHING) -> Job:
