@@ -15,6 +15,7 @@ from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, DefineChecks,
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import check_queries
+from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, ReviewPolicy, recorded
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Heartbeat
@@ -22,7 +23,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.checks.inputs import InputHasher
 from tui_tasks.runner.process import processes
-from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings
+from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
 from tui_tasks.state import person
 
 SETTINGS = """
@@ -59,7 +60,8 @@ def db(tmp_path: Path) -> Path:
 def keep(db: Path, file: Path, authority: Authority, *, alone: bool = False) -> None:
     """What a process with these settings does at its start."""
     review, rules = review_settings(lambda: file), answer_rules(lambda: file)
-    keeper = CheckKeeper(CheckSettings(lambda: file), review, rules, authority=authority, alone=alone)
+    asks = ask_limits(lambda: file)
+    keeper = CheckKeeper(CheckSettings(lambda: file), review, rules, asks, authority=authority, alone=alone)
     with Store(str(db)) as store:
         keeper.look(store, clock.now())
     keeper.close()
@@ -139,6 +141,20 @@ def test_standing_answers_are_recorded_and_another_file_adds_none(db, file, tmp_
     assert rules_of(db, other, Authority.RECORDS) == ["allow Bash git status"]
     file.write_text("")
     assert rules_of(db, file, Authority.UPDATES) == []
+
+
+def test_how_many_questions_may_wait_is_recorded_and_no_other_settings_raise_it(db, file, tmp_path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text("[asks]\nlimit = 1000\ntotal = 10000\n")
+    for authority in (Authority.LOOKS, Authority.ADDS, Authority.UPDATES):
+        keep(db, other, authority)
+        with Store(str(db), read_only=True) as store:
+            assert recorded(store.db) is None
+    file.write_text("[asks]\nlimit = 7\ntotal = 70\n")
+    keep(db, file, Authority.RECORDS)
+    keep(db, other, Authority.RECORDS)
+    with Store(str(db), read_only=True) as store:
+        assert recorded(store.db).asks == AskLimits(limit=7, total=70)
 
 
 def test_where_nothing_is_recorded_each_process_goes_by_its_own_settings_and_only_a_person_records(db, file) -> None:

@@ -19,7 +19,6 @@ from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.uids import new_uids
-from tui_tasks.core.vocab import MAX_OPEN_ASKS
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +40,6 @@ class Store:
         elapsed: tells how much time has passed, for leases that a wrong clock must not end; None to use the clock.
         review: returns which lists hold new tasks for review, in addition to the lists that the database marks so.
         is_person: returns whether a person at a terminal stands behind the shell's commands of this process.
-        ask_limit: returns how many questions of one agent may wait for the human.
     """
 
     def __init__(self, path: str, *, read_only: bool = False, makes: bool = True) -> None:
@@ -58,7 +56,6 @@ class Store:
         self.elapsed: Elapsed | None = None
         self.review: Callable[[], ReviewPolicy] = ReviewPolicy
         self.is_person: Callable[[Database], bool] = lambda db: False
-        self.ask_limit: Callable[[], int] = lambda: MAX_OPEN_ASKS
         # As for `Transaction`; set by who can read the inputs of checks, for as long as they count as just read.
         self.inputs_read: Mapping[str, bool] | None = None
         self._state_cache: StateCache | None = None
@@ -97,7 +94,6 @@ class Store:
                     elapsed=self.elapsed,
                     review=self.review,
                     is_person=self.is_person,
-                    ask_limit=self.ask_limit,
                     inputs_read=self.inputs_read,
                     savepoints=savepoints,
                     in_steps=in_steps and self.db.allows_steps,

@@ -35,8 +35,6 @@ DIALECT_LISTS: Final = ("tasklist", "task", "todo")
 
 MAX_NAME: Final = 10_000
 MAX_TEXT: Final = 1_000_000
-# How many questions of one agent may wait for the human, unless the human has configured another number.
-MAX_OPEN_ASKS: Final = 50
 
 # Fields that change along with those that were meant: hidden from `changes`, ignored by undo.
 BOOKKEEPING: Final = frozenset(

@@ -23,8 +23,8 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
+from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
-from tui_tasks.core.vocab import MAX_OPEN_ASKS
 from tui_tasks.settings import atomic_file, paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 
@@ -61,16 +61,6 @@ class SessionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         if isinstance(self.wait, int):
             return dict.fromkeys(DEFAULT_WAITS, self.wait)
         return {program: self.wait.get(program, default) for program, default in DEFAULT_WAITS.items()}
-
-
-class AskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The table `[asks]`.
-
-    Attributes:
-        limit: how many questions of one agent may wait for the human.
-    """
-
-    limit: Annotated[int, Meta(ge=1, le=1_000)] = MAX_OPEN_ASKS
 
 
 class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,9 +125,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     review: Annotated[
         ReviewPolicy, Meta(description="Lists in which what agents file waits for you; see [review] below.")
     ] = ReviewPolicy()
-    asks: Annotated[
-        AskSettings, Meta(description="How many questions of one agent may wait for you; see [asks] below.")
-    ] = AskSettings()
+    asks: Annotated[AskLimits, Meta(description="How many questions may wait for you; see [asks] below.")] = AskLimits()
     stuck: Annotated[Thresholds, Meta(description="When an agent is said to be stuck; see [stuck] below.")] = (
         Thresholds()
     )

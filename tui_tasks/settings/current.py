@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
-from tui_tasks.core.vocab import MAX_OPEN_ASKS
 from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.settings import paths
 
@@ -130,9 +130,9 @@ def answer_rules(find: Callable[[], str | Path] = paths.configuration_path) -> C
     return CurrentTable(lambda settings: settings.rule, (), find)
 
 
-def ask_limit(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[int]:
-    """Return what returns how many questions of one agent may wait for the human."""
-    return CurrentTable(lambda settings: settings.asks.limit, MAX_OPEN_ASKS, find)
+def ask_limits(find: Callable[[], str | Path] = paths.configuration_path) -> CurrentTable[AskLimits]:
+    """Return what returns how many questions may wait for the human."""
+    return CurrentTable(lambda settings: settings.asks, AskLimits(), find)
 
 
 def runners() -> Runners:

@@ -14,7 +14,7 @@ from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.runner.service import SchedulerService
 from tui_tasks.settings import config, paths
-from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings, runners
+from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings, runners
 
 _log = logging.getLogger(__name__)
 # Seconds that the scheduler has to finish its turn when it is stopped.
@@ -53,7 +53,9 @@ def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority
     if not wanted:
         yield
         return
-    keeper = CheckKeeper(CheckSettings(), review_settings(), answer_rules(), authority=authority, alone=alone)
+    keeper = CheckKeeper(
+        CheckSettings(), review_settings(), answer_rules(), ask_limits(), authority=authority, alone=alone
+    )
     service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
 
     def serve() -> None:

@@ -102,9 +102,9 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     from tui_tasks.channel.presence import Presence
     from tui_tasks.channel.session import Session
     from tui_tasks.runner.process.run_context import inside_run
-    from tui_tasks.settings.current import ask_limit, review_settings
+    from tui_tasks.settings.current import review_settings
 
-    store.review, store.ask_limit = review_settings(), ask_limit()
+    store.review = review_settings()
     identity = msgspec.structs.replace(identity, inside_run=inside_run(os.environ, store.db))
     session = Session(
         store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)

@@ -10,7 +10,9 @@ from tests.talking import add, settled
 from tui_tasks.channel import session
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.asks import AnswerAsk, SettleAsks
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk, SettleAsks
+from tui_tasks.core.operations.jobs import RecordSettings
+from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import DeleteTask, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
@@ -37,7 +39,7 @@ def test_a_question_waits_for_the_human_and_holds_up_nobody(talk, store, clock):
 
 
 def test_of_one_agent_fifty_questions_wait_and_no_more(talk, other, store, clock):
-    store.ask_limit = other.store.ask_limit = lambda: 3
+    store.commit(RecordSettings("/config.toml", ask_limit=3), actor="human", now=clock())
     uids = [asked(talk, question=f"Number {number}?") for number in range(3)]
     error = talk.refused("ask", question="One more?")
     assert (error["code"], error["data"]["limit"], error["data"]["open"]) == ("conflict", 3, 3)
@@ -51,6 +53,49 @@ def test_without_a_setting_the_fifty_first_question_is_refused(talk):
     for number in range(50):
         asked(talk, question=f"Number {number}?")
     assert talk.refused("ask", question="One more?")["data"]["limit"] == 50
+
+
+def of_many(talk: Talk, names: int, each: int) -> list[dict]:
+    """The refusals of so many questions of so many agents."""
+    refused = []
+    for number in range(names * each):
+        request = {"id": number, "agent": f"agent-{number % names}", "tool": "ask", "args": {"question": f"{number}?"}}
+        refused += talk.session.answer([request])
+    return [json.loads(reply)["error"] for reply in refused]
+
+
+def test_of_all_agents_two_hundred_questions_wait_whatever_their_names_are(talk, store, clock):
+    refused = of_many(talk, names=70, each=3)
+    assert len(ask_queries.open_asks(store.db)) == 200
+    assert {(error["code"], error["data"]["limit"], error["data"]["open"]) for error in refused} == {
+        ("conflict", 200, 200)
+    }
+    assert refused[0]["message"] == (
+        "200 questions of all agents wait for the human, and no more may: wait until one is answered or ends"
+    )
+    store.commit(SettleAsks((ask_queries.open_asks(store.db)[0].uid,)), actor="human", now=clock())
+    asked(talk, question="Now?")
+
+
+def test_where_the_questions_of_all_are_too_many_the_live_sessions_of_a_process_still_ask_a_few(talk, store, clock):
+    store.commit(RecordSettings("/config.toml", ask_total=2), actor="human", now=clock())
+    for number in (1, 2):
+        process = Process("boot", "ns", 4711, "born")
+        report = SessionReport("opencode", f"s-{number}", (SessionStarted(),), clock(), process, is_shared=True)
+        store.commit(RecordReport(report), actor=f"opencode-{number}", now=clock())
+    of_many(talk, names=4, each=1)
+    refused = []
+    for number in range(6):
+        request = {"tool": "ask", "agent": f"opencode-{1 + number % 2}", "args": {"question": "?"}}
+        refused += [(number, json.loads(reply)["error"]["data"]["limit"]) for reply in talk.session.answer([request])]
+    assert refused == [(5, 2)]
+
+
+def test_the_shells_question_about_a_command_of_the_human_is_asked_whatever_waits(talk, store, clock):
+    store.commit(RecordSettings("/config.toml", ask_total=1), actor="human", now=clock())
+    of_many(talk, names=2, each=1)
+    store.commit(OpenAsk("Compact?", ("yes", "no")), actor="shell", now=clock())
+    assert [ask.agent for ask in ask_queries.open_asks(store.db)] == ["agent-0", "shell"]
 
 
 def test_all_questions_of_one_agent_are_answered_or_withdrawn_at_once(talk, store, clock):

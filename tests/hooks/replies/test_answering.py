@@ -540,7 +540,7 @@ def test_words_for_all_requests_of_an_agent_allow_none(tmp_path: Path) -> None:
 def test_a_request_beyond_the_limit_is_asked_in_its_own_window(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
     with screen(db) as human:
-        human.store.ask_limit = lambda: 1
+        human.does(RecordSettings("/config.toml", ask_limit=1))
         with asking("claude", permission(agent_id="a"), db) as one:
             human.ask()
             with asking("claude", permission(agent_id="b"), db) as two:

@@ -283,21 +283,23 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.rules.tasks.held_rules import recording
     from tui_tasks.core.vocab import SYSTEM
-    from tui_tasks.settings.current import CheckSettings, answer_rules, review_settings
+    from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
     from tui_tasks.text.safe import safe_line
 
     require_database(options)
     found, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
+    asks = ask_limits()()
     if not found.is_known:
         raise Conflict(f"{found.source} cannot be read: `tui-tasks config` says what is wrong with it")
     with open_store(options) as store:
-        operation = recording(found.source, review, rules)
+        operation = recording(found.source, review, rules, asks)
         what = ["Checks, reviewed lists and standing answers come from", *quoted(found.source), "Its checks:"]
         for check in found.profiles.values():
             gate = ", gate" * check.gate
             what += quoted(f"{check.name}: {shlex.join(check.command)} in {check.cwd}{gate}", is_prose=False)
         what += ["Reviewed lists:", *quoted(", ".join(review.lists) or "none", is_prose=False), "Standing answers:"]
         what += quoted("\n".join(msgspec.json.encode(rule).decode() for rule in rules) or "none", is_prose=False)
+        what.append(f"Questions that may wait: {asks.limit} of one agent, {asks.total} of all.")
         person.commit(options, store, operation, what=what)
         store.commit(found.definition(alone=True), actor=SYSTEM, now=clock.now())
     print(f"checks and reviewed lists come from {safe_line(found.source)}")

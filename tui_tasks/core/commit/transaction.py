@@ -21,7 +21,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Task, full_task
-from tui_tasks.core.vocab import MAX_OPEN_ASKS, RESERVED_AGENTS, SHELL, SYSTEM
+from tui_tasks.core.vocab import RESERVED_AGENTS, SHELL, SYSTEM
 
 _encode = msgspec.json.Encoder().encode
 
@@ -83,7 +83,6 @@ class Transaction(Reading):
         elapsed: Elapsed | None = None,
         review: Callable[[], ReviewPolicy] = ReviewPolicy,
         is_person: Callable[[Database], bool] = lambda db: False,
-        ask_limit: Callable[[], int] = lambda: MAX_OPEN_ASKS,
         inputs_read: Mapping[str, bool] | None = None,
         savepoints: bool = True,
         in_steps: bool = False,
@@ -95,7 +94,6 @@ class Transaction(Reading):
             uids: yields the uids of new rows.
             review: returns which lists hold new tasks for review, as the human has configured it.
             is_person: returns whether a person at a terminal stands behind the shell's commands.
-            ask_limit: returns how many questions of one agent may wait for the human.
             inputs_read: of runs of checks, whether their inputs are as they were, read just before this transaction;
                 None: whoever holds it cannot read them.
             savepoints: whether each change has a savepoint. Without one a change costs a tenth less, and one that fails
@@ -107,7 +105,6 @@ class Transaction(Reading):
         self._elapsed = elapsed
         self._passed: int | None = None
         self._find_review = review
-        self._find_ask_limit = ask_limit
         self._review: ReviewPolicy | None = None
         self._find_person = is_person
         self._is_person: bool | None = None
@@ -149,11 +146,6 @@ class Transaction(Reading):
         if self._is_person is None:
             self._is_person = self._find_person(self.db)
         return not self._is_person
-
-    @property
-    def ask_limit(self) -> int:
-        """How many questions of one agent may wait for the human."""
-        return self._find_ask_limit()
 
     @property
     def elapsed_time(self) -> int:

@@ -216,8 +216,8 @@ class NamedCheck(Operation, frozen=True):
 
 
 class RecordSettings(Operation, frozen=True):
-    """Record from which settings file checks, reviewed lists and standing answers come, and the latter two. Result:
-    whether anything changed.
+    """Record from which settings file checks, reviewed lists, standing answers and the limits of questions come, and
+    all but the checks. Result: whether anything changed.
 
     Attributes:
         source: the path of the file.
@@ -225,6 +225,8 @@ class RecordSettings(Operation, frozen=True):
         limit: how many held tasks an agent may have.
         jobs: whether the jobs that agents make are held.
         rules: the standing answers, each as the fields of an `AnswerRule`.
+        ask_limit: how many questions of one agent may wait.
+        ask_total: how many of all agents may.
     """
 
     source: str
@@ -232,6 +234,8 @@ class RecordSettings(Operation, frozen=True):
     limit: int = 25
     jobs: bool = False
     rules: tuple[dict[str, str], ...] = ()
+    ask_limit: int = 50
+    ask_total: int = 200
 
 
 class DefineChecks(Operation, frozen=True):

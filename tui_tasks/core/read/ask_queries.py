@@ -27,6 +27,7 @@ _ASK = Statement(AskRow.select(*_COLUMNS).where(AskRow.uid == slot("uid")))
 _COUNT_OPEN = Statement(
     AskRow.select(fn.COUNT(AskRow.id)).where((AskRow.state == SQL("'open'")) & (AskRow.agent == slot("agent")))
 )
+_COUNT_ALL = Statement(AskRow.select(fn.COUNT(AskRow.id)).where(AskRow.state == SQL("'open'")))
 _OPEN_ASKS = Statement(AskRow.select(*_COLUMNS).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at))
 _OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
 _WAITING_AS = Statement(
@@ -68,9 +69,9 @@ def is_asking(db: Database, agent: str) -> bool:
     return count_open(db, agent) > 0
 
 
-def count_open(db: Database, agent: str) -> int:
-    """Return how many questions of an agent wait for the human."""
-    row = db.one(_COUNT_OPEN, agent=agent)
+def count_open(db: Database, agent: str | None = None) -> int:
+    """Return how many questions of an agent, or of all, wait for the human."""
+    row = db.one(_COUNT_ALL) if agent is None else db.one(_COUNT_OPEN, agent=agent)
     return int(row[0]) if row else 0
 
 

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.read import check_queries
+from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -20,6 +21,9 @@ from tui_tasks.runner.checks.check_profiles import CheckProfiles
 if TYPE_CHECKING:
     from tui_tasks.core.rules.agents.answer_rules import AnswerRule
     from tui_tasks.runner.checks.input_watch import InputWatch
+
+    # What is recorded of a settings file beside the checks.
+    _Others = tuple[ReviewPolicy, tuple[AnswerRule, ...], AskLimits]
 
 
 class Authority(IntEnum):
@@ -44,6 +48,7 @@ class CheckKeeper:
         settings: returns the configured checks; the same object as long as the configuration is unchanged.
         review: returns the configured policy for review, likewise.
         rules: returns the configured standing answers, likewise.
+        asks: returns how many questions may wait by the configuration, likewise.
         authority: what of them this process may write.
         alone: whether the checks of all other configuration files are removed; set if the human's own file is read.
     """
@@ -53,6 +58,7 @@ class CheckKeeper:
         settings: Callable[[], CheckProfiles],
         review: Callable[[], ReviewPolicy] = ReviewPolicy,
         rules: Callable[[], tuple[AnswerRule, ...]] = tuple,
+        asks: Callable[[], AskLimits] = AskLimits,
         *,
         authority: Authority = Authority.ADDS,
         alone: bool = False,
@@ -60,10 +66,11 @@ class CheckKeeper:
         self._settings = settings
         self._review = review
         self._rules = rules
+        self._asks = asks
         self._authority = authority
         self._alone = alone
         self._last_defined: CheckProfiles | None = None
-        self._last_others: tuple[ReviewPolicy, tuple[AnswerRule, ...]] | None = None
+        self._last_others: _Others | None = None
         self._watch: InputWatch | None = None
 
     @property
@@ -83,7 +90,10 @@ class CheckKeeper:
 
     def has_changed(self) -> bool:
         """Return whether the configuration differs from what was last written into the state."""
-        return self._settings() is not self._last_defined or (self._review(), self._rules()) != self._last_others
+        return self._settings() is not self._last_defined or self._others() != self._last_others
+
+    def _others(self) -> _Others:
+        return self._review(), self._rules(), self._asks()
 
     def look(self, store: Store, now: int, *, reads_contents: bool = False) -> None:
         """Write changes of the configuration and of input files into the state.
@@ -93,11 +103,11 @@ class CheckKeeper:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        found, review, rules = self._settings(), self._review(), self._rules()
-        if found is not self._last_defined or (review, rules) != self._last_others:
+        found, others = self._settings(), self._others()
+        if found is not self._last_defined or others != self._last_others:
             if found.is_known:
-                self._write(store, found, review, rules, now)
-            self._last_defined, self._last_others = found, (review, rules)
+                self._write(store, found, others, now)
+            self._last_defined, self._last_others = found, others
         if self._watch is not None or check_queries.has_passed(store.db):
             self._input_watch().look(store, found, now, reads_contents=reads_contents)
 
@@ -117,20 +127,18 @@ class CheckKeeper:
             self._watch = InputWatch()
         return self._watch
 
-    def _write(
-        self, store: Store, found: CheckProfiles, review: ReviewPolicy, rules: tuple[AnswerRule, ...], now: int
-    ) -> None:
+    def _write(self, store: Store, found: CheckProfiles, others: _Others, now: int) -> None:
         """Write what of the configuration this process may, if the state differs: a useless write lock would keep
         other writers waiting.
         """
         known = recorded(store.db)
-        has_settings = bool(found.profiles or review != ReviewPolicy() or rules)
+        has_settings = bool(found.profiles or others != (ReviewPolicy(), (), AskLimits()))
         if known is None and (self._authority < Authority.RECORDS or not has_settings):
             if self._authority >= Authority.ADDS:
                 self._define(store, found, now)
         elif known is None or (known.source == found.source and self._authority >= Authority.UPDATES):
-            if known is None or (known.policy, known.rules) != (review, rules):
-                store.commit(recording(found.source, review, rules), actor=SYSTEM, now=now)
+            if known is None or (known.policy, known.rules, known.asks) != others:
+                store.commit(recording(found.source, *others), actor=SYSTEM, now=now)
             self._define(store, found, now)
 
     def _define(self, store: Store, found: CheckProfiles, now: int) -> None:

@@ -30,7 +30,7 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents import answer_rules
+from tui_tasks.core.rules.agents import answer_rules, ask_limits
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
 from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
@@ -77,17 +77,13 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """Open a question to the human.
 
     Raises:
-        Conflict: as many of the speaker's wait already as may.
+        Conflict: as many of the speaker's, or of all agents, wait already as may.
     """
     if wrong := list(problems_with(op.question, op.options)):
         raise InvalidArgument.of(wrong)
-    count = ask_queries.count_open(tx.db, tx.actor)
-    if count >= tx.ask_limit:
-        raise Conflict(
-            f"{count} of your questions wait for the human, and no more may: wait until one is answered or ends",
-            limit=tx.ask_limit,
-            open=count,
-        )
+    if (reached := ask_limits.reached(tx)) is not None:
+        text, limit, count = reached
+        raise Conflict(f"{text}, and no more may: wait until one is answered or ends", limit=limit, open=count)
     return begin_ask(tx, op)
 
 
@@ -217,7 +213,7 @@ def open_request(
         project: the project of the session.
     """
     rule = _standing_answer(tx, request, project)
-    is_one_too_many = ask_queries.count_open(tx.db, tx.actor) >= tx.ask_limit and rule is None
+    reached = ask_limits.reached(tx) if rule is None else None
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
@@ -227,11 +223,11 @@ def open_request(
         task_uid=None,
         opened_at=tx.now,
         expires_at=None,
-        state="withdrawn" if is_one_too_many else "open",
+        state="open" if reached is None else "withdrawn",
         answer=None,
-        answered_at=tx.now if is_one_too_many else None,
+        answered_at=None if reached is None else tx.now,
         request=request,
-        reason=f"{tx.ask_limit} of its questions wait already" if is_one_too_many else None,
+        reason=None if reached is None else reached[0],
     )
     tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask))
     if rule is not None:

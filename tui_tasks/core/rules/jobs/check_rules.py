@@ -73,11 +73,13 @@ def record_settings(tx: Transaction, op: RecordSettings) -> bool:
         raise Forbidden(f"the settings of this database come from {known.source}, not from {op.source}")
     new: dict[str, Any] = {"source": op.source, "review_lists": op.lists}
     new |= {"review_limit": op.limit, "review_jobs": op.jobs, "rules": list(op.rules)}
+    new |= {"ask_limit": op.ask_limit, "ask_total": op.ask_total}
     if known is None:
         tx.emit("settings.recorded", "settings", UID, new={"uid": UID} | new)
         return True
     old: dict[str, Any] = {"source": known.source, "review_lists": known.policy.lists}
     old |= {"review_limit": known.policy.limit, "review_jobs": known.policy.jobs}
+    old |= {"ask_limit": known.asks.limit, "ask_total": known.asks.total}
     old["rules"] = [msgspec.to_builtins(one) for one in known.rules]
     new = {name: value for name, value in new.items() if old[name] != value}
     if new:

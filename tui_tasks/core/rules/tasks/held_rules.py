@@ -19,6 +19,7 @@ from msgspec import Meta
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
@@ -256,32 +257,36 @@ UID: Final = "settings"
 
 class RecordedSettings(msgspec.Struct, frozen=True):
     """The path of the settings file that is recorded with a database, and what it had when it was last read: the
-    policy for review, and the standing answers.
+    policy for review, the standing answers, and how many questions may wait.
     """
 
     source: str
     policy: ReviewPolicy
     rules: tuple[AnswerRule, ...] = ()
+    asks: AskLimits = AskLimits()
 
 
 def recorded(db: Database) -> RecordedSettings | None:
     """Return what the database has of the settings file recorded with it; None if none is."""
-    row = db.sql("SELECT source, review_lists, review_limit, review_jobs, rules FROM settings").fetchone()
+    row = db.sql(
+        "SELECT source, review_lists, review_limit, review_jobs, rules, ask_limit, ask_total FROM settings"
+    ).fetchone()
     if row is None:
         return None
     from tui_tasks.core.rules.agents.answer_rules import AnswerRule  # for databases with a settings file alone
 
-    source, lists, limit, jobs, rules = row
+    source, lists, limit, jobs, rules, asks, total = row
     policy = ReviewPolicy(tuple(msgspec.json.decode(lists)), limit, bool(jobs))
-    return RecordedSettings(source, policy, msgspec.json.decode(rules, type=tuple[AnswerRule, ...]))
+    answers = msgspec.json.decode(rules, type=tuple[AnswerRule, ...])
+    return RecordedSettings(source, policy, answers, AskLimits(limit=asks, total=total))
 
 
-def recording(source: str, policy: ReviewPolicy, rules: tuple[AnswerRule, ...]) -> RecordSettings:
+def recording(source: str, policy: ReviewPolicy, rules: tuple[AnswerRule, ...], asks: AskLimits) -> RecordSettings:
     """Return the operation that records a settings file with a database."""
     from tui_tasks.core.operations.jobs import RecordSettings  # for a changed settings file alone
 
     fields = tuple(msgspec.to_builtins(rule) for rule in rules)
-    return RecordSettings(source, policy.lists, policy.limit, policy.jobs, fields)
+    return RecordSettings(source, policy.lists, policy.limit, policy.jobs, fields, asks.limit, asks.total)
 
 
 def other_source(db: Database, source: str) -> str | None:
