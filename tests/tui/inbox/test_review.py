@@ -164,9 +164,13 @@ async def test_what_changed_just_before_the_key_is_told_and_not_accepted(plan, f
         await settle(pilot, "y")
         assert state(app, filed[0]) == ("pending", True)
         assert "its description changed meanwhile" in said(app)
-        # Of several, each row stands on the screen as it is.
-        await settle(pilot, "v", "v", "y")
+        # Of several, each has stood on the screen as it is: the second was passed by.
+        seconds[0] += 0.5
+        await settle(pilot, "v", "v")
+        seconds[0] += 10
+        await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [True] * 3
+        await settle(pilot, "k")
         seconds[0] += 0.5
         await settle(pilot, "y")
         assert [state(app, uid)[1] for uid in filed] == [False, False, True]

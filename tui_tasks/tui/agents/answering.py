@@ -234,7 +234,11 @@ class Reading:
     def has_stood(self, version: object, *, to_end: bool = False) -> bool:
         """Return whether it, or its end, had stood on screen for long enough when the key was pressed."""
         since = self._read_since if to_end else self._since
-        return version == self._version and since is not None and self._context.pressed.at - since >= READ_SECONDS
+        return version == self._version and since is not None and self.is_long_since(since)
+
+    def is_long_since(self, at: float) -> bool:
+        """Return whether what came to the screen then could be read when the key was pressed."""
+        return self._context.pressed.at - at >= READ_SECONDS
 
 
 def answer_keys(view: AskView) -> Sequence[str]:

@@ -193,9 +193,10 @@ class AskAnswers(Controller):
     async def do_ask_all(self) -> None:
         """Answer all questions of the agent with the same words, or withdraw them."""
         context, agent = self._context, self._inbox.agent_here()
-        own = [ask.uid for ask in context.state.asks if ask.agent == agent]
+        own = self._inbox.shown_asks(agent) if agent is not None else []
         if agent is None or not own:
-            context.say("It asks nothing now.")
+            is_new = any(ask.agent == agent for ask in context.state.asks)
+            context.say(READ_FIRST if is_new else "It asks nothing now.")
             return
         title = f"{count(len(own), 'open question')} of {agent_text.who(agent, 30)}:"
         choices = [

@@ -6,7 +6,7 @@ the cursor.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
@@ -72,10 +72,15 @@ class RowSource(Controller, Generic[R]):
     OPEN: ClassVar[str]
     FOOT: ClassVar[Sequence[str]]
 
-    def __init__(self, context: Context, item_here: Callable[[], InboxItem | None]) -> None:
-        """`item_here` returns the line under the cursor, of any kind."""
+    def __init__(
+        self, context: Context, item_here: Callable[[], InboxItem | None], has_stood: Callable[[InboxItem], bool]
+    ) -> None:
+        """`item_here` returns the line under the cursor, of any kind; `has_stood` whether a line had been there, as it
+        is, for long enough to be read when the key was pressed.
+        """
         self.context = context
         self._item_here = item_here
+        self._has_stood = has_stood
 
     def items(self) -> Iterable[InboxItem]:
         """Read the rows."""
@@ -94,6 +99,18 @@ class RowSource(Controller, Generic[R]):
 
     def seen(self, row: R, lines: int) -> None:
         """Note that so many lines of a row in full, from its beginning, are on screen or were."""
+
+    def on_screen(self, rows: Sequence[R], in_full: R | None) -> None:
+        """Note the rows whose lines are on screen, and the one that is there in full."""
+
+    def version(self, row: R) -> Hashable:
+        """Return what tells a row from another version of it that the human would decide about otherwise."""
+        return None
+
+    def is_under_cursor(self) -> bool:
+        """Return whether the row under the cursor had been there, as it is, for long enough to be read."""
+        item = self._item_here()
+        return item is not None and self._has_stood(item)
 
     @property
     def row(self) -> R | None:

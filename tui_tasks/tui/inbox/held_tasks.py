@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -129,16 +129,27 @@ SECONDS: Final = 0.5
 
 
 class _Shown(NamedTuple):
-    """A painted version of something: what it was, the version before it, and since when all of it was shown."""
+    """A painted version of something.
+
+    Attributes:
+        version: which it is.
+        content: what it was.
+        before: the content of the version before it.
+        is_whole: whether all of it was shown.
+        since: since when it is on the screen after that; None: it is not there.
+        has_stood: whether it was there for `SECONDS` before.
+    """
 
     version: Hashable
     content: Any
     before: Any
-    whole_since: float | None = None
+    is_whole: bool = False
+    since: float | None = None
+    has_stood: bool = False
 
 
 class Standing:
-    """Knows which version of each thing is on the screen, and since when all of that has been shown."""
+    """Knows which version of each thing is or was on the screen, and for how long after all of it had been shown."""
 
     def __init__(self) -> None:
         self._shown: dict[str, _Shown] = {}
@@ -157,15 +168,26 @@ class Standing:
     def show_whole(self, key: str) -> None:
         """Note that all of the painted version is on the screen, or was part by part."""
         shown = self._shown[key]
-        if shown.whole_since is None:
-            self._shown[key] = shown._replace(whole_since=monotonic())
+        if not shown.is_whole:
+            self._shown[key] = shown._replace(is_whole=True, since=monotonic())
+
+    def on_screen(self, keys: Collection[str]) -> None:
+        """Note what is on the screen now: what is not there is not being read."""
+        now = monotonic()
+        for key, shown in self._shown.items():
+            if key in keys:
+                if shown.is_whole and shown.since is None:
+                    self._shown[key] = shown._replace(since=now)
+            elif shown.since is not None:
+                has_stood = shown.has_stood or now - shown.since >= SECONDS
+                self._shown[key] = shown._replace(since=None, has_stood=has_stood)
 
     def has_stood(self, key: str, version: Hashable, pressed_at: float) -> bool:
-        """Return whether all of this version had been shown for `SECONDS` when the key was pressed."""
+        """Return whether all of this version had been on the screen for `SECONDS` when the key was pressed."""
         shown = self._shown.get(key)
-        if shown is None or shown.version != version or shown.whole_since is None:
+        if shown is None or shown.version != version:
             return False
-        return pressed_at - shown.whole_since >= SECONDS
+        return shown.has_stood or (shown.since is not None and pressed_at - shown.since >= SECONDS)
 
     def before(self, key: str, version: Hashable) -> Any:
         """Return the content that was painted before this version; None if none was."""
@@ -192,6 +214,7 @@ class HeldTasks(RowSource[HeldTask]):
         self,
         context: Context,
         item_here: Callable[[], InboxItem | None],
+        has_stood: Callable[[InboxItem], bool],
         marked: Callable[[], Sequence[HeldTask]],
         read_again: Callable[[], None],
         show_beginning: Callable[[], None],
@@ -201,11 +224,12 @@ class HeldTasks(RowSource[HeldTask]):
         Args:
             context: what the App shares.
             item_here: as `RowSource`.
+            has_stood: likewise.
             marked: returns the marked rows.
             read_again: reads the rows again after one turned out to have changed.
             show_beginning: scrolls the row in full to its beginning.
         """
-        super().__init__(context, item_here)
+        super().__init__(context, item_here, has_stood)
         self._show_beginning = show_beginning
         self._marked = marked
         self._read_again = read_again
@@ -245,18 +269,29 @@ class HeldTasks(RowSource[HeldTask]):
         if is_whole:
             self._lines_standing.show_whole(row.uid)
 
+    @override
+    def on_screen(self, rows: Sequence[HeldTask], in_full: HeldTask | None) -> None:
+        self._lines_standing.on_screen({row.uid for row in rows})
+        self._standing.on_screen({in_full.uid} if in_full is not None else ())
+
+    @override
+    def version(self, row: HeldTask) -> Hashable:
+        return row.version
+
     @property
     def _chosen(self) -> Sequence[HeldTask]:
         """The marked tasks, else the one under the cursor."""
         return self._marked() or ([self.row] if self.row is not None else [])
 
     def _is_read(self, row: HeldTask) -> bool:
-        """Return whether all that is accepted with a row was read: in full, or by its line if it is marked."""
-        at = self.context.pressed.at
-        if self._standing.has_stood(row.uid, row.version, at):
-            return True
-        is_by_line = bool(self._marked()) and self._lines_standing.has_stood(row.uid, row.version, at)
-        return is_by_line and _is_all_in_line(content(self.context, row))
+        """Return whether all that is accepted with a row was read: under the cursor, or if it is marked, in full or by
+        its line.
+        """
+        in_full = self._standing_here(row)
+        if not self._marked():
+            return in_full and self.is_under_cursor()
+        is_by_line = self._lines_standing.has_stood(row.uid, row.version, self.context.pressed.at)
+        return in_full or (is_by_line and _is_all_in_line(content(self.context, row)))
 
     async def do_review_accept(self) -> None:
         """Let what is marked, or the task here, be taken up, in the version that has stood on the screen."""
@@ -267,6 +302,9 @@ class HeldTasks(RowSource[HeldTask]):
             return
         await self._commit(rows, [_accepting(row) for row in rows], "Accepted")
 
+    def _standing_here(self, row: HeldTask) -> bool:
+        return self._standing.has_stood(row.uid, row.version, self.context.pressed.at)
+
     def _say_unread(self, rows: Sequence[HeldTask]) -> None:
         """Show that some have just appeared or changed, and what has changed."""
         if len(rows) > 1:
@@ -276,6 +314,8 @@ class HeldTasks(RowSource[HeldTask]):
             before = self._standing.before(rows[0].uid, now.version if now is not None else None)
             changed = changed_fields(before, now)
             reason = f"its {changed} changed meanwhile" if changed else "it has not been shown to its end yet"
+            if not changed and self._standing_here(rows[0]):
+                reason = "it came up just now"
         self.context.say(f"Read it first: {reason}. Nothing was accepted.")
 
     async def do_review_decline(self) -> None:
@@ -302,6 +342,9 @@ class HeldTasks(RowSource[HeldTask]):
         if row is None or self._is_of_jobs([row]):
             return
         task = task_queries.task(self.context.db, row.uid)
+        if task.version != row.version or not (self._standing_here(row) and self.is_under_cursor()):
+            self._say_unread([row])
+            return
         changes = await TaskForm(self.context).ask(task, "Edit and accept")
         if changes is not None:
             await self._commit([row], [AcceptTask(row.uid, task.version, changes)], "Accepted")

@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import inf
+from time import monotonic
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -80,13 +82,14 @@ class Inbox(Overlay):
         self._groups = AskGroups()
         self.listed: InMemorySource[InboxLine] = InMemorySource(lambda line: line.uid, self._order)
         sources = (
-            LeftTasks(context, lambda: self.item),
-            StuckAgents(context, lambda: self.item),
-            FailedChecks(context, lambda: self.item),
-            WorkToReview(context, lambda: self.item),
+            LeftTasks(context, lambda: self.item, self._has_stood),
+            StuckAgents(context, lambda: self.item, self._has_stood),
+            FailedChecks(context, lambda: self.item, self._has_stood),
+            WorkToReview(context, lambda: self.item, self._has_stood),
             HeldTasks(
                 context,
                 lambda: self.item,
+                self._has_stood,
                 self._marked,
                 self._read_again,
                 lambda: self._both.show_beginning(),
@@ -126,6 +129,9 @@ class Inbox(Overlay):
         )
         self._under: str | None = None
         self.reading = Reading(context)
+        # Since when each question is listed, and when a marked row was last taken away by others.
+        self._listed_since: dict[str, float] = {}
+        self._marks_lost_at = -inf
         self._wholes = WholeRequests(context, self._show)
         # The answers to the first of several questions, by the uid of what a program asks.
         self._given: dict[str, tuple[Given, ...]] = {
@@ -283,9 +289,26 @@ class Inbox(Overlay):
         # What changes below a dialog cannot be read.
         if self.is_active and self.is_mounted:
             version = view.version if view is not None and view.ask.state == "open" else None
-            self.reading.painted(version, to_end=self._asked.ends_by(version, self._both.seen_lines))
-            if self.item is not None:
-                self.sources[self.item.kind].seen(self.item.row, self._both.seen_lines)
+            to_end = self._asked.ends_by(version, self._both.seen_lines)
+            if (item := self.item) is not None:
+                version = self._version_of(item)
+                self.sources[item.kind].seen(item.row, self._both.seen_lines)
+            self.reading.painted(version, to_end=to_end and item is None)
+            for kind, source in self.sources.items():
+                rows = [line for line in self.window.rows_on_screen if isinstance(line, InboxItem)]
+                there = [line.row for line in rows if line.kind == kind]
+                source.on_screen(there, item.row if item is not None and item.kind == kind else None)
+
+    def _version_of(self, item: InboxItem) -> object:
+        return item.uid, self.sources[item.kind].version(item.row)
+
+    def _has_stood(self, item: InboxItem) -> bool:
+        return self.reading.is_long_since(self._marks_lost_at) and self.reading.has_stood(self._version_of(item))
+
+    def shown_asks(self, agent: str) -> list[str]:
+        """Return the uids of an agent's questions that were listed for long enough when the key was pressed."""
+        own = [ask.uid for ask in self.context.state.asks if ask.agent == agent]
+        return [uid for uid in own if uid in self._listed_since and self.reading.is_long_since(self._listed_since[uid])]
 
     def on_screen_resume(self) -> None:
         """Note what can be read again."""
@@ -311,7 +334,11 @@ class Inbox(Overlay):
 
     def _read_again(self) -> None:
         """Read and draw the rows again."""
+        marks = len(self.window.marks)
         self.window.change(self._read())
+        if len(self.window.marks) < marks:
+            # Without marks the next key is about the row under the cursor.
+            self._marks_lost_at = monotonic()
         self._show()
 
     def _order(self, line: InboxLine) -> tuple[Any, ...]:
@@ -329,7 +356,9 @@ class Inbox(Overlay):
         """Read all rows that match the filter."""
         items = [item for source in self.sources.values() for item in source.items()]
         words = self._drawing.filter.casefold().split()
-        lines: list[InboxLine] = [*self._groups.lines(self._asks()), *items]
+        asks, now = self._asks(), monotonic()
+        self._listed_since = {ask.uid: self._listed_since.get(ask.uid, now) for ask in asks}
+        lines: list[InboxLine] = [*self._groups.lines(asks), *items]
         return [line for line in lines if all(word in _says(line) for word in words)]
 
     def _asks(self) -> list[Ask]:
@@ -344,6 +373,10 @@ class Inbox(Overlay):
             with contextlib.suppress(NotFound):
                 rows.append(ask_queries.ask(self.context.db, under.uid))
         return self.listed.replace(rows)
+
+    def on_virtual_list_scrolled(self) -> None:
+        """Note which rows can be read now."""
+        self._paint_soon()
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Drop a closed question and close the input, as the cursor has moved elsewhere."""

@@ -7,7 +7,7 @@ there is to merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final
 
 from typing_extensions import override
@@ -52,6 +52,10 @@ class FailedChecks(RowSource[FailedTask]):
             who = "" if row.who in vocab.RESERVED_AGENTS else row.who
             yield InboxItem(f"failed:{row.uid}", self.KIND, self.RANK, row.at, row, "failed", title, who, "failed")
 
+    @override
+    def version(self, row: FailedTask) -> Hashable:
+        return row.task.version, row.at
+
     def lines(self, row: FailedTask, room: int) -> list[Drawn]:
         """Return title, who reported it, its checks with the output of failed ones, and the description."""
         what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
@@ -72,6 +76,9 @@ class FailedChecks(RowSource[FailedTask]):
         """Ask for the status: done though its check has failed, which the log keeps, or pending."""
         row = self.row
         if row is None:
+            return
+        if not self.is_under_cursor():
+            self.context.say("It came up just now: read it first.")
             return
         name = f"“{safe_line(row.task.name, 40)}”"
         choices = [Choice("d", "done, though its check failed"), Choice("p", "pending, without an agent")]
