@@ -210,6 +210,16 @@ class Household:
         return {"screen": self.screen.process.pid, "serve": self.agent.pid, "scheduler": self.scheduler.pid}
 
 
+def _rests(pid: int) -> bool:
+    """Whether a process has nothing to do: it sleeps at five looks, and has used no time of a processor between."""
+    looks = set()
+    for _ in range(5):
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        looks.add((state, *rest[10:12]))
+        time.sleep(0.02)
+    return len(looks) == 1 and looks.pop()[0] == "S"
+
+
 class Times:
     """What the screen tells of time, held against the clock."""
 
@@ -229,7 +239,7 @@ class Times:
         The terminal has lost the focus by then: what is painted in front of the human is seen, and not told as new.
         """
         self._screen.type(FOCUS_LOST)
-        self._screen.wait_for(lambda: self._screen.unread() == 0)
+        self._screen.wait_for(lambda: self._screen.unread() == 0 and _rests(self._screen.process.pid))
         self._house.agent.ok("tasklist:add_task", name=name)
         self._born[name] = self._clock.now
 
@@ -303,8 +313,8 @@ class Held:
             yield name, *mib, min(self._handles[name][warm]), min(self._handles[name][end])
 
 
-def spend(house: Household, held: Held, seconds: float) -> None:
-    """Let so much time go by, with everything going on."""
+def spend(house: Household, held: Held, seconds: float, pace: float) -> None:
+    """Let so much time go by, with everything going on every `pace` seconds."""
     end, ask_at = time.monotonic() + seconds, time.monotonic() + 2
     while time.monotonic() < end:
         house.work()
@@ -312,7 +322,7 @@ def spend(house: Household, held: Held, seconds: float) -> None:
             house.ask()
             ask_at = time.monotonic() + 10
         held.look()
-        time.sleep(0.1)  # the pace of a household
+        time.sleep(pace)
 
 
 def succeeded(database: Path) -> int:
@@ -325,20 +335,21 @@ def succeeded(database: Path) -> int:
 def soak(folder: Path, budget: Budget) -> str:
     minutes = budget.minutes or (MINUTES if budget.share == 1 else 0.0)
     end = time.monotonic() + minutes * 60
+    pace = 0.1 if budget.share == 1 else 0.5
     with contextlib.ExitStack() as stack:
         house = Household(folder, stack)
         clock, times, held = house.clock, Times(house), Held(house)
         times.witness("witness")
         times.check()
-        spend(house, held, max(1.0, EVENING.timestamp() + 12 - clock.now / SECOND))
+        spend(house, held, max(1.0, EVENING.timestamp() + 12 - clock.now / SECOND), pace)
         times.check()
         clock.set(BEFORE_THREE)
         times.check()
-        spend(house, held, max(1.0, BEFORE_THREE.timestamp() + 9 - clock.now / SECOND))
+        spend(house, held, max(1.0, BEFORE_THREE.timestamp() + 9 - clock.now / SECOND), pace)
         assert clock.time_of_day() == "02:00", clock.time_of_day()
         times.check()
         while time.monotonic() < end:
-            spend(house, held, 50)
+            spend(house, held, 50, pace)
             clock.forward(HOURS * 3600)
             times.check()
         days = (clock.now - round(EVENING.timestamp()) * SECOND) / DAY
