@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -107,10 +107,11 @@ def run(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def first_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with a signed-looking commit, a branch, changed files and an object that only a remote has."""
-    made = tmp_path / "made"
+    folder = tmp_path_factory.mktemp("first")
+    made = folder / "made"
     made.mkdir()
     run(made, "init", "-q", "-b", "main")
     run(made, "config", "uploadpack.allowFilter", "true")
@@ -134,12 +135,18 @@ def repository(tmp_path: Path) -> Path:
         text=True,
     ).stdout.strip()
     run(made, "update-ref", "refs/heads/work", signed)
-    clone = tmp_path / "clone"
-    run(tmp_path, "clone", "-q", "--no-local", "--filter=blob:none", "--no-checkout", f"file://{made}", str(clone))
+    clone = folder / "clone"
+    run(folder, "clone", "-q", "--no-local", "--filter=blob:none", "--no-checkout", f"file://{made}", str(clone))
     run(clone, "branch", "main", "origin/main")
     run(clone, "reset", "-q", "work")
     (clone / "a").write_text("three\n")
     return clone
+
+
+@pytest.fixture
+def repository(first_repository: Path, tmp_path: Path) -> Path:
+    """A copy of the repository; its remote stays where it is."""
+    return Path(shutil.copytree(first_repository, tmp_path / "clone", symlinks=True))
 
 
 @pytest.fixture
@@ -218,7 +225,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return place
 
 
-@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+def beside_each_other() -> Iterator[dict[str, str]]:
+    """All settings, in groups: a round of work takes seconds. None of a group is about what another one is about."""
+    rest = list(SETTINGS.values())
+    while rest:
+        group: dict[str, str] = {}
+        subjects: set[str] = set()
+        for settings in tuple(rest):
+            about = {name if name.startswith("core.") else name.rpartition(".")[0] for name in settings}
+            if subjects.isdisjoint(about):
+                subjects |= about
+                group |= settings
+                rest.remove(settings)
+        yield group
+
+
+@pytest.mark.parametrize("settings", beside_each_other())
 def test_nothing_that_a_repository_names_is_run_by_work_from_its_review_to_its_end(
     made: Place, tmp_path: Path, ran: Path, settings: dict[str, str]
 ) -> None:
