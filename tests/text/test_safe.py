@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 import time
@@ -55,12 +56,17 @@ PAYLOADS = {
     "spaces": "a\u00a0b\u2003c\u3000d\u202fe",
 }
 FORBIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-# Each character there is; of the 960,000 of private use or without a meaning, whose treatment is one, a sample.
-EACH = [
-    char
-    for code in range(sys.maxunicode + 1)
-    if unicodedata.category(char := chr(code)) not in ("Cn", "Co") or code % 61 == 0 or code % 0x10000 > 0xFFF0
-]
+
+
+@functools.cache
+def each_character() -> list[str]:
+    """Each character there is; of the 960,000 of private use or without a meaning, whose treatment is one, a sample."""
+    return [
+        char
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(char := chr(code)) not in ("Cn", "Co") or code % 61 == 0 or code % 0x10000 > 0xFFF0
+    ]
+
 
 hostile = st.one_of(
     st.text(),
@@ -146,20 +152,20 @@ def test_a_column_is_filled_to_the_cell(text: str, cells: int, align: Literal["l
 
 
 def test_no_character_at_all_stands_for_a_harmful_one() -> None:
-    for char in EACH:
+    for char in each_character():
         what = safe._stands_for.__wrapped__(char)
         shown = char if what == safe._MARK else what
         assert shown in ("", "\n") or unicodedata.category(shown) not in FORBIDDEN, hex(ord(char))
 
 
 def test_the_quick_check_agrees_with_the_slow_look_at_every_character() -> None:
-    for char in EACH:
+    for char in each_character():
         if safe._is_ordinary(char):
             assert safe._stands_for(char) == char, hex(ord(char))
 
 
 def test_every_character_that_takes_no_cell_counts_as_a_mark_or_goes() -> None:
-    for char in EACH:
+    for char in each_character():
         if cell_len(char) == 0:
             shown = safe.safe_line(f"a{char * 9}")
             assert cell_len(shown) == 1 + shown.count("\ufffd") + sum(0x2400 <= ord(c) <= 0x2421 for c in shown) + (
@@ -462,6 +468,6 @@ def test_what_has_no_shape_of_its_own_is_written_out(text: str, shown: str) -> N
 
 def test_no_two_characters_look_the_same_where_a_person_decides() -> None:
     shown: dict[str, str] = {}
-    for char in EACH:
+    for char in each_character():
         if char != "\t":
             assert shown.setdefault(safe.whole_text(f"a{char}b"), char) == char

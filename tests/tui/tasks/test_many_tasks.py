@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
+from tests.tui.idle import SOON
 from tests.tui.plan import NOW
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.errors import Conflict
@@ -32,7 +33,8 @@ class Gate:
 
         monkeypatch.setattr(Transaction, "run", held)
         monkeypatch.setattr(database_link, "NOTICED", 0.01)
-        monkeypatch.setattr(database_link, "TOLD_EVERY", 0.01)
+        # Later than what the pilot waits for.
+        monkeypatch.setattr(database_link, "TOLD_EVERY", 2 * SOON)
 
 
 async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan, monkeypatch):
