@@ -47,7 +47,7 @@ FILING = st.sampled_from(
 )
 ASSIGN = st.sampled_from(AGENTS).map(lambda name: ("tasks", {"action": "update", "id": "?", "agent_id": name}))
 ordinary = settings.get_current_profile_name() == "ordinary"
-BOUNDED = settings(max_examples=30, stateful_step_count=30) if ordinary else settings()
+BOUNDED = settings(max_examples=20, stateful_step_count=25) if ordinary else settings()
 
 
 class AllDialects(Conversations):
@@ -229,4 +229,4 @@ class AllDialectsUnderReview(AllDialects):
 
 
 TestAllDialectsUnderReview = AllDialectsUnderReview.TestCase
-TestAllDialectsUnderReview.settings = settings(BOUNDED, max_examples=12) if ordinary else BOUNDED
+TestAllDialectsUnderReview.settings = settings(BOUNDED, max_examples=8) if ordinary else BOUNDED
