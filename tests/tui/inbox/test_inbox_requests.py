@@ -100,6 +100,10 @@ async def test_an_edited_request_shows_what_the_tool_was_given_in_place_of_what_
     app = make_app(waiting)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a", "e")
+        assert "read it, y allows it so" in said(app)
+        assert ask_queries.open_asks(app.link.db)
+        assert " command: make test" in lines(app)
+        await settle(pilot, "y")
         assert 'answered just now: "Allow", with the input as you edited it' in shown(app)
         assert [line.strip() for line in shown(app).splitlines() if "make" in line][1:] == ["command: make test"]
 

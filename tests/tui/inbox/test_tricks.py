@@ -368,6 +368,14 @@ async def a_reply_that_takes_an_option_at_once(stage: Stage) -> None:
     await stage.press("j", "m", *"Yes", "enter", "escape")
 
 
+@trick(QUESTIONS)
+async def the_task_that_it_is_about_gets_another_name(stage: Stage) -> None:
+    stage.asks(task_uid=stage.plan[7])
+    await stage.opens()
+    stage.does(EditTask(stage.plan[7], {"name": "Drop the tables"}))
+    await stage.sees()
+
+
 # Held tasks and jobs: edits, and others in their place
 
 

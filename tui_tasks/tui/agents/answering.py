@@ -63,6 +63,8 @@ class AskView(msgspec.Struct, frozen=True):
         given: the answers to the first of several questions of a program, which are asked one after the other.
         why_closed: why no answer can be given here; None if one can.
         picked: the options that are chosen so far of a question that takes several.
+        about: the name of the task that it is about, which others can change while it waits.
+        edited: what the human gives the tool in place of what it asked for.
     """
 
     ask: Ask
@@ -70,16 +72,21 @@ class AskView(msgspec.Struct, frozen=True):
     given: tuple[Given, ...] = ()
     why_closed: str | None = None
     picked: frozenset[int] = frozenset()
+    about: str = ""
+    edited: dict[str, Any] | None = None
 
     @property
     def version(self) -> object:
         """What tells this from another question, and from another version of it."""
-        return self.ask.uid, self.whole is not None, len(self.given)
+        edited = None if self.edited is None else msgspec.json.encode(self.edited)
+        return self.ask.uid, self.whole is not None, len(self.given), self.about, edited
 
     @property
     def asked(self) -> InputRequested:
-        """What a program asks, as far as it is shown."""
-        return self.whole or as_kept(self.ask)
+        """What a program asks, as far as it is shown, and as the human has edited it."""
+        asked = self.whole or as_kept(self.ask)
+        edited = self.edited if self.edited is not None else (self.ask.request or {}).get("updated_input")
+        return asked if edited is None else msgspec.structs.replace(asked, input=edited)
 
     @property
     def is_permission(self) -> bool:
@@ -133,7 +140,8 @@ class AskView(msgspec.Struct, frozen=True):
         """Whether all of it can be shown."""
         if self.whole is None and not (is_kept_whole(self.ask) and agent_text.has_no_unseen(self.ask)):
             return False
-        text = request_text(self.whole) if self.whole is not None else self.ask.question
+        is_given = self.whole is not None or self.edited is not None
+        text = request_text(self.asked) if is_given else self.ask.question
         return len(text) <= (MAX_TEXT if self.is_permission else TEXT_CHARS)
 
     @property
@@ -161,7 +169,7 @@ class AskView(msgspec.Struct, frozen=True):
         if self.is_permission:
             # What is kept of the chosen option; the program knows all of it.
             kept = ask.options[at] if at is not None and len(ask.options) == len(self.options) else answer
-            return AnswerAsk(ask.uid, kept, shown=shown)
+            return AnswerAsk(ask.uid, kept, self.edited if answer == ALLOW else None, shown=shown)
         given = (*self.given, (at, answer if at is None else self._kept_label(at)))
         if len(given) < len(self.questions):
             return msgspec.structs.replace(self, given=given)
@@ -262,9 +270,8 @@ def request_lines(view: AskView, width: int, *, ascii_only: bool) -> list[Drawn]
     Removed and added text of a permission is marked and coloured. Values of several lines stand behind a bar, and the
     parts of a line that is too long behind a mark: neither looks like a name, or like a line of its own.
     """
-    asked, edited = view.asked, (view.ask.request or {}).get("updated_input")
+    asked = view.asked
     if view.is_permission:
-        asked = asked if edited is None else msgspec.structs.replace(asked, input=edited)
         lines_ = permission_lines(asked, ascii_only=ascii_only)
         return [line for mark, text in lines_ for line in decided_block(text, width, mark, ascii_only=ascii_only)]
     if view.ask.request is None:

@@ -9,6 +9,7 @@ from typing_extensions import override
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
 from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.rules.agents.request_text import allows
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.hooks.replies.outbox import why_unanswerable
@@ -193,7 +194,11 @@ class FleetAnswers(Controller):
             self.do_agent_ask()
             return
         text = await self._typed(view, f"Reply to {agent_text.who(view.ask.agent, 30)}", "Send")
-        if text:
+        if text and (text in view.options or (view.is_permission and allows(text))):
+            # In words that its program takes for an option.
+            if (answering := self.give(view, text)) is not None:
+                await answering
+        elif text:
             await self._answer(view, text)
 
     def do_agent_ask(self) -> None:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
@@ -18,7 +17,7 @@ from typing_extensions import override
 
 from tui_tasks.core.operations.asks import SettleAsks
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, allows
+from tui_tasks.core.rules.agents.request_text import DENY, allows
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.text.safe import safe_line, whole_text
@@ -93,8 +92,10 @@ class AskAnswers(Controller):
         self._context.say(why)
         return None
 
-    async def do_ask_edit(self) -> None:
-        """Change in the editor what a tool is given, and allow it so."""
+    def do_ask_edit(self) -> None:
+        """Change in the editor what a tool is given. It is allowed by a key once it has stood on the screen: the file
+        of the editor could be another's words.
+        """
         ask = self._inbox.ask
         assert ask is not None
         request = ask.request or {}
@@ -112,7 +113,7 @@ class AskAnswers(Controller):
             # The editor would keep it in a file.
             self._context.say("A redacted or shortened request cannot be edited here.")
             return
-        before = _visible_json(request.get("input"))
+        before = _visible_json(view.asked.input)
         text = editor.edit(self._context, before)
         if text is None:
             self._context.say("Nothing was changed, and nothing sent.")
@@ -125,7 +126,8 @@ class AskAnswers(Controller):
         if not isinstance(given, dict):
             self._context.say("Nothing was sent: the input must be a JSON object.")
             return
-        await self._answer(view, ALLOW, given)
+        self._inbox.edit(ask, given)
+        self._context.say(f"Not sent yet: read it, {self._context.keymap.key_of('ask_approve')} allows it so.")
 
     def do_ask_deny(self) -> None:
         """Ask for the reason, then answer with the option that says no."""
@@ -167,7 +169,7 @@ class AskAnswers(Controller):
         elif event.text:
             self._context.run(self._answer(view, event.text))
 
-    async def _answer(self, view: AskView, answer: str, updated_input: Any = None) -> None:
+    async def _answer(self, view: AskView, answer: str) -> None:
         # The human may leave during the write, which removes the widget.
         reply, ask = self._inbox.query_one(Reply), view.ask
         answered = view.answered(answer)
@@ -175,7 +177,6 @@ class AskAnswers(Controller):
         if isinstance(answered, AskView):
             self._inbox.ask_next(ask, answered.given)
             return
-        answered = msgspec.structs.replace(answered, updated_input=updated_input)
         if not await send_answer(self._context, answered, ask):
             return
         self._inbox.forget(ask)

@@ -139,6 +139,8 @@ class Inbox(Overlay):
         }
         # The options chosen so far of a question that takes several, by the uid of what a program asks.
         self._picked: dict[str, frozenset[int]] = {}
+        # What the human gives a tool in place of what it asks for, by the uid of the question.
+        self._edited: dict[str, dict[str, Any]] = {}
         # What is drawn.
         self._shown: AskView | None = None
 
@@ -244,7 +246,16 @@ class Inbox(Overlay):
         """Return a question as it is shown now."""
         why = why_unanswerable(self.context.link.path, ask) if ask.state == "open" else None
         whole = self._wholes.of(ask) if why is None else None
-        return AskView(ask, whole, self._given.get(ask.uid, ()), why, self._picked.get(ask.uid, frozenset()))
+        task = self.tasks.of(ask)
+        return AskView(
+            ask,
+            whole,
+            self._given.get(ask.uid, ()),
+            why,
+            self._picked.get(ask.uid, frozenset()),
+            about=task.name if task is not None else "",
+            edited=self._edited.get(ask.uid),
+        )
 
     def is_read(self, ask: Ask) -> bool:
         """Return whether a question has been shown to its end."""
@@ -254,6 +265,12 @@ class Inbox(Overlay):
         """Choose an option of a question that takes several, or choose it no longer."""
         ask = view.ask
         self._picked[ask.uid] = self._picked.get(ask.uid, frozenset()) ^ {option}
+        self._show()
+
+    def edit(self, ask: Ask, given: dict[str, Any]) -> None:
+        """Show what the human gives a tool in place of what it asked for."""
+        self._edited[ask.uid] = given
+        self._both.show_beginning()
         self._show()
 
     def ask_next(self, ask: Ask, given: tuple[Given, ...]) -> None:
@@ -270,6 +287,7 @@ class Inbox(Overlay):
         """Drop what is held of a question that was answered."""
         self._given.pop(ask.uid, None)
         self._picked.pop(ask.uid, None)
+        self._edited.pop(ask.uid, None)
         self._wholes.forget(ask)
         self.later.discard(ask.uid)
 
