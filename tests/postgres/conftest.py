@@ -1,11 +1,14 @@
 """What the tests with a PostgreSQL server share. Where none can be started they are skipped, with the reason."""
 
+import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.postgres import cluster as clusters
 from tests.postgres.cluster import Cluster
+from tui_tasks.state.state import State, open_state
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +44,28 @@ def database(cluster: Cluster) -> Iterator[str]:
 def server_url(cluster: Cluster, database: str) -> str:
     """How the owner of that database reaches it."""
     return cluster.conninfo(database)
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Make what follows happen on the machine of that name."""
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.delenv("TUI_TASKS_DB", raising=False)
+
+    def use(name: str) -> Path:
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
+        return tmp_path / name
+
+    return use
+
+
+@pytest.fixture
+def opened_on(machine, server_url):
+    """Open the state on the machine of that name."""
+    with contextlib.ExitStack() as opened:
+
+        def open_on(name: str, agent: str = "codex") -> State:
+            machine(name)
+            return opened.enter_context(open_state(server_url, agent=agent))
+
+        yield open_on

@@ -2,78 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import sqlite3
-import subprocess
 import sys
 import threading
-from hashlib import sha256
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from tests.contract.client import ROOT
+from tests.postgres.machines import digest, names, run
 from tests.started import Started
 from tui_tasks.client.requests import ToolError
 from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import journal_client, replica_files
-from tui_tasks.state.state import State, open_state
+from tui_tasks.state.state import open_state
 
 
-@pytest.fixture
-def machine(tmp_path, monkeypatch):
-    """Make what follows happen on the machine of that name."""
-    monkeypatch.setenv("TUI_TASKS_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.delenv("TUI_TASKS_DB", raising=False)
-
-    def use(name: str) -> Path:
-        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / name))
-        return tmp_path / name
-
-    return use
-
-
-@pytest.fixture
-def opened(machine, server_url):
-    """Open the state on a machine."""
-    with contextlib.ExitStack() as opened:
-        yield lambda name, agent="codex": (
-            machine(name),
-            opened.enter_context(open_state(server_url, agent=agent)),
-        )[1]
-
-
-def names(state: State) -> list[str]:
-    state._session.store.db.catch_up()
-    return [task["name"] for task in state.tasks("tasklist")]
-
-
-def digest(path: str) -> str:
-    """The hash of the tables of the state, and of the journal."""
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        rows = [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in (*STATE, "journal")]
-    return sha256(repr(rows).encode()).hexdigest()
-
-
-def run(*words: str, **named: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tui_tasks", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60, **named)
-
-
-def test_what_one_machine_writes_another_reads(opened):
-    here, there = opened("a"), opened("b")
+def test_what_one_machine_writes_another_reads(opened_on):
+    here, there = opened_on("a"), opened_on("b")
     here.call("tasklist:add_task", {"name": "Build"})
     there.call("tasklist:add_task", {"name": "Ship"})
     assert names(here) == names(there) == ["Build", "Ship"]
 
 
-def test_replicas_are_equal_by_hash_whoever_wrote(opened):
-    states = [opened("a", "one"), opened("b", "two"), opened("a", "three"), opened("b", "four")]
+def test_replicas_are_equal_by_hash_whoever_wrote(opened_on):
+    states = [opened_on("a", "one"), opened_on("b", "two"), opened_on("a", "three"), opened_on("b", "four")]
     for number in range(40):
         state = states[number % 4]
         task = state.call("tasklist:add_task", {"name": f"task {number}"})
@@ -87,8 +43,8 @@ def test_replicas_are_equal_by_hash_whoever_wrote(opened):
     assert len({digest(path) for path in paths}) == 1
 
 
-def test_a_deleted_replica_is_built_again_from_the_server(opened, machine, server_url):
-    state = opened("a")
+def test_a_deleted_replica_is_built_again_from_the_server(opened_on, machine, server_url):
+    state = opened_on("a")
     state.call("tasklist:add_task", {"name": "Build"})
     path = state._session.store.path
     before = digest(path)
@@ -98,16 +54,16 @@ def test_a_deleted_replica_is_built_again_from_the_server(opened, machine, serve
         assert digest(again._session.store.path) == before
 
 
-def test_one_key_is_served_once_whichever_machine_is_asked(opened):
-    here, there = opened("a"), opened("b")
+def test_one_key_is_served_once_whichever_machine_is_asked(opened_on):
+    here, there = opened_on("a"), opened_on("b")
     first = here.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
     second = there.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
     assert first["uid"] == second["uid"]
     assert names(here) == ["Build"]
 
 
-def test_a_claim_has_one_winner_on_two_machines(opened):
-    here, there = opened("a", "one"), opened("b", "two")
+def test_a_claim_has_one_winner_on_two_machines(opened_on):
+    here, there = opened_on("a", "one"), opened_on("b", "two")
     here.call("tasklist:add_task", {"name": "Build"})
     uid = here.tasks("tasklist")[0]["uid"]
     here.call("control:claim", {"uid": uid})
@@ -131,8 +87,8 @@ def test_a_server_that_is_away_leaves_reads_and_makes_writes_busy(machine, own_c
         assert names(state) == ["Build", "Ship"]
 
 
-def test_a_commit_whose_answer_was_lost_is_found_by_its_hash(opened, monkeypatch):
-    state = opened("a")
+def test_a_commit_whose_answer_was_lost_is_found_by_its_hash(opened_on, monkeypatch):
+    state = opened_on("a")
     state.call("tasklist:add_task", {"name": "Build"})
     client = state._session.store.db._joined()
     real = journal_client.JournalClient.append
@@ -149,8 +105,8 @@ def test_a_commit_whose_answer_was_lost_is_found_by_its_hash(opened, monkeypatch
     assert names(state) == ["Build", "Ship"]
 
 
-def test_a_commit_that_did_not_reach_the_server_is_busy_and_leaves_nothing(opened, server_url, monkeypatch):
-    state, there = opened("a"), opened("b")
+def test_a_commit_that_did_not_reach_the_server_is_busy_and_leaves_nothing(opened_on, server_url, monkeypatch):
+    state, there = opened_on("a"), opened_on("b")
     state.call("tasklist:add_task", {"name": "Build"})
     db = state._session.store.db
     real = type(db)._publish
@@ -168,7 +124,7 @@ def test_a_commit_that_did_not_reach_the_server_is_busy_and_leaves_nothing(opene
     assert names(state) == names(there) == ["Build"]
 
 
-def test_a_replica_killed_between_the_servers_commit_and_its_own_catches_up(machine, server_url, opened):
+def test_a_replica_killed_between_the_servers_commit_and_its_own_catches_up(machine, server_url, opened_on):
     folder = machine("a")
     script = (
         "import os, signal, sys\nfrom tui_tasks.state.state import open_state\n"
@@ -182,13 +138,13 @@ def test_a_replica_killed_between_the_servers_commit_and_its_own_catches_up(mach
     environment = {**os.environ, "XDG_STATE_HOME": str(folder)}
     with Started([sys.executable, "-c", script, server_url], cwd=ROOT, env=environment) as killed:
         assert killed.wait() == -signal.SIGKILL
-    state = opened("a")
+    state = opened_on("a")
     state.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
     assert names(state) == ["Build"]
 
 
-def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(opened):
-    here, there = opened("a"), opened("b")
+def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(opened_on):
+    here, there = opened_on("a"), opened_on("b")
     before = there.seq
     for number in range(30):
         here.call("tasklist:add_task", {"name": str(number)})
@@ -196,8 +152,8 @@ def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(op
     assert [event["seq"] for event in there.changes(before)] == list(range(before + 1, here.seq + 1))
 
 
-def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened):
-    state = opened("a")
+def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened_on):
+    state = opened_on("a")
     before = state.seq
     with pytest.raises(ToolError) as refused:
         state.tools.scheduler_create_scheduled_task(
@@ -210,14 +166,14 @@ def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened):
     assert state.seq == before
 
 
-def test_a_replica_is_not_opened_by_its_own_name(opened):
-    path = opened("a")._session.store.path
+def test_a_replica_is_not_opened_by_its_own_name(opened_on):
+    path = opened_on("a")._session.store.path
     with pytest.raises(DatabaseRefused, match="is a replica"):
         open_state(path)
 
 
-def test_a_session_that_the_server_ends_while_the_rules_decide_leaves_nothing(opened, server_url):
-    here, there = opened("a"), opened("b")
+def test_a_session_that_the_server_ends_while_the_rules_decide_leaves_nothing(opened_on, server_url):
+    here, there = opened_on("a"), opened_on("b")
     store = here._session.store
     with pytest.raises(Busy), store.transaction(0) as transaction, transaction.change():
         transaction.speak("human")
@@ -251,8 +207,8 @@ def test_a_command_that_cannot_use_a_server_says_so(machine, server_url):
     assert "does not work with a database on a server yet" in done.stderr
 
 
-def test_many_writers_on_two_machines_lose_and_double_nothing(opened, machine, server_url):
-    opened("a"), opened("b")
+def test_many_writers_on_two_machines_lose_and_double_nothing(opened_on, machine, server_url):
+    opened_on("a"), opened_on("b")
 
     def write(name: str, agent: str) -> None:
         script = (
@@ -276,5 +232,5 @@ def test_many_writers_on_two_machines_lose_and_double_nothing(opened, machine, s
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(names(opened("a", "reader"))) == sorted(f"{agent} {n}" for agent in "pqrs" for n in range(25))
-    assert names(opened("b", "reader")) == names(opened("a", "reader2"))
+    assert sorted(names(opened_on("a", "reader"))) == sorted(f"{agent} {n}" for agent in "pqrs" for n in range(25))
+    assert names(opened_on("b", "reader")) == names(opened_on("a", "reader2"))

@@ -111,7 +111,7 @@ def _started(folder: Path, url: str, number: int) -> Started:
 
 def _replicas(folder: Path, url: str) -> tuple[list[str], list[str]]:
     """Return the names of the tasks, and the hash of each machine's replica."""
-    from tests.postgres.test_replicas import digest, names
+    from tests.postgres.machines import digest, names
     from tui_tasks.state.state import open_state
 
     found: list[str] = []

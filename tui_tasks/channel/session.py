@@ -373,6 +373,7 @@ def _wait_for_reply(session: Session, id: Any) -> list[bytes]:
     from tui_tasks.core.engine.watch import Watch
 
     watch = Watch(session.store.db)
+    session.store.db.follow()
     try:
         while not (replies := session.settle()):
             _sleep_until_change(session, watch)

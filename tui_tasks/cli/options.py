@@ -208,7 +208,7 @@ def _is_missing(path: str) -> bool:
     return not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path)
 
 
-def require_database(options: argparse.Namespace, *, on_server: bool = False) -> None:
+def require_database(options: argparse.Namespace, *, on_server: bool = True) -> None:
     """Refuse a missing database, for commands that need an existing one; `on_server`: it may be a server's.
 
     Raises:
@@ -223,7 +223,7 @@ def require_database(options: argparse.Namespace, *, on_server: bool = False) ->
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
-def open_store(options: argparse.Namespace, *, on_server: bool = False) -> contextlib.AbstractContextManager[Store]:
+def open_store(options: argparse.Namespace, *, on_server: bool = True) -> contextlib.AbstractContextManager[Store]:
     """Open the given database while the block runs; `on_server`: it may be a server's.
 
     Raises:

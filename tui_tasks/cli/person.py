@@ -69,7 +69,7 @@ def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) 
     from tui_tasks.cli.options import open_store
     from tui_tasks.settings import paths
 
-    if not Path(paths.database(options.db)).exists():
+    if not Path(paths.database(options.db, on_server=True)).exists():
         return None
     # `--read-only` of `token` is about the token.
     is_read_only = options.read_only and options.command.name != "token"
@@ -230,6 +230,7 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[
         connections.put_asker(store.db, ask.uid, Process(*processes.identity()))
     end = time.monotonic() + WAIT_SECONDS
     watch = Watch(store.db)
+    store.db.follow()
     try:
         while (found := ask_queries.ask(store.db, ask.uid)).state == "open" and time.monotonic() < end:
             while not (watch.changed(time.monotonic()) or watch.is_lost or time.monotonic() >= end):

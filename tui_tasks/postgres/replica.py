@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -32,13 +34,17 @@ from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres.replica_files import server_of
 
 _REFUSED: Final = frozenset(
-    {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "session"}
+    {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "session", "journal"}
 )
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 _NUMBER: Final = "server:number"
 READ_SECONDS: Final = 0.2
 """A short command that reads waits so long for the server."""
+BEHIND_SECONDS: Final = 2.0
+"""After so long without the server a replica counts as behind."""
+_STOP_SECONDS: Final = 2.0
 _SECOND: Final = 1_000_000
+_log = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder().decode
 
 # By table: its key, its other columns, and which rows travel.
@@ -270,8 +276,18 @@ class Replica(Database):
 
     def follow(self) -> None:
         """Apply what other machines write, in a thread, while this is open; one process of a machine does so."""
-        if self._follower is None and not self.read_only:
+        if self._follower is None:
             self._follower = Follower(self.path)
+
+    @property
+    def name(self) -> str:
+        """The name of the database on the server."""
+        return unquote(urlsplit(self._url).path.strip("/")) or "server"
+
+    def seconds_behind(self) -> float | None:
+        """Return the seconds since the replica was last as new as its server."""
+        age = _age(self.path)
+        return float("inf") if age is None else age
 
     def close(self) -> None:
         """Close the connections."""
@@ -303,6 +319,8 @@ def _words(entity: str) -> str:
         return "jobs"
     if entity in ("work", "auto", "session"):
         return "sessions of agent programs"
+    if entity == "journal":
+        return "compaction"
     return "checks or recorded settings"
 
 
@@ -324,30 +342,44 @@ class Follower:
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._problem = ""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, and wait for it."""
+        """End the thread; wait for it, but not for a server that does not answer."""
         self._stopped.set()
-        self._thread.join()
+        self._thread.join(_STOP_SECONDS)
 
     def _run(self) -> None:
         lock = os.open(f"{self._path}-follow", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            while not self._is_leader(lock):
-                if self._stopped.wait(1.0):
-                    return
-            with contextlib.suppress(Refusal, DatabaseRefused), contextlib.closing(_opened(self._path)) as replica:
+            while not self._stopped.is_set():
+                # The process that leads may be stopped.
+                if self._is_leader(lock) or (_age(self._path) or 0.0) > BEHIND_SECONDS:
+                    self._follow(lock)
+                self._stopped.wait(1.0)
+        finally:
+            os.close(lock)
+
+    def _follow(self, lock: int) -> None:
+        """Apply news until the thread is stopped, the replica cannot be used, or another process leads."""
+        try:
+            with contextlib.closing(_opened(self._path)) as replica:
                 while not self._stopped.is_set():
                     try:
                         replica.catch_up()
+                        if not self._is_leader(lock):
+                            return
                         replica._joined().wait_for_news(0.25)
                     except Busy:
                         self._stopped.wait(0.25)
-        finally:
-            os.close(lock)
+            self._problem = ""
+        except (Refusal, DatabaseRefused) as error:
+            if str(error) != self._problem:
+                self._problem = str(error)
+                _log.warning("other machines' changes will be applied later: %s", error)
 
     def _is_leader(self, lock: int) -> bool:
         try:

@@ -40,8 +40,8 @@ def database(given: str | None, *, on_server: bool = False) -> str:
     if named.startswith(("postgresql://", "postgres://")):
         if not on_server:
             raise DatabaseRefused(
-                "this part of the program does not work with a database on a server yet; `add`, `ls`, the other "
-                "commands on tasks, `call`, `serve` and open_state() do"
+                "this part of the program does not work with a database on a server yet; the screen, the commands on "
+                "tasks, `call`, `serve`, `mcp` and open_state() do"
             )
         from tui_tasks.postgres.replica_files import replica_of
 

@@ -110,20 +110,21 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
         store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)
     )
     if is_replica(store.path):
-        _begin_replica(store, stays=stays)
+        refuse_checks()
+        if stays:
+            store.db.follow()
     elif not identity.read_only:
         session.checks = check_keeper(is_in_run=identity.inside_run)
     return session
 
 
-def _begin_replica(store: Store, *, stays: bool) -> None:
-    """Refuse settings that a server's journal does not hold, and follow other machines if the session stays.
+def refuse_checks() -> None:
+    """Refuse settings that a server's journal does not hold.
 
     Raises:
         DatabaseRefused: the settings have checks, which would be passed over.
     """
     from tui_tasks.core.errors import DatabaseRefused
-    from tui_tasks.postgres.replica import Replica
     from tui_tasks.settings.current import CheckSettings
 
     found = CheckSettings()()
@@ -131,9 +132,6 @@ def _begin_replica(store: Store, *, stays: bool) -> None:
         raise DatabaseRefused(
             "a database on a server has no checks yet: name a settings file without [check] tables by TUI_TASKS_CONFIG"
         )
-    assert isinstance(store.db, Replica)
-    if stays:
-        store.db.follow()
 
 
 def check_keeper(*, is_in_run: bool) -> CheckKeeper:

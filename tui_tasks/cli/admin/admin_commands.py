@@ -130,7 +130,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks.text.safe import safe_line
 
     options.read_only = True
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         print(doctor.summary(store, replays=options.replay))
         named = Path(paths.database(options.db))
         found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
@@ -175,7 +175,7 @@ def _backup(options: argparse.Namespace) -> int:
             print(f"\r{100 * done // max(total, 1):3} %", end="" if done < total else "\n", file=sys.stderr)
 
     options.read_only = True
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         newest = backup(store.db, Path(options.file), print_progress)
     print(f"{options.file}: whole up to entry {newest:,}")
     return 0
@@ -201,14 +201,14 @@ def _restore(options: argparse.Namespace) -> int:
     database = paths.database(options.db)
     if Path(database).exists():
         # A damaged database asks nobody.
-        with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options) as store:
+        with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options, on_server=False) as store:
             what = ["Put", *quoted(str(Path(options.file).absolute())), "in the place of", *quoted(database)]
             person.confirm(options, store, what)
     done = restore(database, Path(options.file), clock.now())
     print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
     if done.aside is not None:
         print(f"the replaced database is {done.aside}")
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         person.record(options, store)
     return 0
 
@@ -234,7 +234,7 @@ def _compact(options: argparse.Namespace) -> int:
         raise Forbidden("nothing is dropped with --read-only")
     now = clock.now()
     before = compaction.instant(options.before, now)
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         count = compaction.older_than(store.db, before, now)
         if count > 0 and not options.yes and not _agreed(count):
             print("nothing was dropped")
@@ -286,12 +286,12 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
     from tui_tasks.text.safe import safe_line
 
-    require_database(options)
+    require_database(options, on_server=False)
     found, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
     asks = ask_limits()()
     if not found.is_known:
         raise Conflict(f"{found.source} cannot be read: `tui-tasks config` says what is wrong with it")
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         operation = recording(found.source, review, rules, asks)
         what = ["Checks, reviewed lists and standing answers come from", *quoted(found.source), "Its checks:"]
         for check in found.profiles.values():

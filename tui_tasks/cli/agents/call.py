@@ -35,7 +35,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     except ValueError as error:
         print(f"tui-tasks call: {error}", file=sys.stderr)
         return USAGE
-    with open_store(options, on_server=True) as store:
+    with open_store(options) as store:
         if options.tool == "control:agents" and not options.read_only:
             from tui_tasks import clock
             from tui_tasks.hooks.presence import departures

@@ -58,7 +58,7 @@ def _serve(options: argparse.Namespace) -> int:
     if sys.__stdin__ is None or sys.__stdout__ is None:
         print("tui-tasks serve: standard input and output must be open", file=sys.stderr)
         return USAGE
-    with open_store(options, on_server=True) as store, contextlib.ExitStack() as running:
+    with open_store(options) as store, contextlib.ExitStack() as running:
         print_permission_findings(options)
         claimed = claim_without_screen()
         assert claimed.input_fd is not None
@@ -87,7 +87,7 @@ def _schedule(options: argparse.Namespace) -> int:
         print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
         return USAGE
     logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         print_permission_findings(options)
         path, authority = store.path, _authority(store)
     # The system delivers a signal to any thread, but Python's handlers run in this one: the pipe wakes it.
@@ -150,7 +150,7 @@ def _serve_mcp(options: argparse.Namespace) -> int:
         print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
         return USAGE
     table = confinement.without(table_of(options), NOT_OVER_MCP)
-    with open_store(options) as store:
+    with open_store(options, on_server=not options.http) as store:
         print_permission_findings(options)
         if options.http:
             return _over_http(options, store, table)
@@ -245,7 +245,7 @@ def _record(options: argparse.Namespace, what: str) -> None:
         return
     # `--read-only` is about the token here.
     writing = argparse.Namespace(**{**vars(options), "read_only": False})
-    with open_store(writing) as store:
+    with open_store(writing, on_server=False) as store:
         person.confirm(options, store, [what])
         person.record(options, store)
 

@@ -32,6 +32,7 @@ def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) ->
         StorageFailed: the database cannot be read at the start.
     """
     watch, is_lost = Watch(store.db), False
+    store.db.follow()
     try:
         while True:
             try:

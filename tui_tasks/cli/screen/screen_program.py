@@ -19,8 +19,10 @@ import msgspec
 
 from tui_tasks import clock, terminal
 from tui_tasks.core.engine.driver import storage_errors
+from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.settings import config, paths
+from tui_tasks.state import opening
 from tui_tasks.terminal import Claimed
 from tui_tasks.tui.state.database_link import DatabaseLink
 
@@ -143,7 +145,11 @@ def run(
     """
     # Until the first screen is painted, hardly anything becomes garbage, and collecting it takes a tenth of the start.
     gc.disable()
-    path, file = paths.database(db), paths.configuration()
+    path, file = paths.database(db, on_server=True), paths.configuration()
+    is_whole = not is_replica(path)
+    if not is_whole:
+        opening.refuse_checks()
+        opening.catch_up(path)
     settings, problems = _settings(file, ascii_only=ascii_only)
     # Problems are reported before the terminal is changed.
     try:
@@ -158,7 +164,9 @@ def run(
     _log_to(claimed.log_fd, (*problems, *others))
 
     problems += _keymap_problems(file, settings)
-    with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
+    # A replica has neither hooks nor jobs yet.
+    hosts, writes = is_whole and scheduler, is_whole and not identity.read_only
+    with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes) as painted:
         app = _make_app(
             link,
             settings,

@@ -51,7 +51,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Act, or list the work. Exit status 0."""
-    require_database(options)
+    require_database(options, on_server=False)
     _ACTIONS[options.action or "ls"].run(options)
     return 0
 
@@ -99,7 +99,7 @@ def _limit(text: str) -> tuple[str, float]:
 def _start(options: argparse.Namespace) -> None:
     from tui_tasks.work.starting import Request, Starter
 
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
         named = f"{options.program or 'the program that is set'}{', here' * options.here}"
@@ -138,7 +138,7 @@ def _declare_ls(command: argparse.ArgumentParser) -> None:
 
 
 def _ls(options: argparse.Namespace) -> None:
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         _refresh(store)
         everyone = getattr(options, "all", False)
         found = work_queries.everything(store.db) if everyone else work_queries.live(store.db)
@@ -199,7 +199,7 @@ def _work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, W
 def _show(options: argparse.Namespace) -> None:
     from tui_tasks.work.starting import last_lines
 
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         _refresh(store)
         task, work = _work_of(session_of(options, store, TOOLS), options.task)
         lines = last_lines(store.path, work, _LINES)
@@ -227,7 +227,7 @@ def _show(options: argparse.Namespace) -> None:
 def _attach(options: argparse.Namespace) -> None:
     from tui_tasks.work.terminals import DETACH_WORDS, Terminals
 
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         task, work = _work_of(session_of(options, store, TOOLS), options.task)
         terminals = Terminals(store.path)
         if options.json:
@@ -266,7 +266,7 @@ def _acceptance(options: argparse.Namespace, store: Store) -> Acceptance:
 
 
 def _review(options: argparse.Namespace) -> None:
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         session = session_of(options, store, TOOLS)
         session.look_at_checks()
         task, work = _work_of(session, options.task, options.by)
@@ -307,7 +307,7 @@ def _declare_merge(command: argparse.ArgumentParser) -> None:
 def _merge(options: argparse.Namespace) -> None:
     from tui_tasks.work.accepting import conflict_text
 
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         session = session_of(options, store, TOOLS)
         session.look_at_checks()
         task, work = _work_of(session, options.task, options.by)
@@ -371,7 +371,7 @@ def _declare_pull_request(command: argparse.ArgumentParser) -> None:
 
 
 def _pull_request(options: argparse.Namespace) -> None:
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         task, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
         acceptance = _acceptance(options, store)
         review = acceptance.review(work, options.base)
@@ -392,7 +392,7 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
 
 
 def _comment(options: argparse.Namespace) -> None:
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         _, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.record(options, store)
         sent = _acceptance(options, store).comment(work, " ".join(options.message))
@@ -404,7 +404,7 @@ def _sent_text(sent: Sent) -> str:
 
 
 def _discard(options: argparse.Namespace) -> None:
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         task, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
         person.record(options, store)
@@ -419,7 +419,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 
 def _restore(options: argparse.Namespace) -> None:
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         _, work = _work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.record(options, store)
         _acceptance(options, store).take_back(work, is_revert=options.revert)
@@ -440,7 +440,7 @@ def _declare_clean(command: argparse.ArgumentParser) -> None:
 def _clean(options: argparse.Namespace) -> None:
     from tui_tasks.work import recovery
 
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         _refresh(store)
         session = session_of(options, store, TOOLS)
         uids = {find_task(session, reference).uid for reference in options.tasks}

@@ -43,10 +43,10 @@ def run(name: str, options: argparse.Namespace) -> int:
     if not wanted[0] <= len(words) <= wanted[1]:
         print("tui-tasks check: say TASK [NAME], give TASK NAME, take TASK NAME or default TASK", file=sys.stderr)
         return USAGE
-    require_database(options)
+    require_database(options, on_server=False)
     from tui_tasks.dialects.shell import SHELL as TOOLS
 
-    with open_store(options) as store:
+    with open_store(options, on_server=False) as store:
         session = session_of(options, store, TOOLS)
         session.look_at_checks()
         if verb == "list":

@@ -48,7 +48,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     if name == "next" and is_first_use(options):
         return REFUSED
     if name != "add":
-        require_database(options, on_server=True)
+        require_database(options)
     if name == "ls" and options.json and not options.filter and not options.project:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
         from tui_tasks.cli.tasks import json_listing
@@ -58,7 +58,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     from tui_tasks.dialects.shell import SHELL as VERBS
 
-    with open_store(options, on_server=True) as store:
+    with open_store(options) as store:
         _check_named(name, options, store.db)
         session = session_of(options, store, VERBS)
         session.look_at_checks()

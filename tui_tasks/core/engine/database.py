@@ -271,6 +271,18 @@ class Database:
     allows_steps = True
     """Whether a change may be committed in steps."""
 
+    def follow(self) -> None:
+        """Have what other machines write applied while this is open; nobody else writes to a file of one machine."""
+
+    @property
+    def name(self) -> str:
+        """The name that the screen shows."""
+        return os.path.basename(self.path)
+
+    def seconds_behind(self) -> float | None:
+        """Return the seconds since a replica was last as new as its server; None: this is no replica."""
+        return None
+
     def let_others_write(self, seconds: float) -> None:
         """Commit the open write transaction, sleep, and begin the next.
 

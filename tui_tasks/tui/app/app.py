@@ -229,6 +229,8 @@ class TaskApp(Actor, ResilientApp):
         """Start watching for others' changes; called after the first paint."""
         self.link.watch()
         self._painted()
+        if self.link.db.seconds_behind() is not None:
+            self.set_interval(1.0, self.frame.redraw)
         self._tell_renamed_keys()
 
     def _tell_renamed_keys(self) -> None:

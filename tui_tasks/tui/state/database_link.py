@@ -104,6 +104,11 @@ class DatabaseLink:
         self._is_stopped = False
 
     @property
+    def name(self) -> str:
+        """The name of the database, for the top line."""
+        return self.db.name
+
+    @property
     def as_of(self) -> Moment | None:
         """The moment of the past that is shown; None: the present."""
         return None
@@ -114,6 +119,7 @@ class DatabaseLink:
         from tui_tasks.core.engine.watch import Watch
 
         self._listener = _Listener(Watch(self.db), self.catch_up)
+        self.db.follow()
         # Changes committed between the panes' first read and the start of the watch.
         self.catch_up()
 

@@ -5,7 +5,6 @@ which the layout changes. `now_line` has the line between.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
@@ -14,7 +13,7 @@ from textual.timer import Timer
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, age_lasts, count, due, moment
+from tui_tasks.text.times import SECOND, age_lasts, count, due, duration, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
@@ -46,6 +45,8 @@ def is_wide(size: Size) -> bool:
     return not is_compact(size) and size.width >= WIDE
 
 
+_BEHIND_SECONDS: Final = 2.0
+"""After so long without its server a replica counts as behind."""
 # In cells: what stands between two hints.
 _HINT_GAP: Final = 2
 _IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
@@ -116,8 +117,11 @@ class TopLine(FrameLine):
         if title := context.state.projects.title:
             parts.append((f"{title}  ", "bold"))
         if step.has_file:
-            parts.append((f"{safe_line(Path(context.link.path).name, 24)}  ", "$muted"))
-        if context.link.read_only:
+            parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
+        if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
+            since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
+            parts.append((f"server away{since}  ", "$state-overdue"))
+        elif context.link.read_only:
             parts.append(("read only  ", "$state-overdue"))
         elif step.has_mode:
             parts.append(("live  ", "$muted"))
@@ -165,7 +169,7 @@ def as_of_words(context: Context, as_of: Moment, room: int) -> str:
     when, entry, hashed = moment(as_of.instant, context.clock.zone), f"entry {as_of.seq}", as_of.hash.hex()[:8]
     seconds = f"{when}:{as_of.instant // SECOND % 60:02}"
     words = [
-        f"{safe_line(Path(context.link.path).name, 24)}  as it was {seconds}  {entry} {hashed}",
+        f"{safe_line(context.link.name, 24)}  as it was {seconds}  {entry} {hashed}",
         f"as it was {seconds}  {entry} {hashed}",
         f"was {seconds} {entry} {hashed}",
         f"was {when} {entry} {hashed}",

@@ -1,0 +1,30 @@
+"""Machines that share a server: each is a state folder here."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import subprocess
+import sys
+from hashlib import sha256
+
+from tests.contract.client import ROOT
+from tui_tasks.core.schema.tables import STATE
+from tui_tasks.state.state import State
+
+
+def names(state: State) -> list[str]:
+    state._session.store.db.catch_up()
+    return [task["name"] for task in state.tasks("tasklist")]
+
+
+def digest(path: str) -> str:
+    """The hash of the tables of the state, and of the journal."""
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        rows = [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in (*STATE, "journal")]
+    return sha256(repr(rows).encode()).hexdigest()
+
+
+def run(*words: str, **named: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tui_tasks", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60, **named)

@@ -1,0 +1,106 @@
+"""What a person uses beside the commands on tasks, with the tasks on a server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.contract.client import ROOT
+from tests.postgres.machines import run
+from tests.started import Started
+
+
+@pytest.fixture
+def url(machine, server_url):
+    """A server with one task, which another machine has added."""
+    machine("there")
+    assert run("--db", server_url, "add", "Build").returncode == 0
+    machine("here")
+    return server_url
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("digest",), "entry of the journal"),
+        (("export", "jsonl"), '"Build"'),
+        (("lists",), "1 open of 1"),
+        (("prime",), "Open tasks: 1"),
+        (("agents",), "No agents."),
+        (("asks",), "No open questions."),
+        (("show", "1"), "Build"),
+        (("sync-file", "--once", "{folder}/team.jsonl"), ""),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_command_that_reads_shows_what_another_machine_wrote(url, tmp_path, command, says):
+    done = run("--db", url, *(word.format(folder=tmp_path) for word in command))
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+
+
+def test_an_import_goes_to_the_server(url, machine, tmp_path):
+    file = tmp_path / "tasks.md"
+    file.write_text("- [ ] Ship\n")
+    assert run("--db", url, "import", "markdown", str(file)).returncode == 0
+    machine("elsewhere")
+    assert '"Ship"' in run("--db", url, "ls", "--json").stdout
+
+
+def test_an_agent_works_over_mcp(url, machine):
+    pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    add = {"name": "tasklist_add_task", "arguments": {"name": "Ship"}}
+    messages = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": add},
+    )
+    pipe = subprocess.PIPE
+    with Started([sys.executable, "-m", "tui_tasks", "mcp", "--db", url], cwd=ROOT, stdin=pipe, stdout=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write("".join(f"{json.dumps(message)}\n" for message in messages).encode())
+        server.stdin.flush()
+        replies = [json.loads(server.stdout.readline()) for _ in range(2)]
+        assert [reply["id"] for reply in replies] == [1, 2]
+        assert replies[1]["result"]["isError"] is False
+        server.stdin.close()
+        assert server.wait(60) == 0
+    machine("elsewhere")
+    assert '"Ship"' in run("--db", url, "ls", "--json").stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("scheduler",),
+        ("jobs",),
+        ("check",),
+        ("work",),
+        ("doctor",),
+        ("backup", "x"),
+        ("mcp", "--http"),
+        ("token", "list"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_what_does_not_work_on_a_server_yet_is_refused_in_one_line(url, command):
+    done = run("--db", url, *command)
+    assert done.returncode != 0
+    assert done.stderr.count("\n") == 1
+    assert "does not work with a database on a server yet" in done.stderr
+
+
+def test_settings_with_checks_are_refused_by_an_import(url, tmp_path, monkeypatch):
+    settings = tmp_path / "checks.toml"
+    settings.write_text('[check.tests]\ncommand = ["true"]\n')
+    monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
+    file = tmp_path / "tasks.md"
+    file.write_text("- [ ] Ship\n")
+    done = run("--db", url, "import", "markdown", str(file))
+    assert done.returncode != 0
+    assert "has no checks yet" in done.stderr
