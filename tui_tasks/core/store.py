@@ -82,7 +82,7 @@ class Store:
         self._undo_interrupted_changes(now)
         transaction: Transaction | None = None
         try:
-            with self.db.state_transaction(write=True):
+            with self.db.state_transaction(write=True) as server_now:
                 # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
                 before, self._state_cache = self._state_cache, None
                 cache = current_cache(self.db, before)
@@ -90,7 +90,7 @@ class Store:
                     self.db,
                     cache,
                     self._uids,
-                    now,
+                    now if server_now is None else server_now,
                     elapsed=self.elapsed,
                     review=self.review,
                     is_person=self.is_person,

@@ -106,13 +106,13 @@ class Replica(Database):
         return self._client
 
     @contextlib.contextmanager
-    def state_transaction(self, *, write: bool) -> Iterator[None]:
-        """Hold a transaction whose entries the server's journal gets, before the replica commits."""
+    def state_transaction(self, *, write: bool) -> Iterator[int | None]:
+        """Hold a transaction whose entries the server's journal gets, before the replica commits; yield its time."""
         with _as_refusals():
             self._is_shared = write
             try:
                 with self.transaction(write=write):
-                    yield
+                    yield self._server_now if write else None
             finally:
                 self._is_shared = False
 

@@ -246,8 +246,10 @@ class Database:
             return self.file, self._cursor.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool) -> Iterator[None]:
+    def transaction(self, *, write: bool) -> Iterator[int | None]:
         """Hold one transaction: commit at the end, roll back when anything is raised.
+
+        Yield the time of day, in microseconds since the epoch, if a server tells it.
 
         Raises:
             Busy: another process held the write lock for 5 s.
@@ -257,7 +259,7 @@ class Database:
             self._reopen_if_replaced()
             try:
                 self._begin(write)
-                yield
+                yield None
                 self._commit()
                 if write:
                     self._acknowledge()
