@@ -299,7 +299,8 @@ def commands(folder: Path, number: int, most: int = 100) -> int:
     lines = [
         ("ls",), ("ls", "--json"), ("next",), ("prime",), ("doctor",), ("show", name), ("ls", "--list", name),
         ("show", uids[-1]), ("show", uids[-1], "--json"), ("call", name), ("call", "control:task", f"uid={name}"),
-        ("call", "control:history"), ("call", "--help", name), ("add", name, "--list", name), ("call", "ask", name),
+        ("call", "control:history"), ("call", "--help", name), ("call", "ask", name),
+        ("add", "--new", name, "--list", name),
         ("ls", "--db", f"/nowhere/{name}/x"), ("next", "--agent", "human", "--list", name), ("done", uids[0]),
     ]  # fmt: skip
     for line in lines[:most]:
