@@ -163,3 +163,30 @@ def test_a_proof_from_elsewhere_is_no_proof_of_a_task_at_work(store, repo, start
     assert states(acceptance.checks(work, acceptance.review(work))) == [("words", "unproven")]
     store.commit(home, actor="human", now=wall.now())
     assert {one.worktree for one in check_queries.runs_in(store.db, "waiting")} == {None, work.worktree}
+
+
+def test_what_passes_by_a_file_that_git_ignores_proves_no_tree_and_gates_the_merge(store, repo, starter, task, checked):
+    (repo / ".git" / "info").mkdir(exist_ok=True)
+    (repo / ".git" / "info" / "exclude").write_text("*.log\n")
+    acceptance = checked(
+        check=CHECK.replace("pwd;", "pwd; test -e ok.log &&").replace('["*.txt"]', '["*.txt", "*.log"]')
+    )
+    work = starter.start(task, ROBOT).work
+    (worktree(store) / "ok.log").write_text("ok")
+    review = acceptance.review(work)
+    acceptance.run_checks(work, review)
+    assert states(acceptance.checks(work, review)) == [("words", "unproven")]
+    outcome = acceptance.accept(work, review)
+    assert (outcome.state, states(outcome.checks)) == ("unproven", [("words", "failed")])
+    assert titles(repo) == ["First"]
+
+
+def test_a_check_whose_inputs_git_ignores_in_part_is_proven_on_the_tree_alone(store, repo, starter, task, checked):
+    (repo / ".git" / "info").mkdir(exist_ok=True)
+    (repo / ".git" / "info" / "exclude").write_text("*.log\n")
+    acceptance = checked(check=CHECK.replace('["*.txt"]', '["*.txt", "*.log"]'))
+    work = starter.start(task, ROBOT).work
+    (worktree(store) / "left.log").write_text("ok")
+    outcome = acceptance.accept(work, acceptance.review(work))
+    assert outcome.state == "merged"
+    assert "/proofs/" in outcome.checks[0].run.output

@@ -17,10 +17,11 @@ from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
 from tui_tasks.runner.launch import Assignment, folder
-from tui_tasks.runner.process import git, git_trees, processes, run_context
+from tui_tasks.runner.process import git, processes, run_context
 from tui_tasks.runner.process.command import RunProcess
 
 # How many characters of the end of a check's output are kept.
@@ -255,11 +256,17 @@ class CheckRecord:
         return CommandSpec(assignment.command, self._cwd, {**assignment.environment, **variables})
 
     def _read_tree(self) -> str | None:
-        """Return the hash of the files of the run's worktree; None without one, or if it cannot be read."""
+        """Return the tree that the run is about; None without a worktree, or if it cannot be read."""
         if self._assignment.worktree is None:
             return None
         try:
-            return git_trees.tree_of(Path(self._assignment.worktree), filters=self._assignment.filters)
+            return checked_trees.checked_tree(
+                Path(self._assignment.worktree),
+                self._assignment.cwd or "",
+                self._assignment.inputs or (),
+                database=self._assignment.database,
+                filters=self._assignment.filters,
+            )
         except (git.GitFailed, Conflict, OSError) as error:
             self._cannot = self._cannot or f"the worktree cannot be read: {error}"
             return None

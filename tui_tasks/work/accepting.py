@@ -15,14 +15,16 @@ from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
-from tui_tasks.core.read import work_queries
+from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.request_text import decided_line
+from tui_tasks.core.rules.jobs.check_steps import Place
 from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import (
@@ -344,7 +346,8 @@ class Acceptance:
         tree = merged if self.proves_merged else review.tree
         checks = tree_checks.states(self._store, work, tree)
         is_proven = unproven or tree_checks.are_proven(checks)
-        proof = None if is_proven or tree == review.tree else self._data / "proofs" / work.uid
+        is_here = tree == review.tree and not self._has_others(work, checks, review)
+        proof = None if is_proven or is_here else self._data / checked_trees.PROOFS / work.uid
         intent = Intent("merge", merge, merge_steps.this_process(), str(proof) if proof else None, goes_on=go_on)
         work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
         try:
@@ -361,6 +364,16 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, merge, (), checks, tuple(discarded), tuple(notes))
 
+    def _has_others(self, work: Work, checks: Sequence[Check], review: Review) -> bool:
+        """Return whether a gating check has inputs in the worktree that are not files of its tree."""
+        gating = {check.uid for check in checks if check.gate}
+        place = Place(work.repository, str(review.folder), review.tree)
+        for definition in check_queries.definitions(self._store.db):
+            folder = place.folder_of(definition) if definition.uid in gating else None
+            if folder is not None and checked_trees.other_file(review.folder, folder, definition.inputs, review.tree):
+                return True
+        return False
+
     def _prove(self, work: Work, merge: Merge, tree: str, folder: Path, proof: Path | None) -> tuple[Check, ...]:
         """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it.
 
@@ -373,7 +386,9 @@ class Acceptance:
         try:
             if proof is not None:
                 where = proof
-                self._show(f"{merge.base} has moved: checks run on the merged files")
+                has_moved = tree != git_trees.tree_of(folder, filters=filters)
+                why = f"{merge.base} has moved" if has_moved else "files that are in no commit are among the inputs"
+                self._show(f"{why}: checks run on the merged files alone")
                 make_folder(str(proof.parent))
                 git_merging.materialise(root, merge.new, proof, filters=filters)
                 worktrees.furnish(root, proof, self._settings, self._show)

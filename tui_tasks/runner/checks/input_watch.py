@@ -26,9 +26,9 @@ from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.checks.check_profiles import CheckProfile, CheckProfiles
 from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
-from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 
 # Seconds between two looks where the kernel does not report changes.
@@ -111,7 +111,7 @@ class InputWatch:
             if run is None or definition is None or folder is None or not (definition.inputs or run.worktree):
                 unchanged[uid] = False
                 continue
-            unchanged[uid] = run.worktree is None or _is_same_tree(run, known, profiles)
+            unchanged[uid] = run.worktree is None or _is_same_tree(run, folder, known, profiles, store.path)
             if definition.inputs:
                 inputs = self._tree(run.digest, folder, definition.inputs).digest(reads_all=True)
                 if inputs != run.inputs:
@@ -143,12 +143,20 @@ def _definition_of(
     return found if found is not None and found.digest == run.digest else None
 
 
-def _is_same_tree(run: CheckRun, known: Mapping[str, CheckDefinition], profiles: CheckProfiles) -> bool:
+def _is_same_tree(
+    run: CheckRun, cwd: str, known: Mapping[str, CheckDefinition], profiles: CheckProfiles, database: str
+) -> bool:
     """Return whether the worktree of a run has the files that the run was about."""
     definition = known.get(run.check_uid)
     profile = profiles.find(definition.name, run.digest) if definition is not None else None
     try:
-        tree = git_trees.tree_of(Path(run.worktree or ""), filters=profile.filters if profile is not None else ())
+        tree = checked_trees.checked_tree(
+            Path(run.worktree or ""),
+            cwd,
+            definition.inputs if definition is not None else (),
+            database=database,
+            filters=profile.filters if profile is not None else (),
+        )
     except (GitFailed, Conflict, OSError):
         return False
     return tree == run.tree

@@ -133,6 +133,14 @@ class InputHasher:
         name = path.rpartition("/")[2]
         return self._is_wanted(name) and any(_can_match_below(pattern, path) for pattern in self._patterns)
 
+    def paths(self) -> Iterator[str]:
+        """Yield the path of each input below `cwd`."""
+        for relative, _, entries in self._walk():
+            for entry in entries:
+                path = _join(relative, entry.name)
+                if self.is_input(path) and not entry.is_dir():
+                    yield path
+
     def _walk(self) -> Iterator[tuple[str, str, list[os.DirEntry[str]]]]:
         """Yield each folder that may hold inputs: its path relative to `cwd`, its full path, its entries.
 

@@ -67,6 +67,20 @@ def names(folder: Path, variables: dict[str, str], *words: str) -> list[bytes]:
     return [name for name in printed.split(b"\0") if name]
 
 
+def blobs(folder: Path, tree: str) -> dict[bytes, bytes]:
+    """Return the name of each file's blob in a tree, by its path.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    found = {}
+    for line in git.run(folder, "ls-tree", "-r", "-z", "--full-tree", tree).printed.split(b"\0"):
+        entry, _, path = line.partition(b"\t")
+        if entry:
+            found[path] = entry.split()[2]
+    return found
+
+
 def links(folder: Path, variables: dict[str, str] | None = None) -> set[bytes]:
     """Return the paths of submodules in an index, by default that of the worktree.
 
