@@ -11,8 +11,10 @@ from typing import Any, Final, NamedTuple
 import psycopg
 from psycopg import errors
 
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown
+from tui_tasks.postgres import snapshots
 from tui_tasks.postgres.server_schema import prepare
 
 PAGE: Final = 1_000
@@ -38,10 +40,11 @@ _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_t
 _COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
 _NEWS: Final = f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
 _COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
+# In binary: an array of texts would be escaped letter by letter.
 _APPEND: Final = (
-    "SELECT tui_tasks.append(%s, %s, %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], "
-    "%s::text[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::bytea[], %s, %s, "
-    "%s::text[], %s::text[], %s::text[])"
+    "SELECT tui_tasks.append(%b::bigint, %b, %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], "
+    "%b::text[], %b::text[], %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bytea[], "
+    "%b::bigint, %b::bigint, %b::text[], %b::text[], %b::text[])"
 )
 _GONE_ON: Final = "TT001"
 
@@ -80,6 +83,10 @@ class News(NamedTuple):
     def is_complete(self) -> bool:
         """Whether the entries reach the end of the journal."""
         return len(self.entries) < PAGE
+
+    def is_cut(self, seq: int) -> bool:
+        """Whether the server has dropped entries after `seq`."""
+        return (self.entries[0][0] if self.entries else self.head.seq + 1) > seq + 1
 
 
 def server_id(url: str) -> str:
@@ -226,6 +233,25 @@ class JournalClient:
         with self._asking():
             row = self.connected().execute("SELECT hash FROM tui_tasks.journal WHERE seq = %s", (seq,)).fetchone()
             return None if row is None else bytes(row[0])
+
+    def build(self, path: str, now: int) -> bool:
+        """Put the newest snapshot in the place of a replica; see `snapshots`."""
+        with self._asking():
+            return snapshots.build(path, self.connected(), now)
+
+    def cut(self, replica: Database, last: int) -> int:
+        """Store a replica as a snapshot, and drop the entries up to `last` on the server; return how many.
+
+        Raises:
+            Busy: the server is away.
+            DatabaseRefused: this role may not.
+        """
+        with self._asking():
+            connection = self.connected()
+            covered = snapshots.put_replica(replica, connection)
+            row = connection.execute("SELECT tui_tasks.cut(%s)", (min(last, covered),)).fetchone()
+            assert row is not None
+            return int(row[0])
 
     def wait_for_news(self, seconds: float) -> None:
         """Wait until the server says that the journal has gone on, or some time has passed.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,19 +16,20 @@ import psycopg
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.private_files import make_private, sync_folder
+from tui_tasks.core.engine.private_files import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.past.replay import apply_entries
 from tui_tasks.core.store import Store
+from tui_tasks.postgres import snapshots
 from tui_tasks.postgres.server_schema import prepare
+from tui_tasks.postgres.snapshots import Covered
 
 Connection = psycopg.Connection[Any]
 Progress = Callable[[int, int], None]
 
 PAGE: Final = 1_000
-CHUNK: Final = 1 << 20
 _MAX_PAGE_CHARACTERS: Final = 8 << 20
 _COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
 _TYPES: Final = (
@@ -46,8 +46,6 @@ _NOT_YET: Final = {
     "work": "work of started agents",
     "session": "sessions of agent programs",
 }
-# What is one machine's own, and no part of the state.
-_OWN: Final = ("activity", "beat", "asker", "connection", "run_log", "work_count", "unfinished_change")
 
 
 def to_server(source: Path, connection: Connection, progress: Progress) -> int:
@@ -71,7 +69,7 @@ def to_server(source: Path, connection: Connection, progress: Progress) -> int:
             _refuse_of_one_machine(copy.db, source)
             prepare(connection)
             newest = _push(copy.db, connection, progress)
-            _strip(copy.db)
+            snapshots.strip(copy.db)
         _put_snapshot(part, connection, newest)
         return newest
 
@@ -119,40 +117,14 @@ def _head(connection: Connection) -> tuple[int, bytes]:
     return row[0], bytes(row[1])
 
 
-def _strip(db: Database) -> None:
-    """Delete from a copy what is this machine's own."""
-    with db.transaction(write=True):
-        for table in _OWN:
-            db.sql(f"DELETE FROM {table}")
-        db.sql("DELETE FROM view WHERE NOT (key >= 'until:' AND key < 'until;')")
-
-
-def _put_snapshot(file: Path, connection: Connection, seq: int) -> None:
-    """Store a closed database file on the server, as the state after an entry, unless there is one."""
-    if seq == 0 or connection.execute("SELECT 1 FROM tui_tasks.snapshots() WHERE seq = %s", (seq,)).fetchone():
-        return
-    with Store(str(file)) as copy:
-        copy.db.sql("PRAGMA journal_mode = delete")
-    packed = file.with_suffix(".packed")
-    make_private(str(packed))
-    pack = zlib.compressobj(6)
-    with file.open("rb") as plain, packed.open("wb") as out:
-        while block := plain.read(CHUNK):
-            out.write(pack.compress(block))
-        out.write(pack.flush())
-    chunks = -(-packed.stat().st_size // CHUNK)
+def _put_snapshot(part: Path, connection: Connection, newest: int) -> None:
     head = connection.execute("SELECT seq, hash, number, passed FROM tui_tasks.head").fetchone()
     assert head is not None
-    if head[0] != seq:
+    if head[0] != newest:
         raise Conflict(
             "somebody has written to the server meanwhile, before it had all of the file: its journal is whole"
         )
-    with packed.open("rb") as data, connection.transaction():
-        for number in range(chunks):
-            connection.execute(
-                "SELECT tui_tasks.put_snapshot(%s, %s, %s, %s, %s, %s, %s)",
-                (*head, number, chunks, data.read(CHUNK)),
-            )
+    snapshots.put(part, connection, Covered(*head))
 
 
 def to_file(connection: Connection, target: Path, progress: Progress) -> int:
@@ -170,7 +142,7 @@ def to_file(connection: Connection, target: Path, progress: Progress) -> int:
         part = target.with_name(f".{target.name}.moving")
         if not _is_beginning(part, connection):
             backup.remove(part)
-            _fetch_snapshot(connection, part)
+            snapshots.fetch(connection, part)
         with Store(str(part)) as store:
             _pull(connection, store.db, progress)
             _refuse_unsound(store.db, part)
@@ -189,27 +161,6 @@ def _is_beginning(part: Path, connection: Connection) -> bool:
         seq, hashed = journal.head(store.db)
     row = connection.execute("SELECT hash FROM tui_tasks.journal WHERE seq = %s", (seq,)).fetchone()
     return row is not None and bytes(row[0]) == hashed
-
-
-def _fetch_snapshot(connection: Connection, part: Path) -> None:
-    """Write the newest snapshot to a file; without one, nothing."""
-    found = connection.execute("SELECT seq, chunks FROM tui_tasks.snapshots() LIMIT 1").fetchone()
-    if found is None:
-        return
-    make_private(str(part))
-    unpack = zlib.decompressobj()
-    with part.open("wb") as file:
-        for number in range(found[1]):
-            row = connection.execute(
-                "SELECT data FROM tui_tasks.snapshot WHERE seq = %s AND chunk = %s", (found[0], number)
-            ).fetchone()
-            assert row is not None
-            data = bytes(row[0])
-            # A little of compressed data can be very much.
-            while data:
-                file.write(unpack.decompress(data, CHUNK))
-                data = unpack.unconsumed_tail
-        file.write(unpack.flush())
 
 
 def _pull(connection: Connection, db: Database, progress: Progress) -> None:

@@ -38,6 +38,7 @@ _REFUSED: Final = frozenset(
 )
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 _NUMBER: Final = "server:number"
+"""As in `snapshots`."""
 READ_SECONDS: Final = 0.2
 """A short command that reads waits so long for the server."""
 BEHIND_SECONDS: Final = 2.0
@@ -67,6 +68,13 @@ def _statements() -> Iterator[str]:
                 f"CREATE TEMP TRIGGER IF NOT EXISTS outgoing_{table}_{event} AFTER {event} ON main.{table} {when}"
                 f"BEGIN INSERT INTO outgoing VALUES ('{table}', {key}, {value}); END"
             )
+
+
+class BehindCut(StorageFailed):
+    """The server has dropped entries that a replica lacks."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=True)
 
 
 class Replica(Database):
@@ -154,6 +162,8 @@ class Replica(Database):
         while True:
             seq, _ = journal.head(self)
             news = client.lock(seq, self._number())
+            if news.is_cut(seq):
+                raise Busy("this machine's replica is older than the server's journal, and is built again; try again")
             if news.is_complete:
                 break
             client.release()
@@ -261,6 +271,8 @@ class Replica(Database):
             while True:
                 seq, hashed = journal.head(self)
                 news = client.news(seq, self._number())
+                if news.is_cut(seq):
+                    raise BehindCut(f"{self.path} is older than the server's journal: it is built again")
                 if seq > news.head.seq or (seq == news.head.seq and hashed != bytes(news.head.hash)):
                     raise self._other_history()
                 if news.entries or news.companions:
@@ -269,6 +281,29 @@ class Replica(Database):
                 if news.is_complete:
                     self._note_contact()
                     return
+
+    def build(self) -> bool:
+        """Put the server's newest snapshot in the place of this replica; return False if there is none.
+
+        Raises:
+            Busy: the server is away.
+            DatabaseRefused, StorageFailed: it cannot be used or written.
+        """
+        with _as_refusals():
+            is_built = bool(self._joined().build(self.path, clock.now()))
+        self.open_again()
+        return is_built
+
+    def cut(self, last: int) -> int:
+        """Store this replica as a snapshot on the server, and drop the entries up to `last` there; return how many.
+
+        Raises:
+            Busy: the server is away.
+            StorageFailed: this role may not.
+        """
+        with _as_refusals():
+            self.catch_up()
+            return int(self._joined().cut(self, last))
 
     def _note_contact(self) -> None:
         heard = Path(f"{self.path}-heard")
@@ -369,7 +404,7 @@ class Follower:
             with contextlib.closing(_opened(self._path)) as replica:
                 while not self._stopped.is_set():
                     try:
-                        replica.catch_up()
+                        _catch_up(replica)
                         if not self._is_leader(lock):
                             return
                         replica._joined().wait_for_news(0.25)
@@ -395,6 +430,25 @@ def _opened(path: str) -> Replica:
     return db
 
 
+def _catch_up(replica: Replica) -> None:
+    """Bring a replica up to date; one that lacks entries that the server has dropped is built again first."""
+    try:
+        replica.catch_up()
+    except BehindCut:
+        if not replica.build():
+            raise
+        replica.catch_up()
+
+
+def _begin(path: str) -> None:
+    """Make a replica of the server's newest snapshot; without one it begins empty."""
+    if not Path(path).exists():
+        from tui_tasks.postgres.journal_client import JournalClient
+
+        with _as_refusals(), contextlib.closing(JournalClient(*server_of(path))) as client:
+            client.build(path, clock.now())
+
+
 def caught_up(path: str) -> str | None:
     """Bring a replica up to date within `READ_SECONDS`; return how old it is if that failed.
 
@@ -406,22 +460,27 @@ def caught_up(path: str) -> str | None:
     """
     age = _age(path)
     if age is None:
+        _begin(path)
         with contextlib.closing(_opened(path)) as replica:
-            replica.catch_up()
+            _catch_up(replica)
         return None
-    problems: list[str] = []
+    problems: list[Exception] = []
 
     def catch_up() -> None:
         try:
             with contextlib.closing(_opened(path)) as replica:
                 replica.catch_up()
         except (Refusal, DatabaseRefused) as error:
-            problems.append(str(error))
+            problems.append(error)
 
     thread = threading.Thread(target=catch_up, name="replica", daemon=True)
     thread.start()
     thread.join(READ_SECONDS)
     if not thread.is_alive() and not problems:
+        return None
+    if any(isinstance(problem, BehindCut) for problem in problems):
+        with contextlib.closing(_opened(path)) as replica:
+            _catch_up(replica)
         return None
     return f"as of {age:.0f} s ago: {problems[0] if problems else 'the server has not answered within 0.2 s'}"
 

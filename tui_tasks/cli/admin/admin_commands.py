@@ -229,12 +229,13 @@ def _compact(options: argparse.Namespace) -> int:
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal import compaction, journal
     from tui_tasks.core.maintenance import compacting
+    from tui_tasks.default_paths import is_replica
 
     if options.read_only:
         raise Forbidden("nothing is dropped with --read-only")
     now = clock.now()
     before = compaction.instant(options.before, now)
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         count = compaction.older_than(store.db, before, now)
         if count > 0 and not options.yes and not _agreed(count):
             print("nothing was dropped")
@@ -243,6 +244,13 @@ def _compact(options: argparse.Namespace) -> int:
             what = [f"Drop {count:,} entries of the journal for good, those from before", *quoted(options.before)]
             person.confirm(options, store, what)
             person.record(options, store)
+        if is_replica(store.path):
+            from tui_tasks.postgres.replica import Replica
+
+            assert isinstance(store.db, Replica)
+            count = store.db.cut(compaction.last_old(store.db, before, now))
+            print(f"dropped {count:,} entries on the server; replicas keep them")
+            return 0
         count = compacting.compact(store, before, now)
         print(f"dropped {count:,} entries; the journal begins at {journal.oldest(store.db):,}")
     return 0
