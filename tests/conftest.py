@@ -157,5 +157,5 @@ def other(path: Path, store: Store, clock: Clock):
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """How many tests run at a time: half as many again as there are processors, since many wait for processes."""
-    return max(2, (os.cpu_count() or 2) * 3 // 2)
+    """How many tests run at a time: twice as many as there are processors, since many wait for other processes."""
+    return 2 * (os.cpu_count() or 1)
