@@ -10,7 +10,8 @@ from tests.tui.driving import settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
 from tests.tui.work.test_work_screen import begun
-from tui_tasks.core.operations.tasks import EditTask
+from tui_tasks.core.operations.tasks import EditTask, LogTask
+from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.transcripts import Source
@@ -25,6 +26,34 @@ SIZES = ["120x40", "80x24", "40x12"]
 def at_once(monkeypatch):
     monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(syntax, "_ask", lambda source: [syntax.tokens(source.name, text) for text in source.texts])
+
+
+@pytest.mark.parametrize("name", [f"start-an-agent-{size}" for size in SIZES])
+def test_the_form_that_starts_an_agent(plan, make_app, draw, name):
+    app = make_app(plan.path)
+
+    async def ask(pilot):
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "W", "tab", "tab", *"drills")
+
+    draw(app, run_before=ask)
+
+
+@pytest.mark.parametrize("name", [f"work-to-review-{size}" for size in SIZES])
+def test_an_agent_at_work_and_work_that_waits_to_be_merged(plan, make_app, draw, name):
+    ready, working = begun(plan, 9), begun(plan, 8)
+    counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+    with Store(plan.path) as store:
+        store.commit(EditTask(plan[9], {"name": "Rotate keys"}), actor="human", now=NOW)
+        store.commit(CountWork(ready.uid, counts), WorkReady(ready.uid), actor="system", now=NOW)
+        store.commit(LogTask(plan[8], "the dump is restored, counting rows"), actor=working.agent, now=NOW)
+    app = make_app(plan.path)
+
+    async def go(pilot):
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot)
+
+    draw(app, run_before=go)
 
 
 @pytest.mark.parametrize("name", [f"review-of-work-{size}" for size in SIZES])

@@ -150,7 +150,10 @@ class _Row:
         self._widen_to("title", self._whole["title"])
         note = self._whole.get("note", 0)
         in_place = max(_WORDS, self._free_after(self._columns["title"]))
-        self._widen_to("note", note if self._facts.is_reason else min(note, in_place))
+        if self._facts.is_reason:
+            # What comes after it stays in its place.
+            in_place = max(self._columns.get("note", 0), self._free_after(self._columns["title"]))
+        self._widen_to("note", min(note, in_place))
         self._widen_to("agent", min(cell_len(self._facts.agent), _WHO))
 
     def _widen_to(self, name: str, cells: int) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from tui_tasks.text.safe import safe_line
@@ -95,7 +95,9 @@ class StartForm(Dialog[StartAnswer | None]):
             yield Static(plain(self._title, "bold"))
             yield Static("", id="start-program")
             yield Static("", id="start-place")
-            yield AnswerLine("", id="answer", placeholder="extra words, base:BRANCH, or nothing", keys=keys)
+            with Horizontal(id="start-words"):
+                yield Static(plain("   Words    ", "$muted"))
+                yield AnswerLine("", id="answer", placeholder="more for the agent, base:BRANCH, or nothing", keys=keys)
             yield FootLine(self.context, id="foot")
 
     def on_mount(self) -> None:
