@@ -12,7 +12,7 @@ from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionLi
 
 from tui_tasks.text import safe
 from tui_tasks.tui.themes import theme_file, variables
-from tui_tasks.tui.themes.theme_manager import ThemeManager
+from tui_tasks.tui.themes.theme_file import ThemeManager
 from tui_tasks.tui.widgets import bases as contents
 
 THEMES, PROBLEMS = theme_file.load()

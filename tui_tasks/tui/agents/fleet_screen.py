@@ -26,8 +26,7 @@ from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges

@@ -27,9 +27,8 @@ from tui_tasks.text.safe import safe_copy
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
 from tui_tasks.tui.app.global_actions import GlobalActions, ListActions
-from tui_tasks.tui.app.navigation import Frame, MainScreen, Navigation
+from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
-from tui_tasks.tui.keys.action_lookup import ActionLookup
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
@@ -39,7 +38,7 @@ from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.themes import theme_file, variables
-from tui_tasks.tui.themes.theme_manager import ThemeManager
+from tui_tasks.tui.themes.theme_file import ThemeManager
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine

@@ -21,12 +21,12 @@ from tui_tasks.core.vocab import DIALECT_LISTS
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
-from tui_tasks.tui.keys.action_lookup import ActionLookup
+from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.themes.theme_manager import ThemeManager
+from tui_tasks.tui.themes.theme_file import ThemeManager
 
 # The most failed tasks that `!` goes through.
 MAX_FAILED = 200

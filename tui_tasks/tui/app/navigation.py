@@ -1,12 +1,13 @@
 """The main screen, and what it shows: the pane, the list, and a task wherever it is.
 
 The main screen lies below all others. It redraws the pane and the lines around it, and shows messages in them.
+`ActionLookup` finds what performs an action now.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from textual import events, messages
@@ -24,6 +25,8 @@ from tui_tasks.text.glyphs import bar
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.inputs.filter_syntax import quoted
+from tui_tasks.tui.keys.action_table import ACTIONS, Action
+from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.keys.keymap import Keymap
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
@@ -309,3 +312,34 @@ class Navigation:
             self.pane.stale = False
             self.pane.refreshed()
         self._frame.redraw()
+
+
+class ActionLookup:
+    """Looks actions up from the focused widget of the App's screen."""
+
+    def __init__(self, app: App[Any], navigation: Navigation) -> None:
+        self._app = app
+        self._navigation = navigation
+
+    def actors(self) -> Iterator[Actor]:
+        """Yield the objects that perform actions now, nearest to the focus first."""
+        seen: list[Actor] = []
+        screen = next(each for each in reversed(self._app.screen_stack) if not each.is_modal)
+        nodes = screen.focused.ancestors_with_self if screen.focused is not None else [screen]
+        if not screen.is_mounted:
+            # The screen is not composed yet.
+            nodes = []
+        for node in (*nodes, *([] if isinstance(screen, Overlay) else [self._navigation.pane]), self._app):
+            if isinstance(node, Actor) and node not in seen:
+                seen.append(node)
+                yield node
+
+    def actor_of(self, action: Action) -> Actor | None:
+        """Return the object that performs an action now; None when none offers it."""
+        return next((actor for actor in self.actors() if action in actor.offers()), None)
+
+    def do(self, id: str) -> None:
+        """Perform an action by its id, as its key would."""
+        actor = self.actor_of(ACTIONS[id])
+        if actor is not None:
+            actor.action_act(id)

@@ -1,8 +1,11 @@
-"""The list widget over a `Source` of rows: its cost does not depend on the number of rows, as no widget is a row."""
+"""The list widget over a `Source` of rows, and the actions that move in it.
+
+Its cost does not depend on the number of rows, as no widget is a row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from textual import events
@@ -11,6 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.timer import Timer
 
+from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import LinePainter, WheelScrolling
 from tui_tasks.tui.painting.styles import StyleCache
 from tui_tasks.tui.rows.row_cache import RowCache, Source
@@ -427,3 +431,34 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         row = self.row_at(event.y)
         if event.chain == 2 and row is not None:
             self.post_message(self.Opened(self, self._cache.key(row)))
+
+
+class RowMoves(Controller):
+    """Moves in the list that `row_list` returns, the one that keys act on at that moment."""
+
+    def __init__(self, row_list: Callable[[], VirtualList[Any]]) -> None:
+        self._row_list = row_list
+
+    def do_down(self) -> None:
+        """Next row."""
+        self._row_list().move(1)
+
+    def do_up(self) -> None:
+        """Previous row."""
+        self._row_list().move(-1)
+
+    def do_first(self) -> None:
+        """First row."""
+        self._row_list().move_first()
+
+    def do_last(self) -> None:
+        """Last row."""
+        self._row_list().move_last()
+
+    def do_page_down(self) -> None:
+        """A screen down."""
+        self._row_list().move_page(1)
+
+    def do_page_up(self) -> None:
+        """A screen up."""
+        self._row_list().move_page(-1)

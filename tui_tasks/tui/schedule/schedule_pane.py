@@ -24,8 +24,7 @@ from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
-from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, TitledRule, titles
 from tui_tasks.tui.state.context import Context

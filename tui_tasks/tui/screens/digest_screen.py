@@ -27,8 +27,7 @@ from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges

@@ -17,9 +17,9 @@ from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.screens.picker import PaletteEntry, Picker
 
 if TYPE_CHECKING:
-    from tui_tasks.tui.keys.action_lookup import ActionLookup
+    from tui_tasks.tui.app.navigation import ActionLookup
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.themes.theme_manager import ThemeManager
+    from tui_tasks.tui.themes.theme_file import ThemeManager
 
 
 MAX_LISTS = 500

@@ -10,8 +10,7 @@ from typing_extensions import override
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
-from tui_tasks.tui.rows.row_list import VirtualList
-from tui_tasks.tui.rows.row_moves import RowMoves
+from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import FilterActions, MarkActions, SortActions
