@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from typing import Any, Final
-
-import msgspec
 
 from tests.contract.client import ROOT
 from tui_tasks.dialects.base import TABLE, Tool
@@ -19,13 +18,11 @@ WIDTH: Final = 80
 _HEAD: Final = """\
 # Tools
 
-Every tool with its arguments and result.
-`python -m tests.docs.tools_page` makes this page from the tool table.
+Every tool with its arguments. `python -m tests.docs.tools_page` makes this page.
 
 A tool marked `reads` writes nothing; one marked `waits` may reply late. Arguments in
-bold are required. They are strings, or have the type or default in parentheses;
-`tags[]` is an array. An argument is described at its first use in a family.
-[MCP](mcp.md) has the cost of the tools in tokens.
+bold are required, and `[]` marks an array. `control:hello` with `tools` returns types,
+defaults and descriptions; so does `tui-tasks schema`.
 """
 _FAMILIES: Final = {
     "control": "control, ask",
@@ -37,6 +34,7 @@ _FAMILIES: Final = {
     "todo": "todo",
     "scheduler": "scheduler",
 }
+_ACTION: Final = re.compile(r"^(?P<action>[a-z_]+)\((?P<taken>[^)]*)\): (?P<text>.*)$", re.MULTILINE)
 _OF_THE_CALLER: Final = {"get_my_tasks": ", only the caller's"}
 
 
@@ -48,8 +46,7 @@ def page() -> str:
             families.setdefault(_FAMILIES.get(tool.name.partition(":")[0], "tasks"), []).append(tool)
     parts = [_HEAD]
     for name, found in families.items():
-        seen: set[str] = set()
-        parts += [f"\n## {name}\n", *(_tool(tool, seen) for tool in found if tool.same_as is None)]
+        parts += [f"\n## {name}\n\n", *(_entry(tool) for tool in found if tool.same_as is None)]
         if older := [tool for tool in found if tool.same_as]:
             parts += ["\n### Older names\n\n| tool | as the action |\n| --- | --- |\n", *map(_older_name, older)]
     return "".join(parts)
@@ -60,64 +57,40 @@ def _older_name(tool: Tool) -> str:
     return f"| `{tool.name}` | `{tool.same_as[1]}`{_OF_THE_CALLER.get(tool.name, '')} |\n"
 
 
-def _tool(tool: Tool, seen: set[str]) -> str:
+def _entry(tool: Tool) -> str:
+    """Return a tool with its arguments and its first sentence, and its actions likewise."""
     traits = ", ".join(word for word, holds in (("reads", not tool.ever_writes), ("waits", tool.waits)) if holds)
-    described = "\n\n".join(_wrapped(paragraph) for paragraph in tool.description.splitlines())
-    lines = [f"\n### {tool.name}{f' ({traits})' if traits else ''}\n\n{described}\n"]
     arguments = schema(tool.arguments)
-    properties = arguments["properties"]
-    if properties:
-        lines.append("\n")
     required = arguments.get("required", ())
-    plain = ""  # the arguments before the next one that has more than a name
-    for name, taken in properties.items():
-        argument = _argument(name, taken, name in required)
-        text = _told(taken)
-        if text and f"{name}: {text}" not in seen:
-            seen.add(f"{name}: {text}")
-            lines += [_item(plain), _item(f"{argument}: {text}")]
-            plain = ""
-        else:
-            plain = f"{plain}, {argument}" if plain else argument
-    return "".join([*lines, _item(plain)])
+    actions = list(_ACTION.finditer(tool.description))
+    # The line of an action names the arguments that it takes.
+    names = ["action"] if actions else list(arguments["properties"])
+    shown = ", ".join(_argument(name, arguments["properties"][name], name in required) for name in names)
+    marks = f" ({traits})" if traits else ""
+    line = f"- `{tool.name}`{f' {shown}' if shown else ''}{marks}: {_first_sentence(tool.description)}"
+    return "".join([_wrapped(line, "  "), *map(_action, actions)])
 
 
 def _argument(name: str, taken: dict[str, Any], required: bool) -> str:
-    """Return an argument with its type and default: `tags[]`, `limit` (100)."""
-    array = taken.get("type") == "array"
-    shown = f"`{name}[]`" if array else f"`{name}`"
-    kind, default = _kind(taken["items"] if array else taken).removeprefix("string"), _default(taken)
-    if default:  # tells the type, except for one of some words
-        kind = f"{kind}, default {default}" if "enum" in taken else default
-    return f"{f'**{shown}**' if required else shown}{f' ({kind})' if kind else ''}"
+    shown = f"`{name}[]`" if taken.get("type") == "array" else f"`{name}`"
+    return f"**{shown}**" if required else shown
 
 
-def _told(taken: dict[str, Any]) -> str:
-    described = (one for one in (taken, *taken.get("anyOf", ())) if one.get("description"))
-    return str(next(described, {"description": ""})["description"])
+def _action(found: re.Match[str]) -> str:
+    """Return an action with its arguments, which the description has as `a, [b]`."""
+    required, _, optional = found["taken"].partition("[")
+    bold = [f"**`{name}`**" for name in re.findall(r"\w+", required)]
+    shown = ", ".join([*bold, *(f"`{name}`" for name in re.findall(r"\w+", optional))])
+    return _wrapped(f"  - `{found['action']}` {shown}: {_first_sentence(found['text'])}", "    ")
 
 
-def _item(text: str) -> str:
-    return _wrapped(f"- {text}", "  ") + "\n" if text else ""
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
 
-def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def _kind(taken: dict[str, Any]) -> str:
-    if "anyOf" in taken:
-        return " or ".join(dict.fromkeys(_kind(one) for one in taken["anyOf"] if one.get("type") != "null"))
-    if "enum" in taken:
-        return f"`{'|'.join(taken['enum'])}`"
-    if taken.get("type") == "object" and taken.get("properties"):
-        return ", ".join(f"`{name}`" for name in taken["properties"])
-    return str(taken.get("type", "any value"))
-
-
-def _default(taken: dict[str, Any]) -> str:
-    default = taken.get("default")
-    return "" if default in (None, "", [], {}) else msgspec.json.encode(default).decode()
+def _wrapped(text: str, indent: str) -> str:
+    filled = textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return filled + "\n"
 
 
 def _after_table(text: str) -> str:
