@@ -14,7 +14,7 @@ from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, EnsureList, ImportLog, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, ImportLog, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import json_export
@@ -107,3 +107,13 @@ def test_the_phone_and_the_terminals_notification_quote_it_too(of_a_look_alike):
     assert ntfy.of_ask(ask, "", {}, "https://x/y", titles=True)["title"] == f"{QUOTED} asks"
     assert QUOTED in ntfy.too_late(ask, titles=True)["message"]
     assert notifier.summary([Alert("ask", LOOK_ALIKE, "May I?")]).startswith(f"tui-tasks: {QUOTED} asks: ")
+
+
+def test_a_task_whose_agent_asks_is_marked_though_the_question_does_not_name_it(path, capsys):
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("list", "task"), actor="a", now=START)
+        (task,) = store.commit(AddTask("Ship it", home.uid), actor="a", now=START)
+        store.commit(EditTask(task.uid, {"status": "in_progress", "agent": "a"}), actor="a", now=START)
+        store.commit(OpenAsk("Which port?"), actor="a", now=START)
+    assert main(["ls", "--db", str(path)]) == 0
+    assert capsys.readouterr().out.startswith("#1 ?  Ship it  [list, a ")

@@ -4,13 +4,14 @@ import pytest
 
 from tests.tui.board.test_board_drags import drag, place_of
 from tests.tui.boards import board_of, columns, status
-from tests.tui.driving import SIZES, by_agent, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, SetListRule
+from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
@@ -384,3 +385,24 @@ async def test_a_card_whose_agent_is_gone_moves_left_to_pending(plan, make_app):
         await at_card(pilot, plan[5])
         await settle(pilot, "H")
         assert status(app, plan[5]) == "pending"
+
+
+async def test_a_question_that_names_no_task_is_about_the_one_its_agent_is_at_work_on_everywhere(plan, make_app):
+    with Store(plan.path) as store:
+        (ask,) = store.commit(OpenAsk("Which port?"), actor="claude-1", now=NOW)
+        assert [line.task for line in needs_you(store.db, {}) if line.uid == ask.uid] == [plan[5]]
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert columns(app)["In progress"] == []
+        assert "Ship auth flow" in columns(app)["Needs you"]
+        assert "? Needs you 3" in shown(app) and "◐ In progress 0" in shown(app)
+        assert app.state.need_you == 3
+        app.navigation.show_pane("list")
+        await settle(pilot)
+        (row,) = (line for line in lines(app) if "Ship auth flow" in line and "asks" in line)
+        assert "#5 ?" in row and 'asks "Which port?"' in row
+        with Store(plan.path) as store:
+            store.commit(AnswerAsk(ask.uid, "80"), actor="human", now=NOW)
+        await until(pilot, lambda: plan[5] not in app.state.asking)
+        assert app.state.needing == set()

@@ -15,12 +15,12 @@ from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
-from tui_tasks.core.snapshots import Check, Task, TaskList, full_task, iso, verified
+from tui_tasks.core.snapshots import Ask, Check, Task, TaskList, full_task, iso, verified
 from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
 from tui_tasks.text.safe import safe_ends, safe_line, safe_text
@@ -77,7 +77,8 @@ _BATCH: Final = 500
 def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists."""
     shown = _matching_tasks(session, statuses, filter_)
-    left: dict[str, str] | None = None
+    asks = ask_queries.open_asks(session.store.db)
+    why: dict[str, str] | None = None
     width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
     count = 0
     while batch := list(islice(shown, _BATCH)):
@@ -86,14 +87,25 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         for _, of_list in groupby(batch, lambda found: found[0].id):
             found = list(of_list)
             proofs |= _proofs(session, found[0][0], [task for *_, task in found], ascii_only=ascii_only)
-        if left is None and any(task.status == "in_progress" for _, task in batch):
-            left = left_now(session.store.db, session.clock())
+        if why is None and (asks or any(task.status == "in_progress" for _, task in batch)):
+            why = _why_needing(session, asks)
         for home, task in batch:
             proof = proofs.get(task.uid, "")
-            gone = left is not None and task.uid in left
-            print(_line(task, home, width, session.clock(), proof, ascii_only=ascii_only, is_left=gone))
+            needs = (why or {}).get(task.uid, "") if task.finished_at is None else ""
+            print(_line(task, home, width, session.clock(), proof, ascii_only=ascii_only, needs=needs))
     if not count:
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
+
+
+def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
+    """Return why tasks need the human, by uid: their agent is gone, or somebody asks about them."""
+    from tui_tasks.core.read.agents import activity  # few listings need it
+
+    db = session.store.db
+    about = ask_queries.asked_about(asks, {who: task.uid for who, task in activity.working(db).items()})
+    who = {about[ask.uid]: f"{names.shown(ask.agent, 16)} asks" for ask in reversed(asks) if ask.uid in about}
+    left = left_now(db, session.clock())
+    return who | {uid: f"{names.shown(agent, 16)} is gone" for uid, agent in left.items()}
 
 
 def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
@@ -137,12 +149,10 @@ def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
     return proof_words(state, failed, ascii_only=ascii_only) if state is not None else ""
 
 
-def _line(
-    task: Task, home: TaskList, width: int, now: int, proof: str, *, ascii_only: bool, is_left: bool = False
-) -> str:
+def _line(task: Task, home: TaskList, width: int, now: int, proof: str, *, ascii_only: bool, needs: str = "") -> str:
     waits = "held" if task.held else "blocked"
-    style = look("needs_you" if is_left else waits if task.blocked and task.status == "pending" else task.status)
-    who = names.shown(task.who, 16) + (" is gone" if is_left else "")
+    style = look("needs_you" if needs else waits if task.blocked and task.status == "pending" else task.status)
+    who = needs or names.shown(task.who, 16)
     when = ago(task.updated_at, now)
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += f", {proof}" if proof else ""

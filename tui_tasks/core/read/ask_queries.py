@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -81,6 +82,15 @@ def open_by_agent(db: Database) -> dict[str, list[Ask]]:
     for one in open_asks(db):
         found.setdefault(one.agent, []).append(one)
     return found
+
+
+def asked_about(asks: Iterable[Ask], tasks: Mapping[str, str]) -> dict[str, str]:
+    """Return the uid of the task that each question is about, by the uid of the question.
+
+    That of a question which names none is the task that its agent is at work on: `tasks` has it by agent.
+    """
+    about = ((ask.uid, ask.task_uid or tasks.get(ask.agent)) for ask in asks)
+    return {uid: task for uid, task in about if task is not None}
 
 
 def answered_permissions(db: Database) -> list[Ask]:

@@ -31,9 +31,10 @@ def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
     `left`: as `fleet.left_tasks` returns it. A task with a question or a failed check has no second line for it.
     """
     asks = ask_queries.open_asks(db)
+    about = ask_queries.asked_about(asks, {who: task.uid for who, task in activity.working(db).items()})
     for ask in asks:
         entries = _entry_of(db, "ask.opened", ask.uid, ask.opened_at)
-        yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, ask.task_uid)
+        yield _line("ask", ask.uid, ask.question, ask.agent, "asks you", ask.opened_at, entries, about.get(ask.uid))
     for task in held_queries.everything(db):
         entries = _entries_of_task(db, task.uid, "task.created")
         text = f"waits for you in {task.list_name}"
@@ -44,7 +45,7 @@ def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
     failing = check_queries.failing(db, _MAX_FAILING)
     for uid in failing:
         yield _failed_check(db, uid)
-    for uid in left.keys() - set(failing) - {ask.task_uid for ask in asks}:
+    for uid in left.keys() - set(failing) - set(about.values()):
         abandoned = task_queries.task(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
         yield _line("left", uid, abandoned.name, left[uid], "is gone", abandoned.updated_at, entries, uid)

@@ -231,7 +231,7 @@ class GlobalActions(Controller):
         """
         context = self._context
         wanting = self._wanting()
-        elsewhere = sum(ask.task_uid is None for ask in context.state.asks)
+        elsewhere = sum(ask.uid not in context.state.asked_about for ask in context.state.asks)
         if not wanting and elsewhere:
             self.do_asks()
             return
@@ -250,7 +250,7 @@ class GlobalActions(Controller):
     def _wanting(self) -> list[TaskLine]:
         context = self._context
         db, found = context.db, {}
-        asked = (ask.task_uid for ask in context.state.asks)
+        asked = context.state.asked_about.values()
         needing = (*context.state.left, *context.state.reviewable)
         new = (uid for uid in context.state.new)
         wanting = context.state.asking.union(context.state.unproven, needing)

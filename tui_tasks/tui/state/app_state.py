@@ -35,7 +35,8 @@ class AppState:
     - `list_id`: the list that the list and the board show. `places`: the places of tasks in their lists.
     - `number_width`: how many digits the number of the newest task has.
     - `lists`: all lists, by number. `projects`: the projects, and which one is chosen.
-    - `asks`: the open questions, oldest first. `asking`: the uids of the tasks that they are about.
+    - `asks`: the open questions, oldest first. `asked_about`: by the uid of each, the uid of the task that it is about;
+      of one that names none, the task that its agent is at work on. `asking`: the uids of these tasks.
     - `held`: how many tasks and jobs wait for the human to accept them.
     - `members`: every agent, without those that are gone for a day and have left nothing open.
     - `left`: the uid of each task in progress whose agent is gone, and that agent.
@@ -78,6 +79,7 @@ class AppState:
         self.lists: dict[int, TaskList] = {}
         self.projects = Projects(db, lambda: self.lists, project, is_alone=alone, folder_has_none=without_project)
         self.asks: list[Ask] = []
+        self.asked_about: dict[str, str] = {}
         self.asking: set[str] = set()
         self.held = 0
         self.members: list[Member] = []
@@ -183,7 +185,7 @@ class AppState:
 
     def read_agents(self, now: int) -> bool:
         """Read what agents do, and who is there, which leaves no journal entries; return whether it has changed."""
-        was = self.members, self.left
+        was = self.members, self.left, self.asked_about
         self.members = fleet.everyone(
             self._db, now - DAY, () if self._is_past else self.members, knows_presence=not self._is_past
         )
@@ -191,7 +193,10 @@ class AppState:
         # An agent whose work is to be reviewed may be gone.
         self.left = {uid: agent for uid, agent in left.items() if uid not in self.reviewable}
         self.stopped = fleet.stopped_tasks(self._db, self.members)
-        return was != (self.members, self.left)
+        tasks = {member.name: member.task.uid for member in self.members if member.task is not None}
+        self.asked_about = ask_queries.asked_about(self.asks, tasks)
+        self.asking = set(self.asked_about.values())
+        return was != (self.members, self.left, self.asked_about)
 
     @property
     def need_you(self) -> int:
@@ -211,8 +216,11 @@ class AppState:
 
     @property
     def needing(self) -> set[str]:
-        """The tasks that need the human though no question is about them: left by their agent, or to be reviewed."""
-        return self.left.keys() | self.reviewable.keys()
+        """The tasks that need the human though no question names them: left by their agent, to be reviewed, or in
+        progress by an agent that asks.
+        """
+        named = {ask.task_uid for ask in self.asks}
+        return self.left.keys() | self.reviewable.keys() | (self.asking - named)
 
     def status_of(self, task: TaskLine) -> str:
         """Return the status to show (`format.look`): `needs_you`, `held`, `blocked`, or the task's own."""
@@ -273,7 +281,6 @@ class AppState:
 
     def _read_asks(self) -> None:
         self.asks = ask_queries.open_asks(self._db)
-        self.asking = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
 
     def read_next(self) -> None:
         """Read the task that is suggested next: of the chosen project, else of all lists."""

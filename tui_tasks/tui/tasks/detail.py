@@ -54,7 +54,7 @@ class TaskDetails:
         self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
         self.after = [found for uid in task.depends_on if (found := list_pages.line(db, uid)) and not found.deleted]
         self.blocks = overview.dependents(db, task.uid)
-        self.asks: list[Ask] = [ask for ask in context.state.asks if ask.task_uid == task.uid]
+        self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
 
     def is_outdated_by(self, changes: StateChanges) -> bool:
         """Return whether changes touch a task shown here."""

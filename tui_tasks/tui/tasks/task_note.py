@@ -103,7 +103,7 @@ _PRIORITIES: Final[dict[int, Part]] = {
 
 def ask_of(context: Context, task: TaskLine) -> Ask | None:
     """Return the oldest open question about a task."""
-    return next((ask for ask in context.state.asks if ask.task_uid == task.uid), None)
+    return next((ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid), None)
 
 
 def after_text(context: Context, task: TaskLine) -> str:
