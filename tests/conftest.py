@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, settings
 
 import tui_tasks
+from tests.on_server import IS_ON_SERVER, path_of
 from tests.started import ending_what_is_started, hear_signals
 from tui_tasks.channel.session import Session
 from tui_tasks.core.store import Store
@@ -125,7 +126,10 @@ def clock() -> Clock:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Where a test's database is, or will be."""
-    return tmp_path / "state" / "tasks.db"
+    named = tmp_path / "state" / "tasks.db"
+    if IS_ON_SERVER:
+        named.parent.mkdir(mode=0o700)
+    return Path(path_of(str(named)))
 
 
 @pytest.fixture(scope="session")
@@ -139,7 +143,8 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def store(path: Path, empty_database: Path):
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    shutil.copy(empty_database, path)
+    if not IS_ON_SERVER:
+        shutil.copy(empty_database, path)
     with Store(str(path)) as opened:
         yield opened
 

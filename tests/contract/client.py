@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import tui_tasks
+from tests.on_server import url_of
 from tests.started import Started
 
 DEADLINE = 30.0
@@ -60,7 +61,7 @@ class Agent:
         self.errors = db.parent / f"stderr-{id(self)}.txt"
         self._log = self.errors.open("wb")
         self.process = Started(
-            program("serve", "--db", str(db), *options),
+            program("serve", "--db", url_of(str(db)), *options),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tests.conftest import SECOND, START
 from tests.core.state_model import HUMAN, Home, Item, Model, State
 from tests.core.state_trail import OF_A_ROW, Change
+from tests.on_server import IS_ON_SERVER, path_of
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
@@ -32,7 +33,8 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import STATUSES
 
-WORDS = st.sampled_from(["plan", "build", "test", "\x1b[31mred\0", "é\U0001f600", "x" * 1_500])
+NUL = "" if IS_ON_SERVER else "\0"
+WORDS = st.sampled_from(["plan", "build", "test", f"\x1b[31mred{NUL}", "é\U0001f600", "x" * 1_500])
 STATUS = st.sampled_from(STATUSES)
 PICK = st.integers(0, 11)
 PICKS = st.lists(PICK, max_size=2)
@@ -83,7 +85,8 @@ class StateSteps(RuleBasedStateMachine):
         self.actors = actors
         self.folder = tempfile.TemporaryDirectory()
         # Two writers of one database: what the one has looked up, the other changes.
-        self.stores = [Store(f"{self.folder.name}/tasks.db") for _ in range(2)]
+        path = path_of(f"{self.folder.name}/tasks.db")
+        self.stores = [Store(path) for _ in range(2)]
         for store in self.stores:
             store.db.sql("PRAGMA synchronous = off")
         self.turns = itertools.cycle(turns)

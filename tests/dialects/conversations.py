@@ -30,6 +30,7 @@ from tests.dialects.sent_requests import (
     chosen,
     resolved,
 )
+from tests.on_server import path_of
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.store import Store
@@ -44,7 +45,7 @@ class Conversations(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.store = Store(":memory:")
+        self.store = Store(path_of(":memory:"))
         self.clock = Clock()
         self.talks: dict[Any, Talk] = {}
         self.reader = self.talk("reader", None)

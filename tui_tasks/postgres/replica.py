@@ -249,8 +249,10 @@ class Replica(Database):
     def _advance(self, passed: int) -> None:
         """Let the database's own instant, by which leases end, be no earlier than on other machines."""
         mark, up = elapsed.mark(self), clock.uptime()
-        here = mark.passed + max(0, up.up - mark.up) if mark is not None and mark.machine == up.machine else None
-        if passed and (here is None or here + _SECOND < passed):
+        here = 0 if mark is None else mark.passed
+        if mark is not None and mark.machine == up.machine:
+            here += max(0, up.up - mark.up)
+        if passed and (mark is None or here + _SECOND < passed):
             elapsed.put_mark(self, elapsed.Mark(up.machine, up.up, passed, clock.now()))
 
     def _other_history(self) -> StorageFailed:
