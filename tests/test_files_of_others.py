@@ -18,24 +18,22 @@ from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
-from tui_tasks.cli import completion, git_merge, import_export
+from tui_tasks.cli import admin_commands, completion, git_merge, import_export
 from tui_tasks.cli import main as program
-from tui_tasks.cli.admin import admin_commands
 from tui_tasks.cli.setup import files, installed
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import hooks_folder, intake, session_records
+from tui_tasks.hooks import hooks_folder, intake, screen_presence, session_records
 from tui_tasks.hooks.folder import Folder
 from tui_tasks.hooks.follower import RecordWatch
-from tui_tasks.hooks.presence import screen_presence
 from tui_tasks.hooks.programs import claude as claude_status
 from tui_tasks.settings import config
 from tui_tasks.settings.remote_access import Tokens
 from tui_tasks.todo_tool import TodoTool
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.themes import theme_file
+from tui_tasks.tui.painting import theme_file
 from tui_tasks.work import worktrees
 
 pytestmark = pytest.mark.timeout(60)

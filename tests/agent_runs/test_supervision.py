@@ -17,7 +17,7 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
-from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks import departures
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.runner.process import processes
 

@@ -17,8 +17,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import intake
-from tui_tasks.hooks.presence import screen_presence
+from tui_tasks.hooks import intake, screen_presence
 from tui_tasks.hooks.replies.outbox import Outbox
 
 ALL = {"claude": 20.0, "codex": 20.0, "gemini": 20.0, "opencode": 20.0}

@@ -35,8 +35,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import Process, SessionReport, SessionStarted
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import intake
-from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks import departures, intake
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
 from tui_tasks.runner.process import processes

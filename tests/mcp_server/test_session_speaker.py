@@ -31,9 +31,8 @@ from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.json_shapes.agent_shapes import agents
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks import departures, hooks_folder
 from tui_tasks.hooks.folder import Folder
-from tui_tasks.hooks.presence import departures
 from tui_tasks.hooks.replies import mailbox
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.mcp_server.async_sessions import AsyncSession
@@ -486,9 +485,7 @@ def _ask() -> Any:
 
 # Whose child a process is
 
-STARTERS = (
-    "from tui_tasks.hooks.presence.departures import starters; print([one.process.pid for one in starters('claude')])"
-)
+STARTERS = "from tui_tasks.hooks.departures import starters; print([one.process.pid for one in starters('claude')])"
 BETWEEN = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]])"
 
 

@@ -146,7 +146,7 @@ def terminal_record(options: argparse.Namespace) -> RecordTerminal:
 
 def asks_screen(options: argparse.Namespace, store: Store) -> bool:
     """Return whether an open screen is asked before the command acts."""
-    from tui_tasks.hooks.presence import screen_presence
+    from tui_tasks.hooks import screen_presence
 
     rights = RIGHTS.get(options.command.name, NOBODY_ELSE)
     return rights.asks_screen(_action_of(options)) and screen_presence.is_open(store.path)

@@ -22,8 +22,7 @@ from tui_tasks.core.operations.sessions import SessionReport, TurnInterrupted
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import hooks_folder, intake, session_records, storable
-from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks import departures, hooks_folder, intake, session_records, storable
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox

@@ -30,8 +30,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
 from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import programs, session_records, storable
-from tui_tasks.hooks.presence import departures
+from tui_tasks.hooks import departures, programs, session_records, storable
 from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.session_records import Record
 from tui_tasks.hooks.spool import Payload, Spool

@@ -10,9 +10,8 @@ An agent waits for it at each event: it may take at most half as long again as P
 
 import os
 
-from tui_tasks.hooks import hooks_folder
+from tui_tasks.hooks import agent_process, hooks_folder
 from tui_tasks.hooks.folder import MAX_PAYLOAD, Folder, Head, payload_head, put_payload
-from tui_tasks.hooks.presence import agent_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

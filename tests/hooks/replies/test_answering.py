@@ -26,8 +26,7 @@ from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.rules.agents.request_text import request_text
-from tui_tasks.hooks import folder, follower, hook_settings, intake
-from tui_tasks.hooks.presence import screen_presence
+from tui_tasks.hooks import folder, follower, hook_settings, intake, screen_presence
 from tui_tasks.hooks.replies import answer_file, outbox
 from tui_tasks.settings.config import SessionSettings
 

@@ -20,8 +20,7 @@ from tui_tasks import clock
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import intake
-from tui_tasks.hooks.presence import screen_presence
+from tui_tasks.hooks import intake, screen_presence
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.tui.agents import answering

@@ -12,8 +12,8 @@ from tests.tui.driving import opened, settle, shown, write
 from tui_tasks import text, tui
 from tui_tasks.text.glyphs import LOOKS, PROOF_LOOKS, SIGNS
 from tui_tasks.tui.log import log_text
+from tui_tasks.tui.painting.theme_variables import STATES
 from tui_tasks.tui.screens.palette import legend
-from tui_tasks.tui.themes.variables import STATES
 
 
 @pytest.mark.parametrize(

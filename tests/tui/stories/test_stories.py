@@ -16,7 +16,7 @@ from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app.app import TaskApp
-from tui_tasks.tui.themes import theme_file
+from tui_tasks.tui.painting import theme_file
 
 SIZES = ("120x40", "80x24", "40x12")
 MakeApp = Callable[..., TaskApp]

@@ -10,19 +10,26 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from tests.tui import idle
 from tests.tui.themes.theme_lab import PROBLEMS, THEMES, Rows, Wardrobe
-from tui_tasks.tui.themes import theme_file, variables
+from tui_tasks.tui.painting import theme_file, theme_variables
 
 COLOURED = [name for name, theme in THEMES.items() if not theme.ansi]
 
 
-STATES = tuple(f"state-{state}" for state in variables.STATES)
+STATES = tuple(f"state-{state}" for state in theme_variables.STATES)
 
 
 # Every pair that is drawn as text: what our panes write, on every ground of theirs, and what Textual's widgets write.
 GROUNDS = ("background", "surface", "panel", "cursor-background", "focused")
 
 
-OURS = (*(name for name in variables.COLORS if name not in GROUNDS), "muted", "key", "changed", "urgent", "cursor-text")
+OURS = (
+    *(name for name in theme_variables.COLORS if name not in GROUNDS),
+    "muted",
+    "key",
+    "changed",
+    "urgent",
+    "cursor-text",
+)
 
 
 ROLES = ("text-primary", "text-secondary", "text-accent", "text-success", "text-warning", "text-error")
@@ -80,7 +87,7 @@ def test_the_shipped_themes_are_whole() -> None:
     assert {theme.dark for theme in THEMES.values()} == {True, False}
     for name, theme in THEMES.items():
         assert theme.name == name
-        assert set(theme.variables) >= variables.OWN
+        assert set(theme.variables) >= theme_variables.OWN
 
 
 @pytest.mark.parametrize("name", COLOURED)
@@ -137,9 +144,9 @@ def test_the_colour_blind_themes_keep_the_states_apart(name: str, vision: str) -
 def test_the_ansi_theme_names_no_colour_but_the_terminals_own() -> None:
     theme = THEMES["ansi"]
     assert theme.ansi
-    for name in (*variables.OWN, "foreground", "background", "primary", "accent"):
+    for name in (*theme_variables.OWN, "foreground", "background", "primary", "accent"):
         value = (theme.to_color_system().generate() | theme.variables)[name]
-        assert value.startswith("ansi_") or name in variables.STYLES, name
+        assert value.startswith("ansi_") or name in theme_variables.STYLES, name
     # Blue is hard to read on most dark terminals, and bright colours on light ones.
     assert not any("blue" in theme.variables[state] or "bright" in theme.variables[state] for state in STATES)
 
@@ -161,9 +168,9 @@ def test_every_theme_can_be_put_on_while_running_and_colours_the_panes() -> None
                 await pilot.pause()
                 await pilot.pause()
                 wanted = {
-                    state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in variables.STATES
+                    state: Color.parse(theme.variables[f"state-{state}"]).rich_color for state in theme_variables.STATES
                 }
-                for y, state in enumerate(variables.STATES):
+                for y, state in enumerate(theme_variables.STATES):
                     first, age = list(rows.render_line(y))[:2]
                     assert first.style is not None and first.style.color == wanted[state], (name, state)
                     assert age.style is not None
@@ -192,7 +199,7 @@ def test_no_color_leaves_the_terminal_its_own_colours(monkeypatch: pytest.Monkey
 
 
 def test_every_variable_is_there_before_any_theme_is() -> None:
-    assert set(variables.variable_defaults()) == variables.OWN
+    assert set(theme_variables.variable_defaults()) == theme_variables.OWN
 
 
 def test_each_shipped_file_says_what_it_is() -> None:
@@ -201,7 +208,7 @@ def test_each_shipped_file_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("name", [*THEMES, *(name for name in BUILTIN_THEMES if name not in THEMES)])
 def test_what_is_urgent_is_never_green(name: str) -> None:
-    theme = THEMES.get(name) or variables.complete(BUILTIN_THEMES[name])
+    theme = THEMES.get(name) or theme_variables.complete(BUILTIN_THEMES[name])
     urgent = theme.variables["urgent"]
     if urgent.startswith("ansi_"):
         assert "green" not in urgent

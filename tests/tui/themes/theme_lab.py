@@ -11,8 +11,8 @@ from textual.widget import Widget
 from textual.widgets import Button, DataTable, Footer, Input, Markdown, OptionList, ProgressBar, Static, TextArea, Tree
 
 from tui_tasks.text import safe
-from tui_tasks.tui.themes import theme_file, variables
-from tui_tasks.tui.themes.theme_file import ThemeManager
+from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.widgets import bases as contents
 
 THEMES, PROBLEMS = theme_file.load()
@@ -21,15 +21,15 @@ THEMES, PROBLEMS = theme_file.load()
 class Rows(Widget):
     """A pane as ours are made: strips of segments, styled by component classes."""
 
-    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in variables.STATES)}
+    COMPONENT_CLASSES = {"rows--cursor", "rows--muted", *(f"rows--{state}" for state in theme_variables.STATES)}
     DEFAULT_CSS = """
     Rows { color: $foreground; background: $background; }
     Rows > .rows--cursor { color: $cursor-text; background: $cursor-background; text-style: $cursor-style; }
     Rows > .rows--muted { color: $muted; text-style: $muted-style; }
-    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in variables.STATES)
+    """ + "".join(f"Rows > .rows--{state} {{ color: $state-{state}; }}\n" for state in theme_variables.STATES)
 
     def render_line(self, y: int) -> Strip:
-        state = variables.STATES[y % len(variables.STATES)]
+        state = theme_variables.STATES[y % len(theme_variables.STATES)]
         cursor = ("rows--cursor",) if y == 1 else ()
         style = self.get_visual_style(*cursor, f"rows--{state}").rich_style
         age = self.get_visual_style(*cursor, "rows--muted").rich_style
@@ -50,7 +50,7 @@ class Wardrobe(App[None]):
         self.themes.apply_first(theme_file.NO_COLOR if self.no_color else theme_file.DEFAULT)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return variables.variable_defaults()
+        return theme_variables.variable_defaults()
 
     def compose(self) -> ComposeResult:
         yield Rows()

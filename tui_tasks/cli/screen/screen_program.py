@@ -274,8 +274,7 @@ def _once_painted(
     ended = threading.Event()
 
     def host() -> None:
-        from tui_tasks.hooks import follower
-        from tui_tasks.hooks.presence import screen_presence
+        from tui_tasks.hooks import follower, screen_presence
         from tui_tasks.runner.checks.check_keeper import Authority
         from tui_tasks.state import hosting
         from tui_tasks.work import watching

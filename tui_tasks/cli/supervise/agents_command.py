@@ -42,9 +42,8 @@ def run(name: str, options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         if not options.read_only:
-            from tui_tasks.hooks import intake
+            from tui_tasks.hooks import departures, intake
             from tui_tasks.hooks.follower import RecordWatch
-            from tui_tasks.hooks.presence import departures
 
             departures.end_departed(store, clock.now())
             departures.note_stopped(store, clock.now())
@@ -98,7 +97,7 @@ def _state_of(store: Store, name: str) -> dict[str, Any]:
     Raises:
         NotFound: there is none.
     """
-    from tui_tasks.hooks.presence import departures
+    from tui_tasks.hooks import departures
 
     if not store.read_only:
         departures.end_departed(store, clock.now())
@@ -116,7 +115,7 @@ def _commit_and_pass_on(
 
     Return when the agent reads it; None: at once.
     """
-    from tui_tasks.hooks.presence import screen_presence
+    from tui_tasks.hooks import screen_presence
     from tui_tasks.hooks.replies.outbox import Outbox, reads_when
 
     person.commit(options, store, operation, what=[f"{options.action.capitalize()} {names.shown(options.name)}"])

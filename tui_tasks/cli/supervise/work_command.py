@@ -155,7 +155,7 @@ def _refresh(store: Store) -> None:
     """Count what git has, and end what has ended."""
     if store.read_only:
         return
-    from tui_tasks.hooks.presence import departures
+    from tui_tasks.hooks import departures
     from tui_tasks.work import progress, recovery
 
     departures.end_departed(store, clock.now())

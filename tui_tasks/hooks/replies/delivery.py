@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tui_tasks.hooks import agent_process, screen_presence
 from tui_tasks.hooks.folder import Folder, Head, put_payload
-from tui_tasks.hooks.presence import agent_process, screen_presence
 from tui_tasks.hooks.replies import answer_file, hook_output, mailbox
 
 # Seconds between checks whether a pause has ended.

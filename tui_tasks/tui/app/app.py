@@ -33,12 +33,12 @@ from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor, Controller
 from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap, renamed
+from tui_tasks.tui.painting import theme_file, theme_variables
+from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
-from tui_tasks.tui.themes import theme_file, variables
-from tui_tasks.tui.themes.theme_file import ThemeManager
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
@@ -181,7 +181,7 @@ class TaskApp(Actor, ResilientApp):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return our theme variables, needed before there is a theme."""
-        return variables.variable_defaults()
+        return theme_variables.variable_defaults()
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the screen below all others."""

@@ -24,9 +24,9 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.app.navigation import ActionLookup
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
+from tui_tasks.tui.painting.theme_file import ThemeManager
 from tui_tasks.tui.panes import screen
 from tui_tasks.tui.state.context import Context
-from tui_tasks.tui.themes.theme_file import ThemeManager
 
 # The most failed tasks that `!` goes through.
 MAX_FAILED = 200

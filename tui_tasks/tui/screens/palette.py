@@ -18,8 +18,8 @@ from tui_tasks.tui.screens.picker import PaletteEntry, Picker
 
 if TYPE_CHECKING:
     from tui_tasks.tui.app.navigation import ActionLookup
+    from tui_tasks.tui.painting.theme_file import ThemeManager
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.tui.themes.theme_file import ThemeManager
 
 
 MAX_LISTS = 500

@@ -125,8 +125,7 @@ def _declare_doctor(command: argparse.ArgumentParser) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.cli import git_merge
-    from tui_tasks.cli.admin import doctor
+    from tui_tasks.cli import doctor, git_merge
     from tui_tasks.text.safe import safe_line
 
     options.read_only = True
@@ -326,7 +325,7 @@ def _config(options: argparse.Namespace) -> int:
     if settings.keys or (path.parent / "themes").is_dir():
         # Actions and themes are defined by the screen.
         from tui_tasks.tui.keys import keymap
-        from tui_tasks.tui.themes import theme_file
+        from tui_tasks.tui.painting import theme_file
 
         found += [*keymap.problems(path, settings.keys), *theme_file.load(path.parent / "themes")[1]]
     for problem in found:

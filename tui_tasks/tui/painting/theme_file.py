@@ -25,7 +25,7 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from tui_tasks import regular_files
-from tui_tasks.tui.themes.variables import COLORS, PARTS, REQUIRED, STATES, complete
+from tui_tasks.tui.painting.theme_variables import COLORS, PARTS, REQUIRED, STATES, complete
 
 _MAX_BYTES: Final = 64 * 1024
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")

@@ -1,7 +1,7 @@
 """`prime`: what an agent needs to know to start."""
 
 from tests.talking import add
-from tui_tasks.cli.agents import agent_commands
+from tui_tasks.cli import agent_commands
 from tui_tasks.core.read.tasks import ready_tasks
 
 

@@ -38,7 +38,7 @@ def run(name: str, options: argparse.Namespace) -> int:
     with open_store(options) as store:
         if options.tool == "control:agents" and not options.read_only:
             from tui_tasks import clock
-            from tui_tasks.hooks.presence import departures
+            from tui_tasks.hooks import departures
 
             departures.end_departed(store, clock.now())
         status = call(session_of(options, store), options.tool, arguments)

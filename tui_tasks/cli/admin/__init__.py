@@ -1,1 +1,0 @@
-"""The commands for administration: doctor, backup, restore, compact and config."""

@@ -1,1 +1,0 @@
-"""Presence: the agent's process, screens that could answer, and processes that have ended."""

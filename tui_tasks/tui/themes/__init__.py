@@ -1,1 +1,0 @@
-"""Themes: TOML files, the variables they set, and the shipped themes."""
