@@ -1,0 +1,55 @@
+"""A question that names no task holds up the task on which its agent is working."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.boards import columns
+from tests.tui.driving import by_agent, lines, settle, shown, until
+from tests.tui.plan import NOW
+from tui_tasks.cli.main import main
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.read.digest import needs_you
+from tui_tasks.core.store import Store
+
+
+@pytest.fixture
+def ask(plan):
+    """The agent of #5 asks, and names no task."""
+    with Store(plan.path) as store:
+        return store.commit(OpenAsk("may I drop the old table?", ("yes", "no")), actor="claude-1", now=NOW)[0].uid
+
+
+async def test_the_task_of_an_agent_that_asks_needs_you_in_its_row_and_on_the_board_until_the_answer(
+    plan, ask, make_app
+):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        row = next(line for line in lines(app) if "Ship auth flow" in line)
+        assert row.split("Ship")[0].split()[-1] == "?" and "may I drop" in row, row
+        await settle(pilot, "2")
+        assert "Ship auth flow" in columns(app)["Needs you"]
+        assert "may I drop" in shown(app)
+        by_agent(plan, "human", AnswerAsk(ask, "yes"))
+        await until(pilot, lambda: "Ship auth flow" in columns(app)["In progress"])
+        assert "Ship auth flow" not in columns(app)["Needs you"]
+
+
+async def test_a_question_that_comes_while_the_board_is_shown_moves_its_agents_card(plan, make_app):
+    app = make_app(plan.path, pane="board")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "Ship auth flow" in columns(app)["In progress"]
+        by_agent(plan, "claude-1", OpenAsk("may I drop the old table?"))
+        await until(pilot, lambda: "Ship auth flow" in columns(app)["Needs you"])
+        assert "Ship auth flow" not in columns(app)["In progress"]
+
+
+def test_the_shell_and_the_digest_say_it_as_well(plan, ask, capsys):
+    assert main(["ls", "--db", plan.path]) == 0
+    (row,) = (row for row in capsys.readouterr().out.splitlines() if "Ship auth flow" in row)
+    assert row.startswith("#5 ?") and "claude-1 asks" in row
+    with Store(plan.path) as store:
+        (line,) = (line for line in needs_you(store.db, {plan[5]: "claude-1"}) if line.task == plan[5])
+    assert (line.kind, line.text) == ("ask", "asks you")
