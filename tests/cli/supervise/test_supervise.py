@@ -210,6 +210,7 @@ def test_the_human_writes_to_an_agent_and_pauses_it(run: Run, database: Path) ->
         assert (paused.paused, paused.message) == (True, "lunch")
         sent = [(each.text, each.ends_turn) for each in messages.waiting(store.db, "bob")]
         assert sent == [("Use pyjwt", False), ("Enough", True)]
+    assert "bob" in run("agents --all")[1] and ", paused: lunch" in run("agents --all")[1]
     assert run("agents resume bob")[0] == 0
     assert newest(database) == ("agent.resumed", "human")
     assert run("agents message nobody x")[0] == 1

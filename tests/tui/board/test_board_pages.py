@@ -116,7 +116,7 @@ def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, firs
 
 
 def test_a_title_that_fits_two_lines_shares_the_second_with_what_is_short():
-    standing = (("⊘ after 5", ""),)
+    standing = (("⊘ after #5", ""),)
     face = CardContent("Write integration tests", standing)
-    assert [text for text, _ in lines_of(face, 18, 2)[1]] == ["tests", "  ", "⊘ after 5"]
-    assert lines_of(face, 14, 2) == [[("Write integra…", "")], [("⊘ after 5", "")]]
+    assert [text for text, _ in lines_of(face, 18, 2)[1]] == ["tests", "  ", "⊘ after #5"]
+    assert lines_of(face, 14, 2) == [[("Write integra…", "")], [("⊘ after #5", "")]]

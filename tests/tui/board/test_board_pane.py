@@ -268,7 +268,7 @@ async def test_what_a_card_waits_for_is_told_until_it_is_done(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "tests  ⊘ after 5" in shown(app)
+        assert "tests  ⊘ after #5" in shown(app)
         by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
         await until(pilot, lambda: "⊘" not in shown(app))
 
@@ -401,7 +401,7 @@ async def test_a_question_that_names_no_task_is_about_the_one_its_agent_is_at_wo
         app.navigation.show_pane("list")
         await settle(pilot)
         (row,) = (line for line in lines(app) if "Ship auth flow" in line and "asks" in line)
-        assert "#5 ?" in row and 'asks "Which port?"' in row
+        assert "? Ship auth flow" in row and 'asks "Which port?"' in row
         with Store(plan.path) as store:
             store.commit(AnswerAsk(ask.uid, "80"), actor="human", now=NOW)
         await until(pilot, lambda: plan[5] not in app.state.asking)

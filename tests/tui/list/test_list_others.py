@@ -219,7 +219,7 @@ async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
 async def test_a_task_that_waits_is_free_when_what_it_waits_for_is_done(app, plan, agent):
     async with opened(app) as pilot:
         assert "⊘ Write integration tests  " in lines(app)[10]
-        assert "after 5" in lines(app)[10]
+        assert "after #5" in lines(app)[10]
         agent(EditTask(plan[5], {"status": "done"}))
         await until(pilot, lambda: "○ Write" in lines(app)[10])
 

@@ -108,13 +108,13 @@ async def test_after_names_the_task_that_is_still_waited_for(plan, make_app, age
     agent(EditTask(one, {"status": "pending"}), EditTask(plan[6], {"depends_on": (one, two, three)}))
     app = make_app(plan.path, pane=pane)
     async with opened(app) as pilot:
-        assert "after 1" in shown(app)
+        assert "after #1 +2" in shown(app)
         agent(EditTask(one, {"status": "done"}))
-        await until(pilot, lambda: "after 8" in shown(app))
+        await until(pilot, lambda: "after #8" in shown(app))
         agent(EditTask(three, {"status": "failed"}))
-        await until(pilot, lambda: "after 4" in shown(app))
+        await until(pilot, lambda: "after #4" in shown(app))
         agent(EditTask(three, {"status": "cancelled"}))
-        await until(pilot, lambda: "after 8" in shown(app))
+        await until(pilot, lambda: "after #8" in shown(app))
         agent(EditTask(two, {"status": "skipped"}))
         await until(pilot, lambda: "after" not in shown(app))
 

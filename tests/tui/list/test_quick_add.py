@@ -267,7 +267,7 @@ async def test_a_number_means_a_task_of_another_list_as_well(app, plan, agent):
         await press(app, pilot, "enter")
         assert app.pane.row_list.row.depends_on == (plan[5], far.uid)
         await press(app, pilot, "escape")
-        assert "after 5" in shown(app)
+        assert "after #5" in shown(app)
         await pilot.press("e")
         await until(pilot, lambda: f"after #5, #{far.number}" in shown(app))
         await press(app, pilot, "escape")

@@ -16,6 +16,7 @@ from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.changes import TakeBack
+from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.log import standing_changes
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -50,6 +51,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
         found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
+        paused = fleet.paused(store.db)
         left: dict[str, list[str]] = {}
         for uid, agent in left_now(store.db, clock.now()).items():
             left.setdefault(agent, []).append(f"#{task_queries.task(store.db, uid).number}")
@@ -57,14 +59,16 @@ def run(name: str, options: argparse.Namespace) -> int:
         print_json(found, indent=2)
         return 0
     for one in found:
-        print(_line(one, left.get(one["agent"], [])))
+        print(_line(one, left.get(one["agent"], []), paused.get(one["agent"])))
     if not found:
         print("No agents.")
     return 0
 
 
-def _line(agent: dict[str, Any], left: list[str]) -> str:
+def _line(agent: dict[str, Any], left: list[str], paused: str | None) -> str:
     state = f"waiting ({agent['waiting_for']})" if agent["waiting_for"] else agent["state"]
+    if paused is not None:
+        state += f", paused: {paused}"
     if left:
         state += f", left {' '.join(left)} in progress"
     at = agent["tool"] or agent["last_message"] or agent["last_prompt"] or ""

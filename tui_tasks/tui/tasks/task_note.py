@@ -107,11 +107,12 @@ def ask_of(context: Context, task: TaskLine) -> Ask | None:
 
 
 def after_text(context: Context, task: TaskLine) -> str:
-    """Return `after 5` of a blocked task: the number of a task that it waits for, a failed one first."""
+    """Return `after #5 +1` of a blocked task: a task that it waits for, a failed one first, and how many more."""
     read = (list_pages.line(context.db, uid) for uid in task.depends_on[:_MAX_DEPENDENCIES])
     waited_for = [found for found in read if found and not found.deleted and found.status not in vocab.RELEASING]
     first = min(waited_for, key=lambda found: found.status != "failed", default=None)
-    return f"after {first.number}" if first is not None else "blocked"
+    more = f" +{len(waited_for) - 1}" if len(waited_for) > 1 else ""
+    return f"after #{first.number}{more}" if first is not None else "blocked"
 
 
 def last_word(context: Context, task: TaskLine, state: str) -> str:
