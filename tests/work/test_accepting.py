@@ -124,7 +124,9 @@ def test_accepting_one_of_a_race_discards_the_others(store, repo, configure, sta
     second = starter.start(task, Request(program="robot", race=True)).work
     outcome = acceptance.accept(second, acceptance.review(second))
     assert [one.uid for one in outcome.discarded] == [first.uid]
-    assert work_queries.find(store.db, first.uid).state == "discarded"
+    loser = work_queries.find(store.db, first.uid)
+    assert (loser.state, loser.message) == ("discarded", f"the work of {second.agent} was merged instead")
+    assert task_queries.task(store.db, task).agent == second.agent
     assert task_queries.task(store.db, task).status == "done"
     assert Path(first.worktree).is_dir()
 

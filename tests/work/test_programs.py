@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Clock
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.work import programs
@@ -96,3 +97,14 @@ def test_what_is_resumed_is_the_session_that_the_program_has_reported_or_the_new
     session = session_queries.find(store.db, work.agent)
     assert programs.resumes(SETTINGS, work, session) == ""
     assert programs.resumes(SETTINGS, work, None) is None
+
+
+@pytest.mark.parametrize(("program", "is_told"), [("codex", True), ("claude", False)])
+def test_codex_is_told_that_the_person_commits_what_its_sandbox_refuses_to(
+    store: Store, clock: Clock, task: str, program: str, is_told: bool
+) -> None:
+    (work,) = store.commit(
+        StartWork(task, program, "/repo", "/trees/1", makes_worktree=True), actor="human", now=clock()
+    )
+    text = programs.prompt(store.db, task_queries.task(store.db, task), work)
+    assert ("the person commits your files" in text) is is_told

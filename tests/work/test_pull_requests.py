@@ -158,6 +158,19 @@ def worktree_of(work) -> Path:
     return Path(work.worktree)
 
 
+def test_a_refusal_of_gh_after_the_push_says_that_the_branch_is_pushed(
+    repo, configure, starter, task, acceptance, gh, remote
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    gh.write_text('#!/bin/sh\n[ "$1" = auth ] || { echo "error connecting to api.github.com" >&2; exit 1; }\n')
+    review = acceptance.review(work)
+    with pytest.raises(
+        Conflict, match=r"^gh: error connecting to api\.github\.com; branch task/1-rotate-api-keys is pushed$"
+    ):
+        acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+
+
 @pytest.mark.parametrize("missing", ["gh", "login", "remote"])
 def test_what_is_missing_is_said_in_one_line(
     store,
@@ -175,14 +188,13 @@ def test_what_is_missing_is_said_in_one_line(
     work = starter.start(task, ROBOT).work
     expected = "has no remote origin"
     if missing == "gh":
-        gh.unlink()
-        expected = "gh is not installed: install it from"
+        monkeypatch.setattr(pull_requests, "GH", "gh-that-is-not-installed")
+        expected = "gh-that-is-not-installed is not installed: install it from"
         git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
     elif missing == "login":
-        gh.write_text("#!/bin/sh\necho 'To get started with GitHub CLI, please run:  gh auth login' >&2; exit 4\n")
+        gh.write_text("#!/bin/sh\nexit 1\n")
         git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
-        monkeypatch.setattr(git_process, "push", lambda *_, **__: None)
-        expected = "please run:  gh auth login; branch task/1-rotate-api-keys is pushed"
+        expected = "gh is not logged in to github.com: `gh auth login --hostname github.com`; nothing is pushed"
     review = acceptance.review(work)
     with pytest.raises(Conflict, match=expected) as refused:
         acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))

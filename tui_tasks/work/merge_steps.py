@@ -115,7 +115,7 @@ def finish(
     others = [
         one for one in work_queries.of_task(store.db, work.task_uid) if one.uid != work.uid and one.state in LIVE_WORK
     ]
-    discards: list[Operation] = [discarding(one) for one in others if one.state != "merging"]
+    discards: list[Operation] = [discarding(one, work) for one in others if one.state != "merging"]
     cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
     # The others first: while one work is live, the task is not given back.
     store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning), actor=actor, now=clock())
@@ -281,13 +281,14 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
     return notes[0] if notes else f"cleaned up after {work.agent}"
 
 
-def discarding(work: Work) -> Operation:
-    """Return the operation that discards a work, with the last commit of its branch."""
+def discarding(work: Work, winner: Work | None = None) -> Operation:
+    """Return the operation that discards a work, with the last commit of its branch; `winner` is merged instead."""
     try:
         head = git.read(Path(work.worktree), "rev-parse", "--verify", "HEAD").strip()
     except (GitFailed, OSError):
         head = None
-    return DiscardWork(work.uid, head)
+    message = f"the work of {winner.agent} was merged instead" if winner is not None else None
+    return DiscardWork(work.uid, head, message=message)
 
 
 def end_agent(store: Store, work: Work) -> None:

@@ -218,6 +218,9 @@ def _answers(db: Database, task_uid: str) -> list[tuple[str, str]]:
 def _how_to_report(task: Task, work: Work, command: str) -> str:
     where = f"You are in {work.worktree}" + (f", on branch {work.branch}." if work.branch else ".")
     commit = " Commit your work there; a person reviews and merges it." if work.makes_worktree else ""
+    if commit and work.program == "codex":
+        # Its sandbox keeps git's folder read-only, as hooks and settings there would run outside of the sandbox.
+        commit += " If your sandbox refuses the commit, leave it: the person commits your files."
     report = f"{command} call --agent {work.agent}"
     return (
         f"{where}{commit}\n"

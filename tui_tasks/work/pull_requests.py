@@ -76,6 +76,7 @@ def create(
     program = shutil.which(GH)
     if program is None:
         raise Conflict(f"{GH} is not installed: install it from https://cli.github.com, then `{GH} auth login`")
+    _check_login(program, to.host)
     show(f"pushes {branch} to {to.url}")
     objects = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-path", "objects").text)
     git.push(objects, to.url, head, branch, helper=f"!{GH} auth git-credential")
@@ -93,12 +94,31 @@ def create(
         "--body-file",
         "-",
     )
+    done = _run([program, *words], body)
+    found = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
+    if not found:
+        printed = (done.stderr or done.stdout).strip().splitlines()
+        raise Conflict(
+            f"{GH}: {printed[0] if printed else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
+        )
+    return str(found[-1])
+
+
+def _check_login(program: str, host: str) -> None:
+    """Ask `gh` for the password as git will, before anything is pushed: git itself would say only that it has none."""
+    asked = _run([program, "auth", "git-credential", "get"], f"protocol=https\nhost={host}\n\n")
+    if asked.returncode != 0:
+        raise Conflict(f"{GH} is not logged in to {host}: `{GH} auth login --hostname {host}`; nothing is pushed")
+
+
+def _run(words: list[str], text: str) -> subprocess.CompletedProcess[str]:
+    """Run `gh` in an empty folder, where it finds no repository."""
     with tempfile.TemporaryDirectory(prefix="tui-tasks-gh-") as folder:
         try:
-            done = subprocess.run(
-                [program, *words],
+            return subprocess.run(
+                words,
                 cwd=folder,
-                input=body,
+                input=text,
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -107,10 +127,3 @@ def create(
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Conflict(f"{GH}: {error}") from error
-    found = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
-    if not found:
-        printed = (done.stderr or done.stdout).strip().splitlines()
-        raise Conflict(
-            f"{GH}: {printed[0] if printed else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
-        )
-    return str(found[-1])

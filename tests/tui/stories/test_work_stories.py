@@ -1,4 +1,4 @@
-"""Pictures of the work of agents: its review, and an agent's own record."""
+"""Pictures of the work of agents, from its start to its merge."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.driving import settle, shown, until
+from tests.tui.driving import said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
+from tui_tasks.core.snapshots import Check
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.transcripts import Source
+from tui_tasks.tui.agents import answering
 from tui_tasks.tui.work import review_screen, syntax
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
+from tui_tasks.work import starting
+from tui_tasks.work.accepting import Acceptance
 
 RECORDED = Path(__file__).parents[2] / "hooks" / "records" / "recorded" / "claude-2.1.330-edits.jsonl"
 SIZES = ["120x40", "80x24", "40x12"]
@@ -88,3 +92,70 @@ def test_an_agents_own_record(plan, make_app, draw, monkeypatch, name):
         await until(pilot, lambda: "All done." in shown(app))
 
     draw(app, run_before=look)
+
+
+def pictured(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("name", [f"{name}-{size}" for size in SIZES])
+
+
+async def settled(pilot):
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
+@pictured("work-peek")
+def test_space_shows_the_last_lines_of_an_agent(plan, make_app, draw, monkeypatch, name):
+    work = begun(plan, 8, has_terminal=True)
+    lines = [
+        "> Work on task #8: Backup restore drill",
+        "",
+        "● Bash(make restore)",
+        "  ⎿  42 rows restored",
+        "● Writing.",
+    ]
+    monkeypatch.setattr(starting, "last_lines", lambda *_: lines)
+    app = make_app(plan.path, list_name=plan.list_uid)
+
+    async def look(pilot):
+        await settle(pilot, "A")
+        while app.screen.agent_here() != work.agent:
+            await settle(pilot, "j")
+        await settle(pilot, "space")
+        await until(pilot, lambda: "42 rows" in shown(app))
+
+    draw(app, run_before=look)
+
+
+@pictured("work-checked")
+def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_path, draw, monkeypatch, name):
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    checks = (Check("tests", "passed", gate=True), Check("types", "unproven"))
+    monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
+    app = make_app(plan.path)
+
+    async def look(pilot):
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "enter")
+        await until(pilot, lambda: app.screen.review is not None)
+        await settle(pilot, "tab")
+        await until(pilot, lambda: "store.put" in shown(app))
+        await settled(pilot)
+
+    draw(app, run_before=look)
+
+
+@pictured("work-merged")
+def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path, draw, monkeypatch, name):
+    monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    app = make_app(plan.path, list_name=plan.list_uid)
+
+    async def accept(pilot):
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, "enter")
+        await until(pilot, lambda: app.screen.review is not None)
+        await settle(pilot, "a", "enter")
+        await until(pilot, lambda: "Merged into main" in said(app))
+        await settled(pilot)
+
+    draw(app, run_before=accept)

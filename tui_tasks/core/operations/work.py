@@ -150,11 +150,13 @@ class DiscardWork(Operation, frozen=True):
         uid: the work.
         head: the last commit of its branch.
         kept: what brings it back: refs and folders.
+        message: why, where it lost a race.
     """
 
     uid: str
     head: str | None = None
     kept: dict[str, Any] | None = None
+    message: str | None = None
 
 
 class RestoreWork(Operation, frozen=True):

@@ -318,8 +318,9 @@ def merge_work(tx: Transaction, op: MergeWork) -> Work:
     changes = {"state": state, "merged_at": tx.now, "head": op.head, "kept": op.kept, "intent": op.intent}
     work = set_columns(tx, work, "work.merged", message=None, **changes)
     task = task_queries.any_task(tx.db, work.task_uid)
-    if task is not None and not task.deleted and task.status != status:
-        change_task(tx, task, "task.updated", {"status": status})
+    if task is not None and not task.deleted and (task.status, task.agent) != (status, work.agent):
+        # The winner of a race has the task from here on.
+        change_task(tx, task, "task.updated", {"status": status, "agent": work.agent})
     return work
 
 
@@ -337,7 +338,9 @@ def discard_work(tx: Transaction, op: DiscardWork) -> Work:
     """Record that the human does not want a work; the task is pending again."""
     require_human(tx)
     work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
-    work = set_columns(tx, work, "work.discarded", state="discarded", head=op.head, kept=op.kept, intent=None)
+    message = op.message or work.message
+    changes = {"head": op.head, "kept": op.kept, "message": message}
+    work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
     _give_back(tx, work)
     return work
 
