@@ -15,13 +15,12 @@ from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read import ask_queries, check_queries
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.filter import Filter
-from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
+from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
 from tui_tasks.core.snapshots import Ask, Check, Task, TaskList, full_task, iso, verified
-from tui_tasks.dialects.requests import quick_add_syntax
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
 from tui_tasks.text.safe import safe_ends, safe_line, safe_text
 from tui_tasks.text.times import ago
@@ -77,7 +76,7 @@ _BATCH: Final = 500
 def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, *, ascii_only: bool) -> None:
     """Print the tasks in order: those of the session's list, or else of all lists."""
     shown = _matching_tasks(session, statuses, filter_)
-    asks = ask_queries.open_asks(session.store.db)
+    asks = _open_asks(session.store.db)
     why: dict[str, str] | None = None
     width = len(f"#{task_queries.next_id(session.store.db, 'task') - 1}")
     count = 0
@@ -97,8 +96,17 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
         print("no tasks" if filter_ == EVERYTHING and not statuses else "no task matches", file=sys.stderr)
 
 
+def _open_asks(db: Database) -> list[Ask]:
+    if not db.scalar("SELECT EXISTS (SELECT 1 FROM ask WHERE state = 'open')"):
+        return []
+    from tui_tasks.core.read import ask_queries  # few databases have questions
+
+    return ask_queries.open_asks(db)
+
+
 def _why_needing(session: Session, asks: Sequence[Ask]) -> dict[str, str]:
     """Return why tasks need the human, by uid: their agent is gone, or somebody asks about them."""
+    from tui_tasks.core.read import ask_queries
     from tui_tasks.core.read.agents import activity  # few listings need it
 
     db = session.store.db
@@ -157,6 +165,8 @@ def _line(task: Task, home: TaskList, width: int, now: int, proof: str, *, ascii
     text = "".join(f", {words}" for words in field_texts(task, now, long=False)) if task.finished_at is None else ""
     text += f", {proof}" if proof else ""
     head = f"{f'#{task.number}':>{width}} {style.mark(ascii_only=ascii_only)}  {safe_line(task.name, 80)}"
+    from tui_tasks.dialects.requests import quick_add_syntax
+
     if words := quick_add_syntax.fields(task.tags, task.priority, None, ()):
         head += f"  {safe_line(words, 60)}"
     return f"{head}  [{safe_line(home.name, 24)}, {who}, {when}{text}]"
@@ -196,6 +206,8 @@ def _full(db: Database, task: Task, home: TaskList) -> dict[str, Any]:
 
 def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = False) -> None:
     """Print a task with its log."""
+    from tui_tasks.core.read.tasks import task_records
+
     db = session.store.db
     task = find_task(session, reference)
     home = task_queries.list_by_id(db, task.list_id)
@@ -207,6 +219,8 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print_json(value)
         return
     print(f"{titled(task.number, task.name)}\n{task.uid}  {task.status}  in {safe_line(home.name)}")
+    from tui_tasks.dialects.requests import quick_add_syntax
+
     words = quick_add_syntax.fields(task.tags, task.priority, task.agent and names.shown(task.agent), ())
     if words:
         print(safe_line(words))

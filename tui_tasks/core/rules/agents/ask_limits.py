@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.vocab import SHELL
 
 if TYPE_CHECKING:
@@ -40,6 +38,8 @@ def reached(tx: Transaction) -> tuple[str, int, int] | None:
     """Return which limit forbids the speaker another question, in words, with the limit and how many wait; None if it
     may ask.
     """
+    from tui_tasks.core.read import ask_queries  # settings are read by commands that ask nothing
+
     settings = tx.state_cache.recorded_settings
     limits = AskLimits() if settings is None else settings.asks
     own = ask_queries.count_open(tx.db, tx.actor)
@@ -54,6 +54,9 @@ def reached(tx: Transaction) -> tuple[str, int, int] | None:
 
 def _may_ask_a_few(tx: Transaction) -> bool:
     """Return whether the speaker is a live session of a process, few of whose questions wait."""
+    from tui_tasks.core.read import ask_queries
+    from tui_tasks.core.read.agents import session_queries
+
     session = session_queries.find(tx.db, tx.actor)
     if session is None or session.ended_at is not None or not session.pid:
         return False
