@@ -133,7 +133,7 @@ async def test_every_agent_has_a_line_with_its_task_and_last_word(plan, make_app
         assert "17m" in row_of(app, "codex-1")
         assert row_of(app, "codex-1").lstrip().startswith("·")
         if size[0] >= 80:
-            assert "gone 17m" in row_of(app, "codex-1")
+            assert "finished 17m" in row_of(app, "codex-1")
             assert "jose is maintained" in row_of(app, "claude-1")
             assert "looked at the backups" in row_of(app, "watcher")
 

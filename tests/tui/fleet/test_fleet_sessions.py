@@ -390,13 +390,34 @@ async def test_those_that_are_gone_are_one_line_that_enter_opens(plan, make_app,
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A", "G")
-        assert "· 3 gone   Enter shows them" in shown(app)
+        assert "· 3 finished   Enter shows them" in shown(app)
         assert app.screen.states.count("gone") == 3
         assert len(app.screen.listed.rows) == 2 + 21 + 1
         await settle(pilot, "enter", "j")
         assert app.screen.member.state == "gone"
         await settle(pilot, "k", "enter")
         assert len(app.screen.listed.rows) == 2 + 21 + 1
+
+
+async def test_the_head_counts_each_agent_once_and_tells_those_that_finished_from_those_whose_process_ended(
+    plan, make_app
+):
+    with Store(plan.path) as store:
+        sessions = Sessions(store)
+        for number in range(3):
+            sessions.begin("claude", f"s{number}", f"Prompt {number}", at(20, 1), "/home/me/code/api")
+        for number in (1, 2):
+            sessions.tell("claude", f"s{number}", "SessionEnd", at(20, 2), reason="other")
+        with store.db.transaction(write=True):
+            store.db.sql("UPDATE session SET ended_by = 'process' WHERE session = 's2'")
+            connections.end(store.db, "claude-1", Process(), NOW)
+    app = make_app(plan.path)
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        head = " ".join(shown(app).splitlines()[0].split())
+        assert head.startswith("Agents 1 waiting for you 1 working 1 idle 1 gone 1 finished"), head
+        assert "· 1 gone, 1 finished" in shown(app)
 
 
 async def test_one_that_is_gone_and_has_left_a_task_has_a_line_above_those_that_work(plan, make_app):

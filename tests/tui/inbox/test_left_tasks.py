@@ -98,6 +98,20 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
         assert every.needed == 3
 
 
+async def test_a_question_of_an_agent_that_is_gone_says_so_and_enter_shows_its_task(plan, left, make_app):
+    with Store(plan.path) as store:
+        for ask in ask_queries.open_asks(store.db):
+            store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=NOW)
+        store.commit(OpenAsk("merge now?"), actor="claude-1", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        assert "#5 stands still: claude-1 is gone." in shown(app)
+        await settle(pilot, "enter")
+        assert not isinstance(app.screen, Inbox)
+        assert app.pane.target() == left
+
+
 async def test_an_agent_that_is_stuck_stands_in_the_inbox_until_it_goes_on(plan, make_app):
     with Store(plan.path) as store:
         for ask in ask_queries.open_asks(store.db):

@@ -314,3 +314,10 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
         assert "? 1 check failed #6 Write integration tests" in lines(app)[1]
+
+
+async def test_agents_that_are_there_and_do_nothing_are_counted_rather_than_denied(app, plan):
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+    by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
+    async with opened(app, (120, 40)) as pilot:
+        await until(pilot, lambda: "2 agents, none at work" in shown(app))

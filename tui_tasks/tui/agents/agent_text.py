@@ -157,8 +157,9 @@ LOOKS_OF_STATES: Final = {
     "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
     "idle": LOOKS["pending"]._replace(word="idle", letter="o"),
     "gone": Look("·", "gone", ".", "$muted"),
+    "finished": Look("·", "finished", ".", "$muted"),
 }
-"""How the state of an agent is shown, the worst first."""
+"""How the state of an agent is shown, the worst first; for `finished` see `has_finished`."""
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 
 _FAILURE_LASTS: Final = HOUR
@@ -200,6 +201,14 @@ def reported_state(member: Member, now: int, quiet_after: int) -> str:
     if member.state == "gone" and member.calls_alone and not member.has_left(now, quiet_after):
         return "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
     return member.state
+
+
+def has_finished(member: Member) -> bool:
+    """Return whether an agent that is gone has ended as it should: with no task, no question, and not by its process's
+    end alone.
+    """
+    by_process = member.session is not None and member.session.ended_by == "process"
+    return member.state == "gone" and member.task is None and member.ask is None and not by_process
 
 
 def is_over(member: Member, now: int, seen_at: int) -> bool:

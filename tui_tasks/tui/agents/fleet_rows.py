@@ -65,6 +65,8 @@ class GoneAgents(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     is_open: bool
+    finished: int = 0
+    """How many of them have finished."""
 
     name: ClassVar[str] = ""
 
@@ -91,7 +93,7 @@ class FleetRows(RowDrawing[FleetRow]):
         context, now = self.context, self.context.clock.now()
         sizes = columns(look.width, self._longest_name())
         state = agent_text.state_of(row, now, self._quiet_after)
-        shown = agent_text.LOOKS_OF_STATES[state]
+        shown = agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
         self._tick(row, state, now)
         old = "$muted" if state == "gone" else ""
         head: list[Part] = [
@@ -125,7 +127,8 @@ class FleetRows(RowDrawing[FleetRow]):
         shown = agent_text.LOOKS_OF_STATES["gone"]
         key = self.context.keymap.key_of("agent_log")
         words = f"{key} {'folds' if row.is_open else 'shows'} them" if look.cursor else ", ".join(row.names)
-        text = f" {len(row.names)} gone   "
+        counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
+        text = f" {', '.join(words for words, _ in agent_text.totals(counts))}   "
         return [
             (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
             (shown.mark(ascii_only=self.context.ascii_only), shown.color),

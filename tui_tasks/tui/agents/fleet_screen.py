@@ -109,7 +109,8 @@ class Fleet(Overlay):
         gone = [one for one in self.members if one.state == "gone" and one.task is None and one.ask is None]
         if len(gone) < 2:
             return [*self.members]
-        fold = GoneAgents(tuple(agent_text.who(one.name, 40) for one in gone), self._shows_gone)
+        finished = sum(map(agent_text.has_finished, gone))
+        fold = GoneAgents(tuple(agent_text.who(one.name, 40) for one in gone), self._shows_gone, finished)
         return [fold, *(one for one in self.members if self._shows_gone or one not in gone)]
 
     def turn_gone(self) -> None:
@@ -218,6 +219,11 @@ class Fleet(Overlay):
         ascii_only = self.context.ascii_only
         counts = Counter(self.states)
         counts["waiting"] = self._waiting
+        # One that has left a task or a question is counted among those that wait for the human.
+        now = self.context.clock.now()
+        gone = [one for one in self.members if agent_text.reported_state(one, now, self._quiet_after) == "gone"]
+        counts["finished"] = sum(map(agent_text.has_finished, gone))
+        counts["gone"] = sum(not self._needs_you(one) and not agent_text.has_finished(one) for one in gone)
         if width < NARROW:
             parts: list[Part] = [(" Agents ", "bold")]
             for state, shown in agent_text.LOOKS_OF_STATES.items():

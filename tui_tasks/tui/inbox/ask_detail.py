@@ -186,7 +186,9 @@ class AskDetail(TextDrawing):
         if ask.request is not None:
             said.append("It waits for your answer.")
         elif self._working is not None and (self._about is None or self._about.uid != self._working.uid):
-            said.append(f"#{self._working.number} keeps running meanwhile.")
+            gone = ask.agent in self.context.state.left.values()
+            goes = f"stands still: {agent_text.who(ask.agent, 20)} is gone" if gone else "keeps running meanwhile"
+            said.append(f"#{self._working.number} {goes}.")
         if ask.expires_at is not None:
             now = self.context.clock.now()
             self.lasts(age_lasts(ask.expires_at, now))

@@ -481,6 +481,7 @@ class Inbox(Overlay):
     def do_ask_open(self) -> None:
         """Open the task that it is about; where it is answered, go on to the next."""
         ask = self.ask
+        task = self.context.state.asked_about.get(ask.uid) if ask is not None else None
         if self.item is not None:
             self.action_act(self.sources[self.item.kind].OPEN)
         elif self.folded is not None:
@@ -489,9 +490,9 @@ class Inbox(Overlay):
             self.do_back()
         elif ask.state != "open":
             self._next()
-        elif ask.task_uid is not None and self.tasks.of(ask) is not None:
+        elif task is not None and agent_text.live_task(self.context.db, task) is not None:
             self.do_back()
-            self.context.navigation.go_to(ask.task_uid)
+            self.context.navigation.go_to(task)
         else:
             self.context.say("This question is about no task.")
 

@@ -164,8 +164,10 @@ class NowLine(FrameLine):
             line.add([(text, "$muted")], None, gap)
 
     def _idle(self) -> str:
-        state = self.context.state
-        return "no agent at work" if state.agent_count or self.context.link.as_of is not None else "no agent connected"
+        here = self.context.state.agent_count
+        if here and self.context.link.as_of is None:
+            return f"{count(here, 'agent')}, none at work"
+        return "no agent connected" if self.context.link.as_of is None else "no agent at work"
 
     def _entries(self) -> Iterator[Entry]:
         """Yield all that the line could show, most urgent first."""
