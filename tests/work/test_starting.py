@@ -72,6 +72,12 @@ def test_an_agent_that_ends_without_a_change_has_failed_and_gives_the_task_back(
     assert task_queries.task(store.db, task).status == "pending"
 
 
+def test_an_agent_that_ends_with_an_error_has_that_as_the_reason(store, configure, starter, task):
+    configure("echo 'AuthError: no key'; echo; echo 0 files changed; exit 1")
+    work = starter.start(task, ROBOT).work
+    assert work.message == "robot-1 has ended without a change: AuthError: no key"
+
+
 def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter, task):
     configure(f"{COMMITS}; (trap '' HUP TERM; exec sleep 1000) & echo $! > pid")
     starter.start(task, ROBOT)

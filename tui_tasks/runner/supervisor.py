@@ -200,8 +200,8 @@ class Supervisor:
         if code == 0:
             return RunEnding("success", 0, result)
         how = f"exit {code}" if code > 0 else f"killed by {_signal_name(-code)}"
-        last_line = command.last_words.last_line()
-        return RunEnding("error", exit_code, result, f"{how}: {last_line}" if last_line else how)
+        why = command.last_words.telling_line() or command.result.telling_line()
+        return RunEnding("error", exit_code, result, f"{how}: {why}" if why else how)
 
 
 def _signal_name(number: int) -> str:

@@ -142,6 +142,23 @@ def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = F
     return beginning(text, limit_cells - 1) + more if limit_cells > 0 else ""
 
 
+# `ValueError: …`, `java.io.IOException: …`, `error[E0308]: …`, `fatal: …`, `E   AssertionError: …`, `npm ERR! …`.
+_IS_ERROR: Final = re.compile(
+    r"(?:^|[\s.:])(?:[A-Za-z]\w*)?(?:Error|Exception|error|ERROR|fatal|panic|panicked)(?:\[\w+\])?(?::|!| at )|\bERR!"
+)
+
+
+def error_line(text: str) -> str:
+    """Return the last line of an output that names an error; empty if there is none."""
+    return next((line.strip() for line in reversed(text.splitlines()) if _IS_ERROR.search(line)), "")
+
+
+def telling_line(text: str) -> str:
+    """Return the line of an output that says best why it ended: the last of an error, else the last with words."""
+    lines = (line.strip() for line in reversed(text.splitlines()) if any(letter.isalnum() for letter in line))
+    return error_line(text) or next(lines, "")
+
+
 def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = False) -> str:
     """Return `text` as lines that are safe to print, at most `limit_chars` characters in all.
 

@@ -24,10 +24,15 @@ from tui_tasks.hooks import session_records
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
+from tui_tasks.text.safe import error_line
+from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
 _START: Final = 60 * 1_000_000
+# The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
+_SEARCHED_LINES: Final = 40
+_MAX_REASON: Final = 200
 """Microseconds after which a program that was to be started again for comments has not started."""
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _NAMES: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
@@ -134,7 +139,8 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return None  # it is being started again
         if has_changes:
             return WorkReady(work.uid)
-        return FailWork(work.uid, f"{work.agent} has ended without a change")
+        why = error_line("\n".join(last_lines(store.path, work, _SEARCHED_LINES)))[:_MAX_REASON]
+        return FailWork(work.uid, f"{work.agent} has ended without a change{f': {why}' if why else ''}")
     is_idle = session.state == "idle" and session.last_prompt is not None
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import subprocess
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -22,10 +23,13 @@ from tui_tasks.runner.process import git
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.settings import work_settings
 from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.text.safe import telling_line
 from tui_tasks.work import git_worktrees
 
 SETUP_SECONDS: Final = 600.0
 _LAST_WORDS: Final = 300
+# The end of what a setup command prints that is searched for an error, in lines.
+_SEARCHED_LINES: Final = 40
 
 
 class Place(NamedTuple):
@@ -170,7 +174,7 @@ def _set_up(path: Path, settings: WorkSettings, show: Callable[[str], None]) -> 
         Conflict: it failed.
     """
     words = settings.setup
-    last = ""
+    last: deque[str] = deque(maxlen=_SEARCHED_LINES)
     try:
         process = subprocess.Popen(
             words,
@@ -191,7 +195,7 @@ def _set_up(path: Path, settings: WorkSettings, show: Callable[[str], None]) -> 
     try:
         assert process.stdout is not None
         for line in process.stdout:
-            last = line.strip() or last
+            last.append(line)
             show(line.rstrip("\n"))
         status = process.wait()
     finally:
@@ -199,7 +203,8 @@ def _set_up(path: Path, settings: WorkSettings, show: Callable[[str], None]) -> 
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     if status:
-        raise Conflict(f"[work] setup: {words[0]} ended with status {status}: {last[:_LAST_WORDS]}")
+        why = telling_line("".join(last))[:_LAST_WORDS]
+        raise Conflict(f"[work] setup: {words[0]} ended with status {status}: {why}")
 
 
 _MAX_ATTRIBUTES: Final = 1024 * 1024

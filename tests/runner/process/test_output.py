@@ -48,5 +48,24 @@ def test_the_end_of_a_stream_is_marked_where_it_was_cut_and_cut_between_characte
 def test_the_last_line_that_says_something_is_found():
     end = StreamTail(100)
     end.feed(b"Traceback\nsmtp: 535 authentication failed\n\n  \n")
-    assert end.last_line() == "smtp: 535 authentication failed"
-    assert StreamTail(100).last_line() == ""
+    assert end.telling_line() == "smtp: 535 authentication failed"
+    assert StreamTail(100).telling_line() == ""
+
+
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        ("Traceback\nValueError: no such user\n\n1 failed, 3 passed\n}\n", "ValueError: no such user"),
+        ("E   AssertionError: 2 != 3\n=== 1 failed in 0.2s ===", "E   AssertionError: 2 != 3"),
+        ("Error: Cannot find module 'x'\n    at run (a.js:1:2)\n\nNode.js v22.1.0", "Error: Cannot find module 'x'"),
+        ("error[E0308]: mismatched types\n --> a.rs:1\n", "error[E0308]: mismatched types"),
+        ("java.io.IOException: disk\n\tat A.main(A.java:3)", "java.io.IOException: disk"),
+        ("fatal: not a git repository\nhint: see git help", "fatal: not a git repository"),
+        ("thread 'main' panicked at a.rs:3\nnote: run with RUST_BACKTRACE=1", "thread 'main' panicked at a.rs:3"),
+        ("no errors so far\nstopped by the quota\n}\n", "stopped by the quota"),
+    ],
+)
+def test_the_line_of_an_error_is_preferred_to_the_summary_after_it(output, line):
+    end = StreamTail(1_000)
+    end.feed(output.encode())
+    assert end.telling_line() == line

@@ -13,6 +13,7 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
+from tui_tasks.text.safe import telling_line
 
 # How many outcomes a line shows as a job's history.
 HISTORY: Final = 8
@@ -59,11 +60,10 @@ class RunLine(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def why(self) -> str:
-        """Return what is known of why it failed or was not run: the reason, otherwise the last line of its result."""
+        """Return what is known of why it failed or was not run: the reason, otherwise a line of its result."""
         if self.reason or self.outcome == "success":
             return self.reason or ""
-        lines = [line.strip() for line in (self.tail or "").splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+        return telling_line(self.tail or "")
 
 
 class JobLine(msgspec.Struct, frozen=True, gc=False):

@@ -18,6 +18,7 @@ from typing import IO, Final
 
 from tui_tasks.core.schedule.run_logs import HEAD, TAIL
 from tui_tasks.runner.process import processes, run_context
+from tui_tasks.text.safe import telling_line
 
 CHUNK: Final = 64 * 1024
 # The number of reads that empty a pipe of 1 MiB, the largest that Linux gives by default.
@@ -221,7 +222,7 @@ def _prepare_child(run_mark: int) -> None:
 PIECE: Final = 32 * 1024
 # The end of standard output that becomes the run's result.
 RESULT: Final = 256 * 1024
-# The end of standard error that is searched for its last line.
+# The end of standard error, else of standard output, that is searched for the line that says why a run failed.
 LAST_WORDS: Final = 4 * 1024
 MAX_LINE: Final = 200
 # The end of both streams together that is kept with a check.
@@ -303,7 +304,6 @@ class StreamTail:
         start = next((at for at in range(min(4, len(self._data))) if self._data[at] & 0xC0 != 0x80), 0)
         return f"[… {self._dropped + start:,} bytes left out …]\n{self._data[start:].decode(errors='replace')}"
 
-    def last_line(self) -> str:
-        """Return the last line that is not blank, at most `MAX_LINE` characters of it; "" if there is none."""
-        lines = [line for line in self._data.decode(errors="replace").splitlines() if line.strip()]
-        return lines[-1].strip()[:MAX_LINE] if lines else ""
+    def telling_line(self) -> str:
+        """Return the line that says why it ended (`safe.telling_line`), at most `MAX_LINE` characters of it."""
+        return telling_line(self._data[-LAST_WORDS:].decode(errors="replace"))[:MAX_LINE]
