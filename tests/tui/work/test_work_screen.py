@@ -9,8 +9,8 @@ import pytest
 
 from tests.tui.driving import SIZES, lines, said, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.operations.work import CountWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.operations.tasks import ClaimTask, EditTask
+from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, terminal
@@ -61,6 +61,31 @@ async def test_w_asks_for_program_place_and_words_and_starts_an_agent(plan, star
         await until(pilot, lambda: bool(started))
         await until(pilot, lambda: "codex-" in said(app))
     assert started == [(plan[9], Request(program="codex", here=True, words="now"))]
+
+
+async def test_w_on_a_task_that_somebody_has_claimed_says_so_before_the_form(plan, make_app):
+    with Store(plan.path) as store:
+        store.commit(ClaimTask("codex-7", 60_000_000, plan[8]), actor="codex-7", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.context.navigation.go_to(plan[8])
+        await settle(pilot, "W")
+        assert not isinstance(app.screen, StartForm)
+        assert "codex-7 has claimed #8: set it pending first (s)." in said(app)
+
+
+async def test_the_agent_that_lost_a_race_names_the_winner_in_its_row(plan, make_app):
+    loser, _ = begun(plan, 8), begun(plan, 8, is_race=True, is_shared=True)
+    with Store(plan.path) as store:
+        why = "the work of robot-2 was merged instead"
+        store.commit(EditTask(plan[8], {"status": "done"}), DiscardWork(loser.uid, message=why), actor="human", now=NOW)
+        with store.db.transaction(write=True):
+            store.db.sql("UPDATE session SET state = 'gone', ended_at = ? WHERE uid = ?", (NOW, loser.agent))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        (row,) = (line for line in lines(app) if line[2:].strip(" ·").startswith("robot-1"))
+        assert "the work of robot-2 was merged" in row
 
 
 async def test_a_start_that_is_refused_says_why(plan, make_app, monkeypatch):

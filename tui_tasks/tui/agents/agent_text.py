@@ -12,6 +12,7 @@ import msgspec
 
 from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession
@@ -249,6 +250,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return member.message, "$muted"
     if state == "failed":
         return last, "$state-failed"
+    if state == "gone" and member.task is None and session is not None and (lost := _lost(context, member.name)):
+        return lost, "$muted"
     if state == "gone" and member.task is not None:
         return f"left while #{member.task.number} was in progress", "$state-overdue"
     if member.near is not None:
@@ -270,6 +273,12 @@ def _is_silent(session: AgentSession | None, now: int) -> bool:
     if session is None or session.last_prompt is not None or not session.session.startswith(PLACEHOLDER):
         return False
     return now - session.started_at >= SILENT_AFTER
+
+
+def _lost(context: Context, agent: str) -> str:
+    """Return why the work of an agent was discarded: whose was merged instead. Empty if it was not."""
+    work = work_queries.of_agent(context.db, agent)
+    return work.message or "" if work is not None and work.state == "discarded" else ""
 
 
 def _suspended(member: Member) -> str:

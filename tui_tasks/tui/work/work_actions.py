@@ -16,6 +16,7 @@ from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.keys.actions import Controller
 
@@ -105,6 +106,11 @@ class WorkActions(Controller):
         context = self._context
         tasks = task_queries.live_tasks(context.db, self._pane.selection())
         if not tasks:
+            return
+        claimed = next((one for one in tasks if one.claimed_by is not None and self._other([one]) is None), None)
+        if claimed is not None:
+            who, key = agent_text.who(str(claimed.claimed_by), 30), context.keymap.key_of("status")
+            context.say(f"{who} has claimed #{claimed.number}: set it pending first ({key}).")
             return
         with Store(context.link.path, read_only=True) as store:
             settings = starting.settings()
