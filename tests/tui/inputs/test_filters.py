@@ -1,7 +1,7 @@
 import pytest
 
 from tui_tasks.core.read.pages.filter import Term
-from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, candidates, complete, parse
+from tui_tasks.tui.inputs.filter_syntax import OF_TASKS, candidates, complete, parse, quick_add_candidates
 from tui_tasks.tui.log.log_pane import OF_LOG
 
 
@@ -55,7 +55,7 @@ def test_a_field_that_there_is_not_is_told_with_those_that_there_are(text):
     parsed = parse(text)
     assert "no filter word" in parsed.problem
     for field in OF_TASKS.fields:
-        assert f"{field}:" in parsed.problem
+        assert f"{ {'who': 'agent', 'prio': 'priority'}.get(field, field) }:" in parsed.problem
     assert parsed.terms, "it is looked for as text all the same"
 
 
@@ -114,6 +114,13 @@ def test_a_field_has_its_own_name_beside_the_short_one(named, short):
 
 
 def test_the_names_of_fields_are_completed():
-    assert candidates("pri", {}) == ["prio:", "priority:"]
+    assert candidates("pri", {}) == ["priority:"]
+    assert candidates("w", {}) == ["who:"]
+    assert candidates("a", {}) == ["agent:"]
+
+
+def test_a_weekday_is_completed_in_a_filter_and_in_quick_add():
+    assert complete("due:fr", candidates("due:fr", {})) == "due:fri "
+    assert complete("Buy milk due:we", quick_add_candidates("Buy milk due:we", {})) == "Buy milk due:wed "
     assert candidates("priority:h", {}) == ["priority:high"]
     assert candidates("agent:b", {"who": ["bob"]}) == ["agent:bob"]

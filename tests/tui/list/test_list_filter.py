@@ -59,7 +59,7 @@ async def test_a_field_that_there_is_not_is_told_in_full(app):
         await press(app, pilot, "slash")
         await write(pilot, "is:failed")
         await press(app, pilot)
-        words = "status:, who:, list:, number:, tag:, domain:, prio:, due:, estimate:, links:, sort:"
+        words = "status:, agent:, list:, number:, tag:, domain:, priority:, due:, estimate:, links:, sort:"
         assert said(app) == f"no filter word 'is:'; use one of {words}"
         await press(app, pilot, *["backspace"] * 9)
         assert said(app) == ""

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.tui.driving import SIZES, by_agent, named, settle, shown, until
+from tests.tui.driving import SIZES, by_agent, named, said, settle, shown, until
 from tests.tui.evening import day
 from tests.tui.plan import NOW, ZONE, at
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, FinishRun, RunJob
@@ -199,7 +199,7 @@ async def test_the_filter_of_the_jobs_names_the_one_field_that_jobs_have(jobs, m
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "slash", *"status:failed")
-        assert "use one of who:" in shown(app)
+        assert "use one of agent:" in shown(app)
 
 
 async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
@@ -278,6 +278,17 @@ async def test_all_three_kinds_are_made_from_one_form(jobs, make_app, size, time
         assert (made.type, made.prompt, made.dedicated_context, made.created_by) == (kind, "Do it.", True, "human")
         assert made.timezone == "Europe/Berlin"
         assert app.pane.line.job.uid == made.uid
+
+
+@pytest.mark.parametrize("runner", ["", "codex"])
+async def test_a_job_for_a_runner_without_a_command_is_saved_and_says_that_it_cannot_run_yet(jobs, make_app, runner):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        settings = [*"runner=", *runner] if runner else []
+        await settle(pilot, "n", *"New one", *["tab"] * 4, *settings, *["tab"] * 2, *"Do it.", "ctrl+s")
+        assert job_queries.job_named(app.link.db, "new one").prompt == "Do it."
+        assert "Saved, but it cannot run yet: no " in said(app)
+        assert ("'codex'" in said(app)) == bool(runner)
 
 
 async def test_the_form_shows_the_next_five_times_as_one_types(jobs, make_app):

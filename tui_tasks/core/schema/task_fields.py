@@ -280,7 +280,7 @@ FIELDS: Final[dict[str, TaskField]] = {
             _short_due,
             _long_due,
             _due_ranges,
-            ("today", "tomorrow", OVERDUE, "<1w", NONE),
+            ("today", "tomorrow", OVERDUE, "<1w", NONE, *_DAYS),
             "fri",
             is_overdue,
             _due_lasts,

@@ -30,8 +30,9 @@ _ANY_TIME: Final = datetime(2026, 1, 1, tzinfo=UTC)
 # Quick add's signs, and the fields that they stand for.
 SIGNS: Final = {"#": "tag", "!": "prio", "@": "who"}
 
-# The names that fields have elsewhere, beside the short ones.
+# The names that fields have elsewhere, beside the short ones. Only the former are suggested.
 NAMES: Final = {"priority": "prio", "agent": "who"}
+_SUGGESTED: Final = {short: name for name, short in NAMES.items()}
 
 _TOKEN = re.compile(r'-?(?:[a-z]+:|[#@])?(?:"[^"]*"?|[^\s"]+)(?=\s|$)|\S+')
 # A word with a colon that may name a field; an address such as http://x is plain text.
@@ -93,7 +94,11 @@ def _unknown_field(token: str, language: Language) -> str:
     match = _FIELD.match(token.removeprefix("-"))
     if match is None or NAMES.get(match[1], match[1]) in language.fields:
         return ""
-    return f"no filter word {match[0]!r}; use one of {', '.join(f'{field}:' for field in language.fields)}"
+    return f"no filter word {match[0]!r}; use one of {', '.join(f'{name}:' for name in _names(language))}"
+
+
+def _names(language: Language) -> list[str]:
+    return [_SUGGESTED.get(field, field) for field in language.fields]
 
 
 def _term(token: str, open_end: bool, language: Language) -> Term | str:
@@ -171,8 +176,8 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
     if SIGNS.get(body[:1]) in language.fields:
         field, value, head = SIGNS[body[0]], body[1:], f"{minus}{body[0]}"
     elif not colon:
-        names = (*language.fields, *(name for name, field in NAMES.items() if field in language.fields))
-        return [f"{minus}{each}:" for each in names if each.startswith(body)]
+        begun = [each for each in _names(language) if each.startswith(body)]
+        return [f"{minus}{each}:" for each in begun or language.fields if each.startswith(body)]
     field = NAMES.get(field, field)
     values: Sequence[str] = language.values.get(field) or known.get(field, ())
     if field in language.ranges:

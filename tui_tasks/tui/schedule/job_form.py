@@ -249,6 +249,8 @@ class JobForm(FormScreen[str]):
         else:
             if uid is not None:
                 self.dismiss(uid)
+                if (why := _why_not_run(typed)) is not None:
+                    self.context.say(f"Saved, but it cannot run yet: {why}")
 
     async def _make(self, typed: Typed) -> str | None:
         if self._wrong(typed):
@@ -335,6 +337,16 @@ class JobForm(FormScreen[str]):
     @override
     def has_changes(self) -> bool:
         return self.typed != self._was
+
+
+def _why_not_run(typed: Typed) -> str | None:
+    """Return why there is no command for the runs of a job; None if there is one, or if none is needed."""
+    from tui_tasks.settings import current
+
+    if typed.runs.strip() != RUNNER:
+        return None
+    runners, name = current.runners(), str(job_syntax.read_settings(typed.settings).get("runner") or "")
+    return runners.missing(name) if name not in runners.profiles else None
 
 
 def _dedicated(runs: str) -> bool:
