@@ -176,8 +176,8 @@ def candidates(text: str, known: Mapping[str, Sequence[str]], language: Language
     if SIGNS.get(body[:1]) in language.fields:
         field, value, head = SIGNS[body[0]], body[1:], f"{minus}{body[0]}"
     elif not colon:
-        begun = [each for each in _names(language) if each.startswith(body)]
-        return [f"{minus}{each}:" for each in begun or language.fields if each.startswith(body)]
+        named = [each for each in _names(language) if each.startswith(body)]
+        return [f"{minus}{each}:" for each in named or language.fields if each.startswith(body)]
     field = NAMES.get(field, field)
     values: Sequence[str] = language.values.get(field) or known.get(field, ())
     if field in language.ranges:
