@@ -164,9 +164,9 @@ class _Undo(Arguments):
 
 @SHELL.tool("shell:undo", _Undo, writes=True, in_steps=True)
 def undo(call: Call, given: _Undo) -> dict[str, int]:
-    """Take back the speaker's newest change that stands, except those passed over."""
+    """Take back the speaker's newest change in the project that stands, except those passed over."""
     try:
-        last, _ = call.run(Undo(passed_over=tuple(given.passed_over)))
+        last, _ = call.run(Undo(passed_over=tuple(given.passed_over), project=call.project))
     except CannotUndo as refused:
         over = "".join(f" --pass-over {change}" for change in (*given.passed_over, refused.change))
         raise Conflict(

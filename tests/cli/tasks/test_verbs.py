@@ -19,7 +19,7 @@ from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
@@ -276,6 +276,25 @@ def test_what_is_deleted_comes_back_by_undo_which_says_what_it_took_back(shell: 
     task_changes.undo(shell, as_json=False)
     assert capsys.readouterr().out == "undone: #1 one: deleted\n"
     assert names(shell.store) == ["one", "two"]
+
+
+def test_undo_takes_back_the_newest_change_of_the_folders_project(shell: Session, store: Store, clock: Clock) -> None:
+    web, api = (
+        store.commit(EnsureList(f"{name}/tasklist", "task", project=name), actor="shell", now=clock())[0]
+        for name in ("web", "api")
+    )
+    first, second = (store.commit(AddTask("one", home.uid), actor="shell", now=clock())[0].uid for home in (web, api))
+    of_web = Session(store, SHELL, Identity("shell", project="web"), clock)
+    task_changes.undo(of_web, as_json=False)
+    assert task_queries.any_task(store.db, first).deleted
+    assert not task_queries.any_task(store.db, second).deleted
+    store.commit(SetListRule(api.uid, True), actor="shell", now=clock())
+    task_changes.undo(of_web, as_json=False)
+    assert task_queries.list_by_id(store.db, web.id).deleted
+    assert task_queries.list_by_id(store.db, api.id).one_in_progress
+    task_changes.undo(shell, as_json=False)
+    task_changes.undo(shell, as_json=False)
+    assert task_queries.any_task(store.db, second).deleted
 
 
 def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None:

@@ -50,6 +50,7 @@ class Undo(Operation, frozen=True):
     """Undo a change of the actor's own: the one with that first entry, or the newest that is not undone.
 
     `within`: the uid of a list; only changes to it and its tasks count. `passed_over`: changes that do not count.
+    `project`: changes to lists and tasks of other projects do not count; None: all count.
 
     Result: (seq of the change's last entry, seq of its first).
     """
@@ -57,6 +58,7 @@ class Undo(Operation, frozen=True):
     change: int | None = None
     within: str | None = None
     passed_over: tuple[int, ...] = ()
+    project: str | None = None
 
 
 class TakeBack(Operation, frozen=True):

@@ -109,9 +109,12 @@ def _newest_standing(tx: Transaction, op: Undo) -> int:
             seen.add(change)
             if not stands(tx.db, change) or (has_hooks and _is_told_by_hooks(tx.db, change)):
                 continue
+            if op.project is not None and _is_elsewhere(tx.db, change, op.project):
+                continue
             if op.within is None or _is_within(tx.db, change, op.within):
                 return int(change)
-    raise Conflict(f"{_who_has(tx)} no change to undo")
+    where = f" in {op.project}" if op.project is not None else ""
+    raise Conflict(f"{_who_has(tx)} no change to undo{where}")
 
 
 def _is_told_by_hooks(db: Database, change: int) -> bool:
@@ -132,6 +135,18 @@ def _is_within(db: Database, change: int, list_uid: str) -> bool:
         if of_list != list_uid:
             return False
     return True
+
+
+def _is_elsewhere(db: Database, change: int, project: str) -> bool:
+    """Return whether a change is about lists and tasks, and all of them belong to other projects."""
+    found = set[str | None]()
+    for part in (part for parts in journal.of_change(db, change) for part in parts):
+        task = task_queries.any_task(db, part.task) if part.task is not None else None
+        if task is not None:
+            found.add(task_queries.list_by_id(db, task.list_id).project)
+        elif part.kind.startswith("list."):
+            found.add(task_queries.list_by_uid(db, part.uid).project)
+    return bool(found) and found.isdisjoint((project, None))
 
 
 @rule(TakeBack)
