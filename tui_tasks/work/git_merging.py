@@ -18,6 +18,7 @@ import msgspec
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git, git_settings, git_trees
 from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.text.times import count
 from tui_tasks.work import git_review, git_worktrees
 from tui_tasks.work.git_review import Review, merge_trees, tree_at
 from tui_tasks.work.git_worktrees import REFS, checked_out_at, commit_of, entries
@@ -265,8 +266,8 @@ def check_clean(folder: Path, base: str) -> None:
     changed = [line[3:] for line in git.run(folder, *words).printed.split(b"\0") if line]
     if changed:
         raise Conflict(
-            f"{base} is checked out at {folder} with {len(changed)} uncommitted changes: commit them there or switch"
-            " to another branch, then merge again; or open a pull request",
+            f"{base} is checked out at {folder} with {count(len(changed), 'uncommitted change')}: commit there or switch "
+            "to another branch, then merge again; or open a pull request",
             files=[os.fsdecode(one) for one in changed[:50]],
             path=str(folder),
         )
