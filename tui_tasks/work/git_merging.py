@@ -266,8 +266,8 @@ def check_clean(folder: Path, base: str) -> None:
     changed = [line[3:] for line in git.run(folder, *words).printed.split(b"\0") if line]
     if changed:
         raise Conflict(
-            f"{base} is checked out at {folder} with {count(len(changed), 'uncommitted change')}: commit there or switch "
-            "to another branch, then merge again; or open a pull request",
+            f"{base} is checked out at {folder} with {count(len(changed), 'uncommitted change')}: "
+            "commit them there or switch to another branch, then merge again; or open a pull request",
             files=[os.fsdecode(one) for one in changed[:50]],
             path=str(folder),
         )
