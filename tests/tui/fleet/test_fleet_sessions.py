@@ -203,7 +203,7 @@ async def test_where_nothing_is_suggested_nothing_is_allowed_always(people, make
         assert app.screen.ask.state == "open"
 
 
-async def test_what_a_tool_is_given_can_be_edited_and_is_allowed_so(people, make_app, monkeypatch):
+async def test_what_a_tool_is_given_can_be_edited_is_shown_so_and_allowed_by_a_key(people, make_app, monkeypatch):
     monkeypatch.setattr(editor, "edit", lambda context, text: text.replace("make all", "make test"))
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -211,6 +211,9 @@ async def test_what_a_tool_is_given_can_be_edited_and_is_allowed_so(people, make
         name = _waits_for_permission(app)
         await go_to(pilot, name)
         await settle(pilot, "a", "e")
+        assert ask_of(app, name).state == "open"
+        assert "make test" in shown(app)
+        await settle(pilot, "y")
         ask = ask_of(app, name)
         assert ask.answer == "Allow"
         assert ask.request["updated_input"] == {**COMMAND, "command": "rm -rf build/\nmake test"}

@@ -406,7 +406,7 @@ ACTIONS: Final[dict[str, Action]] = {
         _w("inbox", "ask_approve", "y", "Approve", "Approve", help="yes allow accept", needs="ask", verb="approve"),
         _w("inbox", "ask_deny", "x", "Deny, and say why", "Deny", help="no refuse reject", needs="ask", verb="refuse"),
         _w("inbox", "ask_reply", "m", "Reply in your own words", "Reply", help="answer", needs="ask", verb="write"),
-        _w("inbox", "ask_edit", "e", "Edit what the tool is given, and allow it", "Edit", needs="ask", verb="edit"),
+        _w("inbox", "ask_edit", "e", "Edit what the tool is given; y then allows it", "Edit", needs="ask", verb="edit"),
         _a("inbox", "ask_later", "z", "Decide later", "Later", help="snooze defer", needs="ask"),
         _a("inbox", "ask_open", "enter", "Open the question's task; once answered, go on", "Open", verb="open"),
         _a(
