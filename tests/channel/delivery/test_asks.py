@@ -64,14 +64,14 @@ def of_many(talk: Talk, names: int, each: int) -> list[dict]:
     return [json.loads(reply)["error"] for reply in refused]
 
 
-def test_of_all_agents_two_hundred_questions_wait_whatever_their_names_are(talk, store, clock):
-    refused = of_many(talk, names=70, each=3)
-    assert len(ask_queries.open_asks(store.db)) == 200
+def test_of_all_agents_a_thousand_questions_wait_whatever_their_names_are(talk, store, clock):
+    refused = of_many(talk, names=335, each=3)
+    assert len(ask_queries.open_asks(store.db)) == 1_000
     assert {(error["code"], error["data"]["limit"], error["data"]["open"]) for error in refused} == {
-        ("conflict", 200, 200)
+        ("conflict", 1_000, 1_000)
     }
     assert refused[0]["message"] == (
-        "200 questions of all agents wait for the human, and no more may: wait until one is answered or ends"
+        "1000 questions of all agents wait for the human, and no more may: wait until one is answered or ends"
     )
     store.commit(SettleAsks((ask_queries.open_asks(store.db)[0].uid,)), actor="human", now=clock())
     asked(talk, question="Now?")

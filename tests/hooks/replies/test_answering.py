@@ -359,7 +359,7 @@ def test_a_screen_that_was_killed_is_no_screen(tmp_path: Path) -> None:
     db = tmp_path / "tasks.db"
     code = (
         "import sys, time\n"
-        "from tui_tasks.hooks.presence import screen_presence as presence\n"
+        "from tui_tasks.hooks import screen_presence as presence\n"
         "with presence.announced(sys.argv[1], {'claude': 50}):\n"
         "    print(1, flush=True)\n"
         "    time.sleep(60)\n"

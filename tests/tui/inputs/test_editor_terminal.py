@@ -201,8 +201,7 @@ def test_a_key_stops_the_screen_with_its_whole_job_and_fg_brings_it_back(shell: 
     before = shell.screen.display[:-2]
     for keys, shown in (("\x1a", ()), (":\x1a", ()), ("\x1bn\x1a", ("More fields",))):
         shell.type(keys)
-        shell.wait_for(lambda: shell.raw.rstrip().endswith(b"shell>"))
-        assert is_aside(shell)
+        shell.wait_for(lambda: shell.raw.rstrip().endswith(b"shell>") and is_aside(shell))
         with shell.screen.lock:
             shell.screen.erase_in_display(2)
         shell.type("fg\n")

@@ -235,7 +235,7 @@ class RecordSettings(Operation, frozen=True):
     jobs: bool = False
     rules: tuple[dict[str, str], ...] = ()
     ask_limit: int = 50
-    ask_total: int = 200
+    ask_total: int = 1_000
 
 
 class DefineChecks(Operation, frozen=True):

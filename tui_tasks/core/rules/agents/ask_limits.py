@@ -31,7 +31,7 @@ class AskLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """
 
     limit: Annotated[int, Meta(ge=1, le=1_000)] = 50
-    total: Annotated[int, Meta(ge=1, le=10_000)] = 200
+    total: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
 
 
 def reached(tx: Transaction) -> tuple[str, int, int] | None:

@@ -159,7 +159,7 @@ class SettingsRow(Model):
     review_jobs = Flag(default=0)
     rules = JsonField(default="[]")  # the standing answers to permissions
     ask_limit = IntegerField(default=50)  # how many questions of one agent may wait
-    ask_total = IntegerField(default=200)  # how many of all agents may
+    ask_total = IntegerField(default=1_000)  # how many of all agents may
 
     class Meta:
         table_name = "settings"
