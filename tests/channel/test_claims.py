@@ -2,17 +2,13 @@
 
 from datetime import datetime
 
-import msgspec
 import pytest
 
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled, task
-from tui_tasks.channel.presence import Presence
-from tui_tasks.channel.session import Session
 from tui_tasks.core.errors import Busy, Conflict, StaleClaim
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.operations.changes import Redo, Undo
-from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import (
     AddTask,
     CreatePlan,
@@ -23,14 +19,10 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     ReleaseClaim,
     SetListReview,
-    SetListRule,
 )
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.base import TABLE
-from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.runner.process import processes
 
 
 def test_claim_takes_the_most_urgent_then_oldest_ready_task(talk, store, clock):
@@ -528,54 +520,10 @@ def test_an_undo_of_what_ended_a_claim_leaves_the_claim_that_was_taken_after_it(
     holder.ok("control:heartbeat", claim=standing["claim"])
 
 
-def process_of(store, clock, *, is_gone: bool = False) -> Talk:
-    """The conversation of an agent through a process that lives, or has ended."""
-    talk, presence = Talk(store, clock, agent="agent"), Presence(store, stays=True)
-    own = Process(*processes.identity())
-    presence.process = msgspec.structs.replace(own, pid=own.pid + 2**22, born="1") if is_gone else own
-    talk.session = Session(store, TABLE, Identity("agent"), clock, presence=presence)
-    return talk
-
-
-@pytest.mark.linux
-def test_an_agent_whose_process_was_killed_gets_its_task_back_with_a_new_lease(talk, store, clock):
-    add(talk, "another")
-    killed = process_of(store, clock, is_gone=True)
-    held = killed.ok("control:claim", lease_seconds=60)
-    add(talk, "one more")
-    clock.forward(50)
-    back = process_of(store, clock)
-    again = back.ask("control:claim")
-    assert again["result"]["task"]["uid"] == held["task"]["uid"]
-    assert again["result"]["claim"] == held["claim"]
-    assert again["result"]["expires_at"] > held["expires_at"]
-    assert "go on with it" in again["note"]
-    assert back.ok("control:heartbeat", claim=held["claim"])["claim"] == held["claim"]
-
-
-@pytest.mark.linux
-def test_a_process_that_lives_gets_the_next_task_and_then_null_that_names_its_claim(talk, store, clock):
-    first, second = add(talk, "first"), add(talk, "second")
-    store.commit(
-        SetListRule(task_queries.list_by_id(store.db, task_queries.task(store.db, first).list_id).uid, False),
-        actor="human",
-        now=clock(),
-    )
-    living = process_of(store, clock)
-    held = living.ok("control:claim")
-    assert held["task"]["uid"] == first
-    clock.forward(1)
-    process_of(store, clock).ok("control:hello")
-    assert living.ok("control:claim")["task"]["uid"] == second
-    reply = living.ask("control:claim")
+def test_a_null_names_the_claim_with_which_an_agent_that_was_killed_goes_on(talk, store, clock):
+    add(talk, "first")
+    held = Talk(store, clock, agent="agent").ok("control:claim")
+    reply = Talk(store, clock, agent="agent").ask("control:claim")
     assert reply["result"] is None
-    assert held["claim"] in reply["note"]
-
-
-@pytest.mark.linux
-def test_a_task_of_another_list_is_not_given_back(talk, store, clock):
-    uid = add(talk)
-    process_of(store, clock, is_gone=True).ok("control:claim", uid=uid)
-    store.commit(EnsureList("pool", "task"), actor="human", now=clock())
-    clock.forward(1)
-    assert process_of(store, clock).ok("control:claim", list="pool") is None
+    assert 'you hold task #1 "first"' in reply["note"] and held["claim"] in reply["note"]
+    assert Talk(store, clock, agent="agent").ok("control:heartbeat", claim=held["claim"])["claim"] == held["claim"]

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations.sessions import Process
-    from tui_tasks.core.snapshots import Claim
 
 
 class Presence:
@@ -52,24 +50,6 @@ class Presence:
             for agent in sorted(new):
                 connections.begin(self._store.db, agent, self.process, now, self._project)
             self._names |= new
-
-    def left_claims(self, agent: str) -> list[Claim]:
-        """Return the claims of an agent that has come back: the process that took them has ended, oldest first.
-
-        On a server it is not known which process took one.
-        """
-        held = task_records.active_of(self._store.db, agent) if self._stays else []
-        if not held or self._store.db.seconds_behind() is not None:
-            return []
-        from tui_tasks.core import connections
-        from tui_tasks.hooks.departures import has_departed
-
-        live = [
-            one.opened_at
-            for one in connections.everyone(self._store.db)
-            if one.agent == agent and one.closed_at is None and not has_departed(one.process)
-        ]
-        return [claim for claim in held if all(opened > claim.expires_at - claim.lease for opened in live)]
 
     def record_asker(self, ask: str) -> None:
         """Record that this process waits for the answer to a question, within the transaction that opened it."""

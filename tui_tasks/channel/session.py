@@ -33,7 +33,7 @@ from tui_tasks.dialects.requests.identity import Identity
 
 if TYPE_CHECKING:
     from tui_tasks.core.engine.watch import Watch
-    from tui_tasks.core.snapshots import Claim, Entry
+    from tui_tasks.core.snapshots import Entry
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 
@@ -288,10 +288,6 @@ class Session:
             StorageFailed: the database cannot be read.
         """
         return self._elapsed.instant(self.store.db, self.clock())
-
-    def left_claims(self, agent: str) -> list[Claim]:
-        """Return the claims of an agent whose process, which took them, has ended."""
-        return self._presence.left_claims(agent) if self._presence is not None else []
 
     def cancel(self, agent: str, id: str | int) -> None:
         """Give up the requests of an agent with that id which wait; `settle` returns their replies."""

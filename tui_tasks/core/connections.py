@@ -42,7 +42,6 @@ _PUT = Statement(
         }
     )
 )
-_OPENED = Statement(C.select(C.opened_at).where(_IS & C.closed_at.is_null()))
 _DROP = Statement(C.delete().where(_IS))
 # Of an agent's closed connections only the last is kept.
 _DROP_CLOSED = Statement(C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
@@ -108,14 +107,10 @@ def connected_agents(db: Database) -> list[str]:
 
 
 def begin(db: Database, agent: str, process: Process, now: int, project: str | None = None) -> None:
-    """Record that an agent makes requests through a process, in a project, within the open write transaction.
-
-    One that is open through this process stays open since then.
-    """
-    opened = db.one(_OPENED, **_parameters(agent, process))
+    """Record that an agent makes requests through a process, in a project, within the open write transaction."""
     db.run(_DROP_CLOSED, {"agent": agent})
     db.run(_DROP, _parameters(agent, process))
-    db.run(_PUT, {**_parameters(agent, process), "opened_at": opened[0] if opened else now, "project": project})
+    db.run(_PUT, {**_parameters(agent, process), "opened_at": now, "project": project})
 
 
 def end(db: Database, agent: str, process: Process, now: int) -> None:

@@ -20,7 +20,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Claim, Task, TaskList, full_task
+from tui_tasks.core.snapshots import Task, TaskList, full_task
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.identity import Identity, own_list
 
@@ -56,9 +56,6 @@ class Channel(Protocol):
 
     def elapsed_time(self) -> int:
         """Return the database's instant in microseconds (`elapsed`)."""
-
-    def left_claims(self, agent: str) -> list[Claim]:
-        """Return the claims of an agent that has come back: the process that took them has ended."""
 
     def cancel(self, agent: str, id: str | int) -> None:
         """Give up the requests of an agent with that id which wait."""

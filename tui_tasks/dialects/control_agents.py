@@ -19,7 +19,7 @@ from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.read.tasks.task_names import named
-from tui_tasks.core.snapshots import Ask, Claim, TaskList, iso
+from tui_tasks.core.snapshots import Ask, Claim, iso
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
 from tui_tasks.dialects.json_shapes import agent_shapes
@@ -220,7 +220,7 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
     """Take a task: `uid`, else the most urgent, then oldest pending one without open dependencies.
 
     Others cannot write to it until you finish or release it, or the lease ends (send control:heartbeat before; while
-    you `ask` the human it does not end). After a restart you get back the task that you had. If null, `note` says why.
+    you `ask` the human it does not end). If null, `note` says why.
     """
     if given.uid is not None:
         return _claim_named(call, given, given.uid)
@@ -231,10 +231,6 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
             call.note = f"nothing is pending in {handle}, which is not made yet"
             return None
         raise NotFound("list", handle)
-    if (left := _left_claim(call, home)) is not None:
-        extended = call.run(ExtendClaim(call.agent, left.uid))
-        call.note = "this task was yours when your process ended: go on with it"
-        return {"task": full(call, task_queries.task(call.db, left.task_uid)), **_claim_json(extended)}
     taken = call.run(ClaimNext(call.agent, given.lease_seconds * SECOND, home.uid if home else None, call.project))
     if taken is None:
         call.note = ready_tasks.why_none(
@@ -250,16 +246,6 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
         return None
     task, claim_ = taken
     return {"task": full(call, task), **_claim_json(claim_)}
-
-
-def _left_claim(call: Call, home: TaskList | None) -> Claim | None:
-    """Return the claim with which this agent goes on after its process has ended, of a list, else of the project."""
-    for left in call.channel.left_claims(call.agent):
-        task = task_queries.task(call.db, left.task_uid)
-        of = task_queries.list_by_id(call.db, task.list_id)
-        if of.id == home.id if home is not None else call.project in (None, of.project):
-            return left
-    return None
 
 
 def _claim_named(call: Call, given: _Claim, uid: str) -> dict[str, Any]:
