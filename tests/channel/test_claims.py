@@ -518,12 +518,3 @@ def test_an_undo_of_what_ended_a_claim_leaves_the_claim_that_was_taken_after_it(
         store.commit(Undo(), actor="human", now=clock())
     assert talk.refused("control:heartbeat", claim=ended["claim"])["code"] == "stale_claim"
     holder.ok("control:heartbeat", claim=standing["claim"])
-
-
-def test_a_null_names_the_claim_with_which_an_agent_that_was_killed_goes_on(talk, store, clock):
-    add(talk, "first")
-    held = Talk(store, clock, agent="agent").ok("control:claim")
-    reply = Talk(store, clock, agent="agent").ask("control:claim")
-    assert reply["result"] is None
-    assert 'you hold task #1 "first"' in reply["note"] and held["claim"] in reply["note"]
-    assert Talk(store, clock, agent="agent").ok("control:heartbeat", claim=held["claim"])["claim"] == held["claim"]

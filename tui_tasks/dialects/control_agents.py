@@ -17,8 +17,7 @@ from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, ReleaseClaim
 from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
-from tui_tasks.core.read.tasks.task_names import named
+from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Ask, Claim, iso
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
@@ -240,9 +239,6 @@ def claim(call: Call, given: _Claim) -> dict[str, Any] | None:
             project=call.project,
             is_confined=call.channel.identity.list_only,
         )
-        if held := task_records.active_of(call.db, call.agent):
-            task = task_queries.task(call.db, held[0].task_uid)
-            call.note += f"; you hold {named(task)} by the claim {held[0].uid} until {iso(held[0].expires_at)}"
         return None
     task, claim_ = taken
     return {"task": full(call, task), **_claim_json(claim_)}

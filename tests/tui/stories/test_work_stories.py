@@ -10,6 +10,7 @@ from tests.tui.driving import said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
 from tests.tui.work.test_work_screen import begun
+from tests.work.repositories import git
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.snapshots import Check
@@ -147,7 +148,10 @@ def test_the_checks_on_exactly_the_tree_that_is_reviewed(plan, make_app, tmp_pat
 @pictured("work-merged")
 def test_work_that_is_merged_leaves_a_task_that_is_done(plan, make_app, tmp_path, draw, monkeypatch, name):
     monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
-    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    place = keys_repository(tmp_path / "git")
+    git(place.root, "config", "user.name", "Ada")
+    git(place.root, "config", "user.email", "ada@example.org")
+    begin(plan, 9, place, branch="task/31-rotate-keys")
     app = make_app(plan.path, list_name=plan.list_uid)
 
     async def accept(pilot):
