@@ -19,7 +19,7 @@ from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Undo
-from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList, SetListRule
+from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
@@ -295,6 +295,19 @@ def test_undo_takes_back_the_newest_change_of_the_folders_project(shell: Session
     task_changes.undo(shell, as_json=False)
     task_changes.undo(shell, as_json=False)
     assert task_queries.any_task(store.db, second).deleted
+
+
+def test_undo_in_a_project_passes_over_the_deleted_list_of_another_and_brings_its_own_back(
+    store: Store, clock: Clock
+) -> None:
+    web, api = (
+        store.commit(CreatePlan("Sprint", project=name), actor="shell", now=clock())[0] for name in ("web", "api")
+    )
+    for home in (web, api):
+        store.commit(DeletePlan(home.uid), actor="shell", now=clock())
+    task_changes.undo(Session(store, SHELL, Identity("shell", project="web"), clock), as_json=False)
+    assert not task_queries.list_by_id(store.db, web.id).deleted
+    assert task_queries.list_by_id(store.db, api.id).deleted
 
 
 def test_undo_and_redo_say_what_each_of_them_did(shell: Session, capsys) -> None:

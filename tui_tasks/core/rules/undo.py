@@ -145,7 +145,7 @@ def _is_elsewhere(db: Database, change: int, project: str) -> bool:
         if task is not None:
             found.add(task_queries.list_by_id(db, task.list_id).project)
         elif part.kind.startswith("list."):
-            found.add(task_queries.list_by_uid(db, part.uid).project)
+            found.add(task_queries.any_list(db, part.uid).project)
     return bool(found) and found.isdisjoint((project, None))
 
 
