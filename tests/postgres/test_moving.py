@@ -7,13 +7,14 @@ import pytest
 
 from tests.conftest import START
 from tests.postgres.journal_writer import write
+from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, compacting, diagnosis
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import moving
+from tui_tasks.postgres import companions, moving
 from tui_tasks.postgres.moving import to_file, to_server
 
 
@@ -66,6 +67,30 @@ def test_what_came_after_the_snapshot_is_applied_to_the_file(file, server, tmp_p
     assert server.execute("SELECT count(*) FROM tui_tasks.snapshots()").fetchone() == (1,)
     to_file(server, tmp_path / "to.db", nothing)
     assert entries(tmp_path / "to.db") == entries(file)
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_what_came_with_later_entries_is_in_the_file(server, server_url, opened_on, tmp_path, monkeypatch, is_cut_off):
+    state = opened_on("here")
+    state.call("tasklist:add_task", {"name": "Build"}, idempotency_key="first")
+    db = state._session.store.db
+    db.cut(state.seq)
+    task = state.call("tasklist:add_task", {"name": "Ship"}, idempotency_key="second")
+    state.call("control:claim", {"uid": task["uid"]})
+    monkeypatch.setattr(moving, "PAGE", 1)
+    if is_cut_off:
+        with pytest.raises(ZeroDivisionError):
+            to_file(server, tmp_path / "to.db", lambda done, total: 1 / 0)
+    to_file(server, tmp_path / "to.db", nothing)
+    rows = "SELECT agent, key, fingerprint, reply FROM kept_reply ORDER BY key"
+    until = "SELECT key, value FROM view WHERE key LIKE 'until:%'"
+    with Store(str(tmp_path / "to.db")) as moved:
+        assert [row[1] for row in moved.db.sql(rows).fetchall()] == ["first", "second"]
+        for each in (rows, until):
+            assert moved.db.sql(each).fetchall() == db.sql(each).fetchall() != []
+        there = server.execute("SELECT passed FROM tui_tasks.head").fetchone()
+        assert (elapsed.mark(moved.db).passed,) == there
+        assert companions.number(moved.db) == 0
 
 
 @pytest.mark.parametrize("has_snapshot", [True, False])

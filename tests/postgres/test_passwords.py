@@ -14,6 +14,7 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import connection
+from tui_tasks.postgres.journal_client import JournalClient, server_id
 
 SECRET = "hunter2-s3cr3t"
 
@@ -88,15 +89,19 @@ def test_settings_of_tls_are_libpqs(cluster, database):
 
 
 def test_a_stopped_client_and_a_cut_cable_have_limits_in_every_connection(cluster, database):
-    with connection.connect(cluster.conninfo(database)) as opened:
-        for setting in ("idle_in_transaction_session_timeout", "lock_timeout"):
-            assert opened.execute(f"SHOW {setting}").fetchone() == ("2s",)
-        told = opened.info.get_parameters()
-    assert (told["tcp_user_timeout"], told["connect_timeout"]) == ("2000", "5")
-    with connection.connect(f"{cluster.conninfo(database)}&connect_timeout=9&options=-c%20jit%3Don") as opened:
-        assert opened.info.get_parameters()["connect_timeout"] == "9"
-        assert opened.execute("SHOW jit").fetchone() == ("on",)
-        assert opened.execute("SHOW lock_timeout").fetchone() == ("2s",)
+    def of_a_replica(url):
+        return JournalClient(url, server_id(url)).connected()
+
+    for opening in (connection.connect, of_a_replica):
+        with opening(cluster.conninfo(database)) as opened:
+            for setting in ("idle_in_transaction_session_timeout", "lock_timeout"):
+                assert opened.execute(f"SHOW {setting}").fetchone() == ("2s",)
+            told = opened.info.get_parameters()
+        assert (told["tcp_user_timeout"], told["connect_timeout"]) == ("2000", "2")
+        with opening(f"{cluster.conninfo(database)}&connect_timeout=9&options=-c%20jit%3Don") as opened:
+            assert opened.info.get_parameters()["connect_timeout"] == "9"
+            assert opened.execute("SHOW jit").fetchone() == ("on",)
+            assert opened.execute("SHOW lock_timeout").fetchone() == ("2s",)
 
 
 def test_a_move_leaves_no_password_in_processes_output_journal_or_the_servers_log(cluster, database, role, tmp_path):

@@ -12,7 +12,7 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 # A cut cable is noticed, and a server that does not answer holds up nobody, for about two seconds.
 _LIMITS: Final = {
-    "connect_timeout": 5,
+    "connect_timeout": 2,
     "tcp_user_timeout": 2_000,
     "keepalives_idle": 2,
     "keepalives_interval": 1,
@@ -29,13 +29,23 @@ def connect(url: str) -> psycopg.Connection[Any]:
         DatabaseRefused: the URL is wrong, or has a password.
         StorageFailed: the server cannot be reached, or does not let this role in.
     """
+    try:
+        return open_connection(url)
+    except psycopg.Error as error:
+        raise StorageFailed(f"{place(url)}: {first_line(error)}", retryable=True) from None
+
+
+def open_connection(url: str) -> psycopg.Connection[Any]:
+    """As `connect`, with the error of psycopg.
+
+    Raises:
+        DatabaseRefused: the URL is wrong, or has a password.
+        psycopg.Error: the server cannot be reached, or does not let this role in.
+    """
     given = parameters(url)
     limits = {name: value for name, value in _LIMITS.items() if name not in given}
     options = f"{given.pop('options', '')} {_SESSION}".strip()
-    try:
-        return psycopg.connect(**{**given, **limits, "options": options}, autocommit=True)
-    except psycopg.Error as error:
-        raise StorageFailed(f"{place(url)}: {_first_line(error)}", retryable=True) from None
+    return psycopg.connect(**{**given, **limits, "options": options}, autocommit=True)
 
 
 def parameters(url: str) -> dict[str, Any]:
@@ -65,5 +75,6 @@ def place(url: str) -> str:
     return f"the database {found.get('dbname', '')} at {found.get('host', 'this machine')}"
 
 
-def _first_line(error: psycopg.Error) -> str:
-    return re.split(r"[\r\n]", str(error).strip())[0]
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message."""
+    return re.split(r"[\r\n]", str(error).strip())[0] or type(error).__name__

@@ -15,6 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown
 from tui_tasks.postgres import snapshots
+from tui_tasks.postgres.connection import first_line, open_connection
 from tui_tasks.postgres.server_schema import prepare
 
 PAGE: Final = 1_000
@@ -24,22 +25,11 @@ AFTER_AWAY_SECONDS: Final = 0.5
 OUTCOME_SECONDS: Final = 5.0
 """How long the outcome of a commit is asked for after its connection was lost."""
 
-# A stopped client, a cut cable and a lock that others hold end a wait within seconds.
-_SETTINGS: Final = "-c lock_timeout=2s -c idle_in_transaction_session_timeout=2s"
-_CONNECTION: Final[dict[str, Any]] = {
-    "connect_timeout": 2,
-    "tcp_user_timeout": 4_000,
-    "keepalives_idle": 2,
-    "keepalives_interval": 1,
-    "keepalives_count": 3,
-    "application_name": "tui-tasks",
-    "options": _SETTINGS,
-}
 _LOCK: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.lock_head()"
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
 _COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
 _NEWS: Final = f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
-_COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
+COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
 # In binary: an array of texts would be escaped letter by letter.
 _APPEND: Final = (
     "SELECT tui_tasks.append(%b::bigint, %b, %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], "
@@ -96,14 +86,10 @@ def server_id(url: str) -> str:
         DatabaseRefused: the server cannot be reached or used.
     """
     try:
-        with contextlib.closing(psycopg.connect(url, autocommit=True, **_CONNECTION)) as connection:
+        with contextlib.closing(open_connection(url)) as connection:
             return prepare(connection).id
     except psycopg.Error as error:
-        raise DatabaseRefused(f"the server cannot be reached: {_line(error)}") from None
-
-
-def _line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise DatabaseRefused(f"the server cannot be reached: {first_line(error)}") from None
 
 
 class JournalClient:
@@ -135,7 +121,7 @@ class JournalClient:
         if self._failed_at is not None and time.monotonic() - self._failed_at < AFTER_AWAY_SECONDS:
             raise self._away(self._why)
         try:
-            connection = psycopg.connect(self._url, autocommit=True, **_CONNECTION)
+            connection = open_connection(self._url)
             try:
                 found = prepare(connection)
             except BaseException:
@@ -143,7 +129,7 @@ class JournalClient:
                 raise
         except psycopg.Error as error:
             self._failed_at = time.monotonic()
-            raise self._away(_line(error)) from None
+            raise self._away(first_line(error)) from None
         if found.id != self._id:
             connection.close()
             raise DatabaseRefused("the server has another journal than this replica")
@@ -166,13 +152,13 @@ class JournalClient:
             yield
         except errors.InsufficientPrivilege as error:
             self.close()
-            raise DatabaseRefused(_line(error)) from None
+            raise DatabaseRefused(first_line(error)) from None
         except errors.LockNotAvailable:
             self.close()
             raise Busy("other machines have held the journal for 2 s; try again") from None
         except psycopg.Error as error:
             self.close()
-            raise self._away(_line(error)) from None
+            raise self._away(first_line(error)) from None
 
     def lock(self, seq: int, number: int) -> News:
         """Begin a transaction, take the journal's lock, and return what the replica lacks.
@@ -198,7 +184,7 @@ class JournalClient:
             connection.execute("BEGIN")
             head = connection.execute(_LOCK)
             entries = connection.execute(_NEWS, (seq, PAGE))
-            companions = connection.execute(_COMPANIONS, (number,))
+            companions = connection.execute(COMPANIONS, (number,))
         row = head.fetchone()
         assert row is not None
         found = News(Head(*row), entries.fetchall(), companions.fetchall())
@@ -218,7 +204,7 @@ class JournalClient:
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 head = connection.execute(_HEAD)
                 entries = connection.execute(_NEWS, (seq, PAGE))
-                companions = connection.execute(_COMPANIONS, (number,))
+                companions = connection.execute(COMPANIONS, (number,))
                 connection.execute("COMMIT")
             row = head.fetchone()
             assert row is not None
@@ -304,12 +290,12 @@ class JournalClient:
             is_lost = connection.closed or connection.broken or isinstance(error, errors.OperationalError)
             self.close()
             if isinstance(error, errors.InsufficientPrivilege):
-                raise DatabaseRefused(_line(error)) from None
+                raise DatabaseRefused(first_line(error)) from None
             if error.sqlstate == _GONE_ON:
                 raise Busy("the journal has gone on meanwhile, and nothing was written; try again") from None
             if not is_lost:
                 raise
-            why = _line(error)
+            why = first_line(error)
         if self._was_appended(entries, why):
             return None
         raise Busy(f"the connection to the server was lost, and nothing was written: {why}")

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import psycopg
 
+from tui_tasks import clock
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.private_files import sync_folder
@@ -22,7 +23,9 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.past.replay import apply_entries
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import snapshots
+from tui_tasks.postgres import companions, snapshots
+from tui_tasks.postgres.connection import first_line
+from tui_tasks.postgres.journal_client import COMPANIONS
 from tui_tasks.postgres.server_schema import prepare
 from tui_tasks.postgres.snapshots import Covered
 
@@ -142,10 +145,14 @@ def to_file(connection: Connection, target: Path, progress: Progress) -> int:
         part = target.with_name(f".{target.name}.moving")
         if not _is_beginning(part, connection):
             backup.remove(part)
-            snapshots.fetch(connection, part)
+            number = snapshots.fetch(connection, part)
+            with Store(str(part)) as store, store.db.transaction(write=True):
+                companions.put_number(store.db, number or 0)
         with Store(str(part)) as store:
             _pull(connection, store.db, progress)
             _refuse_unsound(store.db, part)
+            with store.db.transaction(write=True):
+                companions.forget_number(store.db)
         newest = backup.finish(part)
         part.rename(target)
         backup.remove(part)
@@ -164,22 +171,33 @@ def _is_beginning(part: Path, connection: Connection) -> bool:
 
 
 def _pull(connection: Connection, db: Database, progress: Progress) -> None:
-    """Write and apply the entries that the file has not, a page in each transaction."""
+    """Write and apply the entries that the file has not, a page in each transaction, and what came with them."""
     insert = f"INSERT INTO journal ({_COLUMNS}) VALUES ({', '.join('?' * len(_TYPES))})"
     seq, before = journal.head(db)
-    newest = _head(connection)[0]
-    while rows := connection.execute(
-        f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s", (seq, PAGE)
-    ).fetchall():
+    while True:
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s", (seq, PAGE)
+            ).fetchall()
+            newest, passed = connection.execute("SELECT seq, passed FROM tui_tasks.head").fetchone() or (0, 0)
+            beside = [] if len(rows) == PAGE else connection.execute(COMPANIONS, (companions.number(db),)).fetchall()
+        after = seq
         for row in rows:
             if row[0] != seq + 1 or journal.link(before, row[:-1]) != bytes(row[-1]):
                 raise DatabaseRefused(f"entry {row[0]:,} of the server does not follow from the one before it")
             seq, before = row[0], bytes(row[-1])
         with db.transaction(write=True):
             db.write_many(insert, rows)
-            for _ in apply_entries(db, db, rows[0][0] - 1, seq):
+            for _ in apply_entries(db, db, after, seq):
                 pass
-        progress(seq, max(newest, seq))
+            companions.apply(db, beside)
+            if len(rows) < PAGE and passed:
+                # Leases go on by the time that has passed on the server.
+                elapsed.put_mark(db, elapsed.Mark("", 0, passed, clock.now()))
+        progress(seq, newest)
+        if len(rows) < PAGE:
+            return
 
 
 def _refuse_unsound(db: Database, file: Path) -> None:
@@ -203,7 +221,8 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise StorageFailed(f"the server: {text}", retryable=not isinstance(error, psycopg.DataError)) from None
+        raise StorageFailed(
+            f"the server: {first_line(error)}", retryable=not isinstance(error, psycopg.DataError)
+        ) from None
     except OSError as error:
         raise StorageFailed(f"{os.strerror(error.errno or 0)}: {error.filename}", retryable=False) from None

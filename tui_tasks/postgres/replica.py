@@ -4,7 +4,7 @@ A transaction of the state takes the replica's write lock, then the journal's lo
 written since is applied. Then the rules decide as they do on one file, the new entries are appended on the server, the
 server commits, and the replica after it. A replica that misses the last step catches up by the journal.
 
-Tables that must not part from the entries travel with them (`_COMPANIONS`); triggers of this connection collect them.
+Rows that must not part from the entries travel with them (`companions`).
 """
 
 from __future__ import annotations
@@ -28,17 +28,15 @@ from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import views
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE
+from tui_tasks.postgres import companions
 from tui_tasks.postgres.replica_files import server_of
 
 _REFUSED: Final = frozenset(
     {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "session", "journal"}
 )
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
-_NUMBER: Final = "server:number"
-"""As in `snapshots`."""
 READ_SECONDS: Final = 0.2
 """A short command that reads waits so long for the server."""
 BEHIND_SECONDS: Final = 2.0
@@ -47,27 +45,6 @@ _STOP_SECONDS: Final = 2.0
 _SECOND: Final = 1_000_000
 _log = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder().decode
-
-# By table: its key, its other columns, and which rows travel.
-_COMPANIONS: Final = {
-    "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
-    "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),
-}
-
-
-def _statements() -> Iterator[str]:
-    """Yield the statements that make a connection collect changes of `_COMPANIONS`."""
-    yield "CREATE TEMP TABLE IF NOT EXISTS outgoing (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT)"
-    for table, (keys, others, condition) in _COMPANIONS.items():
-        for event, row in (("INSERT", "NEW"), ("DELETE", "OLD")):
-            key = f"json_array({', '.join(f'{row}.{name}' for name in keys)})"
-            pairs = ", ".join(f"'{name}', NEW.{name}" for name in others)
-            value = f"json_object({pairs})" if event == "INSERT" else "NULL"
-            when = f"WHEN {condition.format(row=row)} " if condition else ""
-            yield (
-                f"CREATE TEMP TRIGGER IF NOT EXISTS outgoing_{table}_{event} AFTER {event} ON main.{table} {when}"
-                f"BEGIN INSERT INTO outgoing VALUES ('{table}', {key}, {value}); END"
-            )
 
 
 class BehindCut(StorageFailed):
@@ -161,7 +138,7 @@ class Replica(Database):
         client = self._joined()
         while True:
             seq, _ = journal.head(self)
-            news = client.lock(seq, self._number())
+            news = client.lock(seq, companions.number(self))
             if news.is_cut(seq):
                 raise Busy("this machine's replica is older than the server's journal, and is built again; try again")
             if news.is_complete:
@@ -169,7 +146,7 @@ class Replica(Database):
             client.release()
             while not news.is_complete:
                 self._apply(news)
-                news = client.news(journal.newest(self), self._number())
+                news = client.news(journal.newest(self), companions.number(self))
             self._apply(news)
         self._apply(news)
         self._begun = journal.head(self)
@@ -177,18 +154,17 @@ class Replica(Database):
             raise self._other_history()
         self._server_now = news.head.now
         if not self._collects:
-            for statement in _statements():
-                self.sql(statement)
+            companions.collect(self)
             self._collects = True
-        self.sql("DELETE FROM outgoing")
+        companions.forget(self)
         self._note_contact()
 
     def _publish(self) -> None:
         """Append what this transaction wrote, and let the server commit."""
         seq, _ = self._begun
         entries = self.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
-        companions = self.sql("SELECT kind, key, value FROM outgoing ORDER BY rowid").fetchall()
-        if not entries and not companions:
+        beside = companions.collected(self)
+        if not entries and not beside:
             self._client.release()
             return
         for row in entries:
@@ -201,14 +177,11 @@ class Replica(Database):
         mark = elapsed.mark(self)
         entries = [(*row[:-1], bytes(row[-1])) for row in entries]
         passed = mark.passed if mark is not None else 0
-        number = self._client.append(self._begun, entries, companions, self._server_now, passed)
+        number = self._client.append(self._begun, entries, beside, self._server_now, passed)
         if number is not None:
-            views.put_within(self, _NUMBER, number)
+            companions.put_number(self, number)
         # For `let_others_write`, which goes on after this commit.
-        self.sql("DELETE FROM outgoing")
-
-    def _number(self) -> int:
-        return int(views.get(self, _NUMBER) or 0)
+        companions.forget(self)
 
     def _apply(self, news: Any) -> None:
         """Apply what the server has and this replica lacks, within the open write transaction.
@@ -227,24 +200,8 @@ class Replica(Database):
             _apply_row(self, row)
         if not news.is_complete:
             return
-        number = self._number()
-        for kind, key, value, its_number in news.companions:
-            if its_number > number:
-                self._put_companion(kind, _decode(key), None if value is None else _decode(value))
-                number = its_number
-        if number != self._number():
-            views.put_within(self, _NUMBER, number)
+        companions.apply(self, news.companions)
         self._advance(news.head.passed)
-
-    def _put_companion(self, table: str, key: list[str], value: dict[str, Any] | None) -> None:
-        if table not in _COMPANIONS:
-            return
-        keys, _, _ = _COMPANIONS[table]
-        self.sql(f"DELETE FROM {table} WHERE {' AND '.join(f'{name} = ?' for name in keys)}", key)
-        if value is not None:
-            row = {**dict(zip(keys, key, strict=True)), **value}
-            marks = ", ".join("?" * len(row))
-            self.sql(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
     def _advance(self, passed: int) -> None:
         """Let the database's own instant, by which leases end, be no earlier than on other machines."""
@@ -272,7 +229,7 @@ class Replica(Database):
             client = self._joined()
             while True:
                 seq, hashed = journal.head(self)
-                news = client.news(seq, self._number())
+                news = client.news(seq, companions.number(self))
                 if news.is_cut(seq):
                     raise BehindCut(f"{self.path} is older than the server's journal: it is built again")
                 if seq > news.head.seq or (seq == news.head.seq and hashed != bytes(news.head.hash)):

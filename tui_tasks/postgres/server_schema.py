@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import resources
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from psycopg import errors
 from tui_tasks import __version__
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused
+from tui_tasks.postgres.connection import first_line
 
 SERVER_SCHEMA: Final = 1
 """The newest version of the server's tables; `server.sql` makes it, `server_N.sql` takes it from N - 1 to N."""
@@ -55,7 +55,7 @@ def prepare(connection: psycopg.Connection[Any]) -> ServerDatabase:
         if found.schema < SERVER_SCHEMA or found.journal < SCHEMA:
             return _update(connection)
     except errors.InsufficientPrivilege as error:
-        raise DatabaseRefused(f"{_place(connection)}: {_first_line(error)} (tui-tasks admin roles)") from None
+        raise DatabaseRefused(f"{_place(connection)}: {first_line(error)} (tui-tasks admin roles)") from None
     return found
 
 
@@ -121,7 +121,3 @@ def _place(connection: psycopg.Connection[Any]) -> str:
     """Return how messages name the database: never with a password."""
     info = connection.info
     return f"the database {info.dbname} at {info.host or 'this machine'}"
-
-
-def _first_line(error: Exception) -> str:
-    return re.split(r"[\r\n]", str(error).strip())[0]

@@ -14,12 +14,10 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.private_files import make_private
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.read import views
 from tui_tasks.core.store import Store
+from tui_tasks.postgres import companions
 
 CHUNK: Final = 1 << 20
-NUMBER: Final = "server:number"
-"""The view of a replica that has the number of the newest companion that was applied."""
 
 # What is one machine's own, and no part of the state.
 _OWN: Final = ("activity", "beat", "asker", "connection", "run_log", "work_count", "unfinished_change")
@@ -74,7 +72,7 @@ def put_replica(replica: Database, connection: Connection) -> int:
         replica.copy_to(str(part), backup.PAGES_A_STEP, None)
         with Store(str(part)) as copy:
             mark = elapsed.mark(copy.db)
-            number = int(views.get(copy.db, NUMBER) or 0)
+            number = companions.number(copy.db)
             covered = Covered(*journal.head(copy.db), number, 0 if mark is None else mark.passed)
             strip(copy.db)
         put(part, connection, covered)
@@ -117,8 +115,8 @@ def build(path: str, connection: Connection, now: int) -> bool:
         number = fetch(connection, part)
         if number is None:
             return False
-        with Store(str(part)) as copy:
-            views.put(copy.db, NUMBER, number)
+        with Store(str(part)) as copy, copy.db.transaction(write=True):
+            companions.put_number(copy.db, number)
         backup.finish(part)
         restored = backup.restore(path, part, now)
         # The server had all of the old one, too.
