@@ -16,6 +16,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import companions, moving
 from tui_tasks.postgres.moving import to_file, to_server
+from tui_tasks.postgres.progress import ignore
 
 
 @pytest.fixture
@@ -34,10 +35,6 @@ def file(tmp_path):
     return path
 
 
-def nothing(done, total):
-    pass
-
-
 def entries(path):
     with Store(str(path), read_only=True) as store:
         return store.db.sql(f"SELECT {moving._COLUMNS} FROM journal ORDER BY seq").fetchall()
@@ -45,11 +42,11 @@ def entries(path):
 
 def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, tmp_path):
     shown = []
-    newest = to_server(file, server, lambda done, total: shown.append((done, total)))
+    newest = to_server(file, server, lambda what, done, total: shown.append((done, total)))
     assert shown[-1] == (newest, newest)
     kept = server.execute(f"SELECT {moving._COLUMNS} FROM tui_tasks.journal ORDER BY seq").fetchall()
     assert kept == entries(file)
-    assert to_file(server, tmp_path / "to.db", nothing) == newest
+    assert to_file(server, tmp_path / "to.db", ignore) == newest
     assert entries(tmp_path / "to.db") == kept
     with Store(str(tmp_path / "to.db")) as store:
         assert backup.broken_link(store.db) is None
@@ -58,14 +55,14 @@ def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, t
 
 
 def test_what_came_after_the_snapshot_is_applied_to_the_file(file, server, tmp_path):
-    to_server(file, server, nothing)
+    to_server(file, server, ignore)
     with Store(str(file)) as store:
         (home,) = store.commit(EnsureList("work", "task"), actor="bob", now=START)
         store.commit(AddTask("Later", home.uid), actor="bob", now=START)
-    to_server(file, server, nothing)
+    to_server(file, server, ignore)
     server.execute("DELETE FROM tui_tasks.snapshot WHERE seq = (SELECT max(seq) FROM tui_tasks.snapshot)")
     assert server.execute("SELECT count(*) FROM tui_tasks.snapshots()").fetchone() == (1,)
-    to_file(server, tmp_path / "to.db", nothing)
+    to_file(server, tmp_path / "to.db", ignore)
     assert entries(tmp_path / "to.db") == entries(file)
 
 
@@ -80,8 +77,8 @@ def test_what_came_with_later_entries_is_in_the_file(server, server_url, opened_
     monkeypatch.setattr(moving, "PAGE", 1)
     if is_cut_off:
         with pytest.raises(ZeroDivisionError):
-            to_file(server, tmp_path / "to.db", lambda done, total: 1 / 0)
-    to_file(server, tmp_path / "to.db", nothing)
+            to_file(server, tmp_path / "to.db", lambda what, done, total: 1 / 0)
+    to_file(server, tmp_path / "to.db", ignore)
     rows = "SELECT agent, key, fingerprint, reply FROM kept_reply ORDER BY key"
     until = "SELECT key, value FROM view WHERE key LIKE 'until:%'"
     with Store(str(tmp_path / "to.db")) as moved:
@@ -100,7 +97,7 @@ def test_a_move_that_was_cut_off_is_continued(file, server, tmp_path, monkeypatc
     class Cut(Exception):
         pass
 
-    def cut(done, total):
+    def cut(what, done, total):
         if done >= 14:
             raise Cut
 
@@ -108,14 +105,14 @@ def test_a_move_that_was_cut_off_is_continued(file, server, tmp_path, monkeypatc
         to_server(file, server, cut)
     assert server.execute("SELECT seq FROM tui_tasks.head").fetchone() == (14,)
     done = []
-    newest = to_server(file, server, lambda at, total: done.append(at))
+    newest = to_server(file, server, lambda what, at, total: done.append(at))
     assert done[0] == 21
     if not has_snapshot:
         server.execute("DELETE FROM tui_tasks.snapshot")
         with pytest.raises(Cut):
             to_file(server, tmp_path / "to.db", cut)
         done.clear()
-    assert to_file(server, tmp_path / "to.db", lambda at, total: done.append(at)) == newest
+    assert to_file(server, tmp_path / "to.db", lambda what, at, total: done.append(at)) == newest
     assert has_snapshot or done[0] == 21
     assert entries(tmp_path / "to.db") == entries(file)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
@@ -125,9 +122,9 @@ def test_a_compacted_journal_begins_on_the_server_where_it_begins_in_the_file(fi
     with Store(str(file)) as store:
         assert compacting.compact(store, START + 20, START + 100) > 0
         first = journal.oldest(store.db)
-    newest = to_server(file, server, nothing)
+    newest = to_server(file, server, ignore)
     assert server.execute("SELECT min(seq), max(seq) FROM tui_tasks.journal").fetchone() == (first, newest)
-    to_file(server, tmp_path / "to.db", nothing)
+    to_file(server, tmp_path / "to.db", ignore)
     assert entries(tmp_path / "to.db") == entries(file)
 
 
@@ -135,7 +132,7 @@ def test_a_server_with_another_journal_is_left_as_it_is(file, server):
     moving.prepare(server)
     head = write(server)
     with pytest.raises(Conflict, match="the server has another journal"):
-        to_server(file, server, nothing)
+        to_server(file, server, ignore)
     assert server.execute("SELECT seq, hash FROM tui_tasks.head").fetchone() == head
 
 
@@ -143,20 +140,20 @@ def test_a_file_whose_chain_or_tables_are_not_its_journals_is_not_moved(file, se
     with closing(sqlite3.connect(file)) as raw, raw:
         raw.execute("UPDATE task SET name = 'changed' WHERE id = 3")
     with pytest.raises(DatabaseRefused, match="differs from the journal"):
-        to_server(file, server, nothing)
+        to_server(file, server, ignore)
     with closing(sqlite3.connect(file)) as raw, raw:
         raw.execute("UPDATE journal SET why = 'changed' WHERE seq = 3")
     with pytest.raises(DatabaseRefused, match="entry 3 does not follow"):
-        to_server(file, server, nothing)
+        to_server(file, server, ignore)
     assert server.execute("SELECT to_regclass('tui_tasks.head')").fetchone() == (None,)
 
 
 def test_a_server_whose_chain_was_rewritten_is_not_moved_to_a_file(file, server, tmp_path):
-    to_server(file, server, nothing)
+    to_server(file, server, ignore)
     server.execute("DELETE FROM tui_tasks.snapshot")
     server.execute("UPDATE tui_tasks.journal SET why = 'changed' WHERE seq = 3")
     with pytest.raises(DatabaseRefused, match="entry 3 of the server does not follow"):
-        to_file(server, tmp_path / "to.db", nothing)
+        to_file(server, tmp_path / "to.db", ignore)
     assert not (tmp_path / "to.db").exists()
 
 
@@ -164,17 +161,17 @@ def test_a_file_with_what_a_server_has_not_yet_is_not_moved(file, server):
     with Store(str(file)) as store:
         store.commit(CreateJob("Audit", "adhoc", "", "Read the log", "UTC"), actor="human", now=START)
     with pytest.raises(DatabaseRefused, match="has jobs, which a database on a server has not yet"):
-        to_server(file, server, nothing)
+        to_server(file, server, ignore)
     assert server.execute("SELECT to_regclass('tui_tasks.journal')").fetchone() == (None,)
 
 
 def test_a_file_that_is_there_is_not_overwritten(file, server):
     with pytest.raises(Conflict, match="exists already"):
-        to_file(server, file, nothing)
+        to_file(server, file, ignore)
 
 
 def test_a_server_that_is_lost_is_told_in_one_line_and_the_move_continues_later(file, server, cluster, database):
-    def end(done, total):
+    def end(what, done, total):
         cluster.sql("postgres", f"SELECT pg_terminate_backend({server.info.backend_pid})")
 
     moving_page = moving.PAGE
@@ -186,4 +183,4 @@ def test_a_server_that_is_lost_is_told_in_one_line_and_the_move_continues_later(
         moving.PAGE = moving_page
     assert "\n" not in refused.value.message
     with cluster.connect(database) as again:
-        assert to_server(file, again, nothing) == len(entries(file))
+        assert to_server(file, again, ignore) == len(entries(file))

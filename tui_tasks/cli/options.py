@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -223,18 +223,22 @@ def require_database(options: argparse.Namespace, *, on_server: bool = True) -> 
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
-def open_store(options: argparse.Namespace, *, on_server: bool = True) -> contextlib.AbstractContextManager[Store]:
+@contextlib.contextmanager
+def open_store(options: argparse.Namespace, *, on_server: bool = True) -> Iterator[Store]:
     """Open the given database while the block runs; `on_server`: it may be a server's.
 
     Raises:
         DatabaseRefused: it cannot be used.
         StorageFailed: it cannot be read.
     """
+    from tui_tasks.cli.streams import ProgressBar
     from tui_tasks.settings import paths
     from tui_tasks.state.opening import opened_store
 
     path = paths.database(options.db, on_server=on_server)
-    return opened_store(path, read_only=options.read_only)
+    with ProgressBar() as progress, opened_store(path, read_only=options.read_only, report=progress.show) as store:
+        progress.clear()
+        yield store
 
 
 def left_now(db: Database, now: int) -> dict[str, str]:

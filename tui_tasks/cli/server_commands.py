@@ -84,11 +84,11 @@ def _move(options: argparse.Namespace) -> int:
 
         raise InvalidArgument("to", f"a team's server needs psycopg: {install_command('postgres')}") from None
     url, file = (options.target, options.source) if is_to_server else (options.source, options.target)
-    with connection.connect(url) as server, ProgressBar("moving entries") as progress:
+    with connection.connect(url) as server, ProgressBar() as progress:
         newest = (
-            moving.to_server(Path(file), server, progress.report)
+            moving.to_server(Path(file), server, progress.show)
             if is_to_server
-            else moving.to_file(server, Path(file), progress.report)
+            else moving.to_file(server, Path(file), progress.show)
         )
     print(f"{options.target}: {newest:,} entries, as in {options.source}")
     return 0

@@ -149,7 +149,7 @@ class ProgressBar:
     Nothing is drawn in the first half second, or if standard error is no terminal.
     """
 
-    def __init__(self, word: str, total: int = 0) -> None:
+    def __init__(self, word: str = "", total: int = 0) -> None:
         self._word, self._total, self._done = word, total, 0
         self._is_seen = sys.stderr is not None and sys.stderr.isatty()
         self._next = time.monotonic() + _FIRST_DRAW_S
@@ -159,6 +159,13 @@ class ProgressBar:
         """Set the number of steps done and their total, and draw."""
         self._done, self._total = done - 1, total
         self.step()
+
+    def show(self, word: str, done: int, total: int) -> None:
+        """As `report`, for one of several kinds of steps."""
+        if word != self._word:
+            self.clear()
+            self._word = word
+        self.report(done, total)
 
     def begin(self, _: Transaction) -> None:
         """Do nothing: a long operation calls it when its transaction begins."""
@@ -190,6 +197,10 @@ class ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
         """Remove the line from the terminal."""
         if self._is_drawn:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            self._is_drawn = False

@@ -16,6 +16,7 @@ from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown
 from tui_tasks.postgres import snapshots
 from tui_tasks.postgres.connection import first_line, open_connection
+from tui_tasks.postgres.progress import Report
 from tui_tasks.postgres.server_schema import prepare
 
 PAGE: Final = 1_000
@@ -220,10 +221,10 @@ class JournalClient:
             row = self.connected().execute("SELECT hash FROM tui_tasks.journal WHERE seq = %s", (seq,)).fetchone()
             return None if row is None else bytes(row[0])
 
-    def build(self, path: str, now: int) -> bool:
+    def build(self, path: str, now: int, report: Report) -> bool:
         """Put the newest snapshot in the place of a replica; see `snapshots`."""
         with self._asking():
-            return snapshots.build(path, self.connected(), now)
+            return snapshots.build(path, self.connected(), now, report)
 
     def cut(self, replica: Database, last: int) -> int:
         """Store a replica as a snapshot, and drop the entries up to `last` on the server; return how many.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -26,12 +26,13 @@ from tui_tasks.core.store import Store
 from tui_tasks.postgres import companions, snapshots
 from tui_tasks.postgres.connection import first_line
 from tui_tasks.postgres.journal_client import COMPANIONS
+from tui_tasks.postgres.progress import Report
 from tui_tasks.postgres.server_schema import prepare
 from tui_tasks.postgres.snapshots import Covered
 
 Connection = psycopg.Connection[Any]
-Progress = Callable[[int, int], None]
 
+MOVING: Final = "moving entries"
 PAGE: Final = 1_000
 _MAX_PAGE_CHARACTERS: Final = 8 << 20
 _COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
@@ -51,7 +52,7 @@ _NOT_YET: Final = {
 }
 
 
-def to_server(source: Path, connection: Connection, progress: Progress) -> int:
+def to_server(source: Path, connection: Connection, report: Report) -> int:
     """Move a file's journal to a server that has none, or only a beginning of it; return the newest seq.
 
     The file is not changed.
@@ -71,13 +72,13 @@ def to_server(source: Path, connection: Connection, progress: Progress) -> int:
             _refuse_unsound(copy.db, source)
             _refuse_of_one_machine(copy.db, source)
             prepare(connection)
-            newest = _push(copy.db, connection, progress)
+            newest = _push(copy.db, connection, report)
             snapshots.strip(copy.db)
         _put_snapshot(part, connection, newest)
         return newest
 
 
-def _push(db: Database, connection: Connection, progress: Progress) -> int:
+def _push(db: Database, connection: Connection, report: Report) -> int:
     """Append the entries that the server has not; return the newest seq."""
     newest, base = journal.newest(db), compaction.base(db)
     found = elapsed.mark(db)
@@ -96,7 +97,7 @@ def _push(db: Database, connection: Connection, progress: Progress) -> int:
         columns = [list(column) for column in zip(*rows, strict=True)]
         connection.execute(_APPEND, (*head, *columns, passed))
         head = rows[-1][0], rows[-1][-1]
-        progress(head[0], newest)
+        report(MOVING, head[0], newest)
     return newest
 
 
@@ -130,7 +131,7 @@ def _put_snapshot(part: Path, connection: Connection, newest: int) -> None:
     snapshots.put(part, connection, Covered(*head))
 
 
-def to_file(connection: Connection, target: Path, progress: Progress) -> int:
+def to_file(connection: Connection, target: Path, report: Report) -> int:
     """Move a server's journal to a new file; return the newest seq. The server is not changed.
 
     Raises:
@@ -145,11 +146,11 @@ def to_file(connection: Connection, target: Path, progress: Progress) -> int:
         part = target.with_name(f".{target.name}.moving")
         if not _is_beginning(part, connection):
             backup.remove(part)
-            number = snapshots.fetch(connection, part)
+            covered = snapshots.fetch(connection, part, report)
             with Store(str(part)) as store, store.db.transaction(write=True):
-                companions.put_number(store.db, number or 0)
+                companions.put_number(store.db, 0 if covered is None else covered.number)
         with Store(str(part)) as store:
-            _pull(connection, store.db, progress)
+            _pull(connection, store.db, report)
             _refuse_unsound(store.db, part)
             with store.db.transaction(write=True):
                 companions.forget_number(store.db)
@@ -170,7 +171,7 @@ def _is_beginning(part: Path, connection: Connection) -> bool:
     return row is not None and bytes(row[0]) == hashed
 
 
-def _pull(connection: Connection, db: Database, progress: Progress) -> None:
+def _pull(connection: Connection, db: Database, report: Report) -> None:
     """Write and apply the entries that the file has not, a page in each transaction, and what came with them."""
     insert = f"INSERT INTO journal ({_COLUMNS}) VALUES ({', '.join('?' * len(_TYPES))})"
     seq, before = journal.head(db)
@@ -195,7 +196,7 @@ def _pull(connection: Connection, db: Database, progress: Progress) -> None:
             if len(rows) < PAGE and passed:
                 # Leases go on by the time that has passed on the server.
                 elapsed.put_mark(db, elapsed.Mark("", 0, passed, clock.now()))
-        progress(seq, newest)
+        report(MOVING, seq, newest)
         if len(rows) < PAGE:
             return
 

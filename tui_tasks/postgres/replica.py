@@ -31,6 +31,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import companions
+from tui_tasks.postgres.progress import Report, ignore
 from tui_tasks.postgres.replica_files import server_of
 
 _REFUSED: Final = frozenset(
@@ -218,7 +219,7 @@ class Replica(Database):
             retryable=False,
         )
 
-    def catch_up(self) -> None:
+    def catch_up(self, report: Report = ignore) -> None:
         """Apply what the server has and this replica lacks, in transactions of its own and without the journal's lock.
 
         Raises:
@@ -237,11 +238,12 @@ class Replica(Database):
                 if news.entries or news.companions:
                     with self.transaction(write=True):
                         self._apply(news)
+                report("applying entries", journal.newest(self), news.head.seq)
                 if news.is_complete:
                     self._note_contact()
                     return
 
-    def build(self) -> bool:
+    def build(self, report: Report = ignore) -> bool:
         """Put the server's newest snapshot in the place of this replica; return False if there is none.
 
         Raises:
@@ -249,7 +251,7 @@ class Replica(Database):
             DatabaseRefused, StorageFailed: it cannot be used or written.
         """
         with _as_refusals():
-            is_built = bool(self._joined().build(self.path, clock.now()))
+            is_built = bool(self._joined().build(self.path, clock.now(), report))
         self.open_again()
         return is_built
 
@@ -389,29 +391,29 @@ def _opened(path: str) -> Replica:
     return db
 
 
-def _catch_up(replica: Replica) -> None:
+def _catch_up(replica: Replica, report: Report = ignore) -> None:
     """Bring a replica up to date; one that lacks entries that the server has dropped is built again first."""
     try:
-        replica.catch_up()
+        replica.catch_up(report)
     except BehindCut:
-        if not replica.build():
+        if not replica.build(report):
             raise
-        replica.catch_up()
+        replica.catch_up(report)
 
 
-def _begin(path: str) -> None:
+def _begin(path: str, report: Report) -> None:
     """Make a replica of the server's newest snapshot; without one it begins empty."""
     if not Path(path).exists():
         from tui_tasks.postgres.journal_client import JournalClient
 
         with _as_refusals(), contextlib.closing(JournalClient(*server_of(path))) as client:
-            client.build(path, clock.now())
+            client.build(path, clock.now(), report)
 
 
-def caught_up(path: str) -> str | None:
+def caught_up(path: str, report: Report = ignore) -> str | None:
     """Bring a replica up to date within `READ_SECONDS`; return how old it is if that failed.
 
-    One that was never up to date is built first, however long that takes.
+    One that was never up to date is built first, however long that takes; `report` takes the progress.
 
     Raises:
         DatabaseRefused: it cannot be opened.
@@ -419,9 +421,9 @@ def caught_up(path: str) -> str | None:
     """
     age = _age(path)
     if age is None:
-        _begin(path)
+        _begin(path, report)
         with contextlib.closing(_opened(path)) as replica:
-            _catch_up(replica)
+            _catch_up(replica, report)
         return None
     problems: list[Exception] = []
 
@@ -439,7 +441,7 @@ def caught_up(path: str) -> str | None:
         return None
     if any(isinstance(problem, BehindCut) for problem in problems):
         with contextlib.closing(_opened(path)) as replica:
-            _catch_up(replica)
+            _catch_up(replica, report)
         return None
     return f"as of {age:.0f} s ago: {problems[0] if problems else 'the server has not answered within 0.2 s'}"
 

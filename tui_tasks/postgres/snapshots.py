@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import tempfile
 import zlib
 from pathlib import Path
@@ -12,13 +13,17 @@ import psycopg
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.private_files import make_private
+from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import companions
+from tui_tasks.postgres.progress import Report
 
 CHUNK: Final = 1 << 20
-
+FETCHING: Final = "fetching a replica, bytes"
+UNPACKING: Final = "unpacking it, bytes"
+CHECKING: Final = "checking it"
 # What is one machine's own, and no part of the state.
 _OWN: Final = ("activity", "beat", "asker", "connection", "run_log", "work_count", "unfinished_change")
 
@@ -79,47 +84,112 @@ def put_replica(replica: Database, connection: Connection) -> int:
     return covered.seq
 
 
-def fetch(connection: Connection, part: Path) -> int | None:
-    """Write the newest snapshot to a file; return the number of its newest companion, None if there is no snapshot."""
-    found = connection.execute("SELECT seq, chunks, number FROM tui_tasks.snapshots() LIMIT 1").fetchone()
-    if found is None:
-        return None
-    make_private(str(part))
-    unpack = zlib.decompressobj()
-    with part.open("wb") as file:
-        for number in range(found[1]):
+def newest(connection: Connection) -> tuple[Covered, int] | None:
+    """Return what the newest snapshot has, and in how many chunks it is; None if there is none."""
+    row = connection.execute("SELECT seq, hash, number, passed, chunks FROM tui_tasks.snapshots() LIMIT 1").fetchone()
+    return None if row is None else (Covered(row[0], bytes(row[1]), *row[2:4]), row[4])
+
+
+def fetch(connection: Connection, part: Path, report: Report) -> Covered | None:
+    """Write the newest snapshot to a file; return what it has, None if there is no snapshot.
+
+    What was fetched before a cut is beside `part`, and is not fetched again.
+
+    Raises:
+        DatabaseRefused: its journal is not the server's.
+    """
+    while (found := newest(connection)) is not None:
+        covered, chunks = found
+        packed = part.with_name(f"{part.name}.{covered.seq}.packed")
+        for other in part.parent.glob(f"{part.name}.*.packed"):
+            if other != packed:
+                other.unlink(missing_ok=True)
+        if _fetch_chunks(connection, packed, covered.seq, chunks, report):
+            is_sound = _unpack(packed, part, report) and _fits(part, covered, report)
+            packed.unlink()
+            if not is_sound:
+                raise DatabaseRefused("the snapshot from the server is damaged, or not of its journal: try again")
+            return covered
+    return None
+
+
+def _fetch_chunks(connection: Connection, packed: Path, seq: int, chunks: int, report: Report) -> bool:
+    """Append the chunks that the file has not; return False if a newer snapshot has taken the place of this one."""
+    make_private(str(packed))
+    with packed.open("r+b") as file:
+        begin = min(packed.stat().st_size // CHUNK, chunks - 1)
+        file.truncate(begin * CHUNK)
+        file.seek(begin * CHUNK)
+        for chunk in range(begin, chunks):
+            report(FETCHING, chunk * CHUNK, chunks * CHUNK)
             row = connection.execute(
-                "SELECT data FROM tui_tasks.snapshot WHERE seq = %s AND chunk = %s", (found[0], number)
+                "SELECT data FROM tui_tasks.snapshot WHERE seq = %b AND chunk = %b", (seq, chunk), binary=True
             ).fetchone()
-            assert row is not None
-            data = bytes(row[0])
-            # A little of compressed data can be very much.
-            while data:
-                file.write(unpack.decompress(data, CHUNK))
-                data = unpack.unconsumed_tail
-        file.write(unpack.flush())
-    return int(found[2])
+            if row is None:
+                return False
+            file.write(row[0])
+    return True
 
 
-def build(path: str, connection: Connection, now: int) -> bool:
+def _unpack(packed: Path, part: Path, report: Report) -> bool:
+    """Unpack a whole file; return False if it is damaged."""
+    whole = part.with_name(f"{part.name}.unpacked")
+    make_private(str(whole))
+    unpack = zlib.decompressobj()
+    total = packed.stat().st_size
+    try:
+        with packed.open("rb") as file, whole.open("wb") as out:
+            while data := file.read(CHUNK):
+                report(UNPACKING, file.tell(), total)
+                # A little of compressed data can be very much.
+                while data:
+                    out.write(unpack.decompress(data, CHUNK))
+                    data = unpack.unconsumed_tail
+            out.write(unpack.flush())
+    except zlib.error:
+        return False
+    whole.replace(part)
+    return unpack.eof
+
+
+def _fits(part: Path, covered: Covered, report: Report) -> bool:
+    """Return whether the journal of a file is the server's, up to the entry of the snapshot."""
+    report(CHECKING, 0, 1)
+    with Store(str(part)) as copy:
+        return journal.head(copy.db) == covered[:2] and backup.broken_link(copy.db) is None
+
+
+def build(path: str, connection: Connection, now: int, report: Report) -> bool:
     """Make a replica, or put another in its place, of the newest snapshot; return False if there is none.
 
-    Processes that have the old one open go on with the new one.
+    Processes that have the old one open go on with the new one. Several that build at once do so one by one.
 
     Raises:
         DatabaseRefused: the snapshot is not sound.
         StorageFailed: it cannot be written.
     """
-    with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=Path(path).parent) as folder:
-        part = Path(folder) / "copy.db"
-        number = fetch(connection, part)
-        if number is None:
-            return False
-        with Store(str(part)) as copy, copy.db.transaction(write=True):
-            companions.put_number(copy.db, number)
-        backup.finish(part)
-        restored = backup.restore(path, part, now)
+    part = Path(path).with_name(f".{Path(path).name}.part")
+    with Path(f"{path}-server").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = newest(connection)
+        if found is not None and Path(path).exists() and _seq(path) >= found[0].seq:
+            return True  # another process has built it meanwhile
+        try:
+            covered = fetch(connection, part, report)
+            if covered is None:
+                return False
+            with Store(str(part)) as copy, copy.db.transaction(write=True):
+                companions.put_number(copy.db, covered.number)
+            backup.finish(part)
+            aside = backup.replace(path, part, now)
+        finally:
+            backup.remove(part)
         # The server had all of the old one, too.
-        if restored.aside is not None:
-            backup.remove(Path(restored.aside))
+        if aside is not None:
+            backup.remove(aside)
         return True
+
+
+def _seq(path: str) -> int:
+    with Store(path, read_only=True) as store:
+        return journal.newest(store.db)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
+    from tui_tasks.postgres.progress import Report
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 
 @contextlib.contextmanager
-def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
+def opened_store(path: str, *, read_only: bool, report: Report | None = None) -> Iterator[Store]:
     """Open the store of a database while the block runs, after reading what agents' hooks left beside it.
+
+    `report`: takes the progress where a replica is built first.
 
     Raises:
         DatabaseRefused: it cannot be used.
@@ -33,7 +36,7 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
     from tui_tasks.core.engine.driver import storage_errors
     from tui_tasks.core.store import Store
 
-    catch_up(path)
+    catch_up(path, report)
     with (
         Store(path, read_only=read_only) as store,
         # A failed write raises its own error.
@@ -44,7 +47,7 @@ def opened_store(path: str, *, read_only: bool) -> Iterator[Store]:
         yield store
 
 
-def catch_up(path: str) -> None:
+def catch_up(path: str, report: Report | None = None) -> None:
     """Bring a replica up to date, or say how old it is if its server does not answer at once; no other file has one.
 
     Raises:
@@ -52,9 +55,9 @@ def catch_up(path: str) -> None:
         StorageFailed: it was never as new as its server, which does not answer.
     """
     if is_replica(path):
-        from tui_tasks.postgres import replica
+        from tui_tasks.postgres import progress, replica
 
-        if (old := replica.caught_up(path)) is not None:
+        if (old := replica.caught_up(path, report or progress.ignore)) is not None:
             import logging
 
             logging.getLogger(__name__).warning("tui-tasks: %s", old)

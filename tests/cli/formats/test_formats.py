@@ -180,6 +180,23 @@ def test_long_work_shows_how_far_it_has_come_on_a_terminal(monkeypatch: pytest.M
     ]
 
 
+def test_steps_of_another_kind_begin_a_line_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    times = iter([0.0, 0.1, 0.6, 0.6, 0.7, 0.8, 0.8])
+    monkeypatch.setattr(streams.time, "monotonic", lambda: next(times))
+    with streams.ProgressBar() as bar:
+        bar.show("fetching", 1, 2)
+        bar.show("fetching", 2, 2)
+        bar.show("checking", 0, 1)
+    assert terminal.getvalue().split("\r")[1:] == [
+        "fetching [########################] 2 of 2",
+        "\x1b[K",
+        "checking [........................] 0 of 1",
+        "\x1b[K",
+    ]
+
+
 WRITERS = [("export", "jsonl", "-o"), ("sync-file", "--once")]
 
 

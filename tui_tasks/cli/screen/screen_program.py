@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tui_tasks import clock, terminal
+from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity
@@ -149,7 +150,8 @@ def run(
     is_whole = not is_replica(path)
     if not is_whole:
         opening.refuse_checks()
-        opening.catch_up(path)
+        with ProgressBar() as progress:
+            opening.catch_up(path, progress.show)
     settings, problems = _settings(file, ascii_only=ascii_only)
     # Problems are reported before the terminal is changed.
     try:
@@ -210,7 +212,6 @@ def _past(path: str, at: str) -> DatabaseLink:
     Raises:
         Left: the human left meanwhile.
     """
-    from tui_tasks.cli.streams import ProgressBar
     from tui_tasks.tui.state.past_link import PastLink
 
     with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import IO, Final
 
+from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.core.schema import migrations
@@ -31,7 +32,8 @@ def print_json(
     if is_replica(database):
         from tui_tasks.state import opening
 
-        opening.catch_up(database)
+        with ProgressBar() as progress:
+            opening.catch_up(database, progress.show)
     with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)

@@ -206,12 +206,22 @@ def restore(database: str, file: Path, now: int) -> Restored:
     part = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         newest = _prepared(file, part)
-        with _storage(path), write_queue.replacing(str(path)), _no_writer(path) as is_in_log:
-            aside = _keep_aside(path, now, log=is_in_log)
-            _put_in_place(part, path)
-        return Restored(newest, aside)
+        return Restored(newest, replace(database, part, now))
     finally:
         remove(part)
+
+
+def replace(database: str, part: Path, now: int) -> Path | None:
+    """Replace a database by a sound file in its folder, which gets its name; return where the old one is, if any.
+
+    Raises:
+        StorageFailed: it cannot be renamed, or others write for too long (Busy); the database is unchanged.
+    """
+    path = Path(os.path.realpath(database))
+    with _storage(path), write_queue.replacing(str(path)), _no_writer(path) as is_in_log:
+        aside = _keep_aside(path, now, log=is_in_log)
+        _put_in_place(part, path)
+    return aside
 
 
 def _refuse_foreign(path: Path) -> None:
