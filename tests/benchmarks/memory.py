@@ -15,12 +15,59 @@ from tests.benchmarks.serve import Serve, line
 
 REQUESTS: Final = 10_000
 FLIGHT: Final = 50
+# How many tasks a file has, and how much memory a command may take: in MB.
+IN_FILE: Final = 100_000
+WANTED: Final = 150.0
+# Those of a folder are a file for each task.
+WRITTEN: Final = ("jsonl", "markdown", "todo.txt", "taskwarrior", "beads", "csv")
+READ: Final = ("jsonl", "markdown", "todo.txt", "taskwarrior", "beads")
+# Runs the program, and says at its end how much memory it has had at the most.
+_RUN: Final = """
+import atexit, sys
+file = sys.argv.pop(1)
+def say():
+    with open("/proc/self/status") as status, open(file, "w") as said:
+        said.write(status.read())
+atexit.register(say)
+from tui_tasks.__main__ import main
+main()
+"""
 
 
 def measure(place: Place) -> Iterator[Figure]:
     """As a benchmark."""
+    yield from of_files(place)
+    yield from of_listings(place)
     yield of_serve(place)
     yield of_screen(place)
+
+
+def of_files(place: Place) -> Iterator[Figure]:
+    """Of exports and imports, by format."""
+    tasks = IN_FILE // 5 if place.quick else IN_FILE
+    path = place.filled(tasks)
+    for name in WRITTEN:
+        file = place.folder / f"file.{name}"
+        yield _of_command(f"`export {name}` of {tasks:,} tasks", place, path, "export", name, "-o", str(file))
+        if name in READ:
+            empty = place.folder / f"import.{name}.db"
+            yield _of_command(f"`import {name}` of {tasks:,} tasks", place, empty, "import", name, str(file))
+            yield _of_command(f"the same, when all are there: `{name}`", place, empty, "import", name, str(file))
+
+
+def of_listings(place: Place) -> Iterator[Figure]:
+    """Of what goes through many tasks."""
+    path = place.filled(place.many)
+    yield _of_command(f"`ls` of {place.many:,} tasks", place, path, "ls")
+    for name in ("jsonl", "markdown"):
+        yield _of_command(f"`export {name}` of {place.many:,} tasks", place, path, "export", name)
+
+
+def _of_command(what: str, place: Place, path: Path, *command: str) -> Figure:
+    said = place.folder / "status"
+    options = [command[0], "--db", str(path), *command[1:]]
+    subprocess.run([sys.executable, "-c", _RUN, str(said), *options], stdout=subprocess.DEVNULL, check=True)
+    return Figure(f"memory of {what}", "150 MB", _megabytes(said.read_text(), "VmHWM"), WANTED, "MB", 1.0, "lower")
 
 
 def of_serve(place: Place) -> Figure:
@@ -60,6 +107,10 @@ def of_screen(place: Place) -> Figure:
 
 def _in_memory(pid: int, which: str) -> float:
     """What a process has in memory (`VmRSS`), or has had at the most (`VmHWM`), in MB."""
-    told = re.search(rf"{which}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return _megabytes(Path(f"/proc/{pid}/status").read_text(), which)
+
+
+def _megabytes(status: str, which: str) -> float:
+    told = re.search(rf"{which}:\s+(\d+) kB", status)
     assert told
     return int(told[1]) / 1024

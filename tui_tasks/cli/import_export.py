@@ -13,6 +13,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -30,7 +31,7 @@ from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
-from tui_tasks.formats.file_records import ExportData, uid_of
+from tui_tasks.formats.file_records import ExportData, ParsedFile, Step, uid_of
 from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import LEFT_ALONE, Importer
 from tui_tasks.formats.standards import json_lines
@@ -52,10 +53,32 @@ def decoded(name: str, content: bytes) -> str:
     """
     if len(content) > MAX_BYTES:
         raise too_long(name)
+    return _decoded(name, content.removeprefix(BOM_UTF8), 0)
+
+
+def decoded_lines(name: str, file: IO[bytes]) -> Iterator[str]:
+    """Yield the lines of a file without their ends: a file of any length takes little memory.
+
+    Raises:
+        InvalidArgument: as `decoded`.
+    """
+    left, at = MAX_BYTES, 0
+    while line := file.readline(left + 1):
+        left -= len(line)
+        if left < 0:
+            raise too_long(name)
+        content = line if at else line.removeprefix(BOM_UTF8)
+        yield _decoded(name, content, at).removesuffix("\n")
+        at += len(content)
+
+
+def _decoded(name: str, content: bytes, at: int) -> str:
+    """Decode a part of a file that begins at a byte."""
     try:
-        return content.decode("utf-8-sig")
+        return content.decode()
     except UnicodeDecodeError as error:
-        raise InvalidArgument("file", f"{as_utf8(name)} is not UTF-8: {error.reason} at byte {error.start}") from None
+        place = f"{error.reason} at byte {at + error.start}"
+        raise InvalidArgument("file", f"{as_utf8(name)} is not UTF-8: {place}") from None
 
 
 def too_long(name: str) -> InvalidArgument:
@@ -276,7 +299,7 @@ def _import(options: argparse.Namespace) -> int:
             refuse_none(folder, format_.folders)
             found = format_.read_folder(read_folder(folder, format_.folders), _local_now(), bar.step)
         else:
-            found = format_.read(_text(options.file), _local_now(), bar.step)
+            found = _read_file(format_, options.file, bar.step)
     with open_store(options) as store:
         _refuse_paused(store, identity)
         lookup.check_named(options, store.db)
@@ -301,16 +324,14 @@ def _import(options: argparse.Namespace) -> int:
     return 0
 
 
-def _text(file: str) -> str:
+def _read_file(format_: Format, file: str, step: Step) -> ParsedFile:
     if file == "-":
-        content = sys.stdin.buffer.read(MAX_BYTES + 1)
-    else:
-        # It may be a FIFO, such as the shell makes for `<(…)`: the person has named it.
-        with Path(file).open("rb") as opened:
-            if os.fstat(opened.fileno()).st_size > MAX_BYTES:
-                raise too_long(file)
-            content = opened.read(MAX_BYTES + 1)
-    return decoded(file, content)
+        return format_.read(decoded_lines(file, sys.stdin.buffer), _local_now(), step)
+    # It may be a FIFO, such as the shell makes for `<(…)`: the person has named it.
+    with Path(file).open("rb") as opened:
+        if os.fstat(opened.fileno()).st_size > MAX_BYTES:
+            raise too_long(file)
+        return format_.read(decoded_lines(file, opened), _local_now(), step)
 
 
 def _refuse_paused(store: Store, identity: Identity) -> None:
@@ -431,7 +452,7 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
     if not content.strip():
         return None
     try:
-        found = json_lines.read(decoded(name, content), local_time(clock.now()))
+        found = json_lines.read(decoded_lines(name, BytesIO(content)), local_time(clock.now()))
     except InvalidArgument as error:
         return f"{name}: {error.message}"
     newer = 0

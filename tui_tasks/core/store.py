@@ -225,17 +225,35 @@ class Store:
         Raises:
             Refusal: nothing was written, or the written steps were taken back.
         """
-        results = []
+        results: list[Any] = []
+        self.commit_many(operations, actor, now, why, results.append, in_steps=in_steps, progress=progress)
+        return results
+
+    def commit_many(
+        self,
+        operations: Iterable[Operation],
+        actor: str,
+        now: int,
+        why: Mapping[str, Any] | None = None,
+        take: Callable[[Any], None] = lambda _: None,
+        *,
+        in_steps: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Do as `commit_each` does, but keep no results: `take` gets each.
+
+        Raises:
+            Refusal: as `commit_each`.
+        """
         with self.transaction(now, in_steps=in_steps) as transaction:
             if progress is not None:
                 progress.begin(transaction)
             transaction.speak(actor, why)
             for operation in operations:
                 transaction.pause()
-                results.append(transaction.run(operation))
+                take(transaction.run(operation))
                 if progress is not None:
                     progress.step()
-        return results
 
     def close(self) -> None:
         """Close the connection."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import uuid
+import weakref
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
 
-from tui_tasks.core.errors import InvalidArgument, ParseError
+from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
-from tui_tasks.dialects.requests import strict_json
 
 Step = Callable[[], None]
 """Called for each task, for a progress bar."""
@@ -116,6 +119,42 @@ class TaskRecord(msgspec.Struct):
     open_id: str | None = None
 
 
+class RecordStore:
+    """The tasks of a file in order. Many are in a temporary file, so that they take little memory.
+
+    Attributes:
+        homes: the lists that they name.
+    """
+
+    _IN_MEMORY: Final = 4_000_000
+
+    def __init__(self) -> None:
+        self.homes: set[str] = set()
+        self._file = SpooledTemporaryFile(self._IN_MEMORY)  # noqa: SIM115 - open as long as the store
+        self._ends = array("Q", [0])
+        weakref.finalize(self, self._file.close)
+
+    def append(self, record: TaskRecord) -> None:
+        """Add a task."""
+        if record.home:
+            self.homes.add(record.home)
+        self._file.seek(self._ends[-1])
+        self._file.write(pickle.dumps(record, pickle.HIGHEST_PROTOCOL))
+        self._ends.append(self._file.tell())
+
+    def __getitem__(self, at: int) -> TaskRecord:
+        begin, end = self._ends[at], self._ends[at + 1]
+        self._file.seek(begin)
+        record: TaskRecord = pickle.loads(self._file.read(end - begin))
+        return record
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def __iter__(self) -> Iterator[TaskRecord]:
+        return (self[at] for at in range(len(self)))
+
+
 class ParsedFile(msgspec.Struct):
     """The contents of a file, and a count of what in it has no place in the database.
 
@@ -131,12 +170,16 @@ class ParsedFile(msgspec.Struct):
     """
 
     lists: list[ListRecord] = []
-    records: list[TaskRecord] = []
+    records: RecordStore = msgspec.field(default_factory=RecordStore)
     lost: Counter[str] = msgspec.field(default_factory=Counter)
     passed_over: list[str] = []
     reducers: dict[str, Callable[[Any], Any]] = {}
     deleted: dict[str, tuple[int, int]] = {}
     has_places: bool = False
+
+    def add_named_lists(self) -> None:
+        """Add a list for each name that a task gives."""
+        self.lists += (ListRecord(name, "list", name) for name in sorted(self.records.homes))
 
 
 class Tasks(Protocol):
@@ -259,24 +302,3 @@ def is_uid(text: str) -> bool:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
-
-
-def json_values(text: str) -> Iterator[tuple[str, Any]]:
-    """Yield each value with its place in the file; lines may end with a comma.
-
-    Raises:
-        InvalidArgument: a line is no JSON.
-    """
-    is_array = text.lstrip().startswith("[")
-    lines = [text] if is_array else [line.rstrip().removesuffix(",") for line in text.split("\n")]
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            value = strict_json.loads(line)
-        except ParseError as error:
-            raise InvalidArgument("file", f"line {number}: {error.message}") from None
-        if is_array and isinstance(value, list):
-            yield from ((f"item {at}", each) for at, each in enumerate(value, 1))
-        else:
-            yield f"line {number}", value

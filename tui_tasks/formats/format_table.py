@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from importlib import import_module
 from typing import Any, Final, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.formats.exporting import in_parts, losses
 from tui_tasks.formats.file_records import ExportData, ParsedFile, Step, no_step
+from tui_tasks.formats.source_text import lines_of
 
 # How many tasks are written and read back at once, to count what a format loses.
 _AT_ONCE: Final = 500
@@ -58,7 +59,7 @@ class Format(NamedTuple):
         """Count by field what of the rows is not in the text that was written from them."""
         module = self._module()
         if self.is_read:
-            return losses(rows, module.read(text, now, step), self.name)
+            return losses(rows, module.read(lines_of(text), now, step), self.name)
         found: Counter[str] = module.count_losses(rows)
         return found
 
@@ -69,13 +70,14 @@ class Format(NamedTuple):
             lost += self.count_losses(part, "".join(self.write(part, now)), now, step)
         return lost
 
-    def read(self, text: str, now: datetime, step: Step = no_step) -> ParsedFile:
-        """Parse a text.
+    def read(self, text: str | Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
+        """Parse a text, or its lines without their ends.
 
         Raises:
             InvalidArgument: it is not of this format, or a library is not installed.
         """
-        found: ParsedFile = self._module().read(text, now, step)
+        lines = lines_of(text) if isinstance(text, str) else text
+        found: ParsedFile = self._module().read(lines, now, step)
         return found
 
     def write_folder(self, rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
@@ -113,11 +115,13 @@ FORMATS: Final = {
             "jsonl", "standards.json_lines", "JSON Lines: everything, a task a line", is_whole=True, is_streamed=True
         ),
         Format("markdown", "standards.markdown", "Markdown checklists: `- [ ] name`", is_streamed=True),
-        Format("todo.txt", "standards.todo_txt", "todo.txt: a task a line"),
-        Format("taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads"),
+        Format("todo.txt", "standards.todo_txt", "todo.txt: a task a line", is_streamed=True),
+        Format(
+            "taskwarrior", "trackers.taskwarrior", "what `task export` writes and `task import` reads", is_streamed=True
+        ),
         Format("backlog.md", "trackers.backlog_md", "the folder of Backlog.md", folders=("tasks", "completed")),
-        Format("beads", "trackers.beads", "what `bd export` writes and `bd import` reads"),
-        Format("csv", "standards.csv_table", "CSV for spreadsheets: a row a task", is_read=False),
+        Format("beads", "trackers.beads", "what `bd export` writes and `bd import` reads", is_streamed=True),
+        Format("csv", "standards.csv_table", "CSV for spreadsheets: a row a task", is_read=False, is_streamed=True),
         Format("ics", "standards.calendar_file", "iCalendar: what is due, and the next runs of jobs", is_read=False),
         Format("github", "trackers.github", "issues as `gh issue list --json` prints them", is_written=False),
     )

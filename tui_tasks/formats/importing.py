@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -47,6 +48,25 @@ def _is_last(record: TaskRecord) -> bool:
     return record.rank is not None and record.fields.get("status") == "in_progress"
 
 
+class _Place(NamedTuple):
+    """A task of the file in the order of the import: its index there, its id, its list and its rank."""
+
+    is_last: bool
+    rank: str
+    at: int
+    id: str
+    home: str | None
+
+
+class _Postponed(NamedTuple):
+    """A task that gets its dependencies when all tasks of the file exist, with the version of its last change."""
+
+    uid: str
+    name: str
+    depends_on: tuple[str, ...]
+    changed: tuple[int, int] | None
+
+
 class Importer:
     """One import: a lazy sequence of operations, each of which depends on the results of those before.
 
@@ -66,37 +86,48 @@ class Importer:
         self._lists = {of_file.id: of_file for of_file in read.lists}
         self._homes: dict[str, TaskList] = {}
         self._unchanged: set[str] = set()
-        self._stamps: dict[str, tuple[int, int]] = {}
         self._actor = ""
-        self._ids = {record.id: uid_of(format_, record.id) for record in read.records}
-        self._tick_repeating()
         self.outcome = Outcome(lost=Counter(read.lost))
+        self._ids: dict[str, str] = {}
+        self._order: list[_Place] = []
         self._left_out: set[tuple[str, str]] = set()
-        if not read.has_places:
-            after = {self._ids[record.id]: self._dependencies(record) for record in read.records}
-            self._left_out.update(closing_edges(after))
-            if self._left_out:
-                self.outcome.lost["depends_on: left out, as the tasks would wait for each other"] = len(self._left_out)
+        self._index()
 
-    def _tick_repeating(self) -> None:
+    def _index(self) -> None:
+        """Go through the file once: the uids, the order, and the dependencies that close a circle."""
+        occasions: list[tuple[int, str, str]] = []
+        waiting: dict[str, tuple[str, ...]] = {}
+        for at, record in enumerate(self._read.records):
+            self._ids[record.id] = uid_of(self._format, record.id)
+            home = None if record.home is None else sys.intern(record.home)
+            self._order.append(_Place(_is_last(record), record.rank or "", at, record.id, home))
+            if record.open_id is not None:
+                occasions.append((record.times.get("finished_at") or 0, record.id, record.open_id))
+            if not self._read.has_places and (ids := record.fields.get("depends_on")):
+                waiting[record.id] = ids
+        # What is in progress comes last: until then an agent's other task may still be.
+        self._order.sort()
+        self._tick_repeating(occasions)
+        self._left_out.update(closing_edges({self._ids[id_]: self._uids(ids) for id_, ids in waiting.items()}))
+        if self._left_out:
+            self.outcome.lost["depends_on: left out, as the tasks would wait for each other"] = len(self._left_out)
+
+    def _tick_repeating(self, occasions: list[tuple[int, str, str]]) -> None:
         """Let the newest occasion of a repeating task be that task, where the file has no open line of it any more.
 
         An occasion that is known as a task of its own stays that.
         """
-        occasions = [record for record in self._read.records if record.open_id is not None]
         ids = set(self._ids)
-        for record in sorted(occasions, key=lambda record: record.times.get("finished_at") or 0, reverse=True):
-            assert record.open_id is not None
-            if record.open_id in ids or task_queries.any_task(self._db, self._ids[record.id]) is not None:
+        for _, id_, open_id in sorted(occasions, key=lambda occasion: occasion[0], reverse=True):
+            if open_id in ids or task_queries.any_task(self._db, self._ids[id_]) is not None:
                 continue
-            uid = uid_of(self._format, record.open_id)
+            uid = uid_of(self._format, open_id)
             if (known := task_queries.any_task(self._db, uid)) is not None and not known.deleted:
-                ids.add(record.open_id)
-                self._ids[record.id] = uid
+                ids.add(open_id)
+                self._ids[id_] = uid
 
-    def _dependencies(self, record: TaskRecord) -> tuple[str, ...]:
-        """Return the uids of the tasks that a task depends on by the file, each once."""
-        ids = record.fields.get("depends_on", ())
+    def _uids(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the uids of tasks of the file, or of the database, each once."""
         return tuple(sorted({self._ids.get(id_) or uid_of(self._format, id_) for id_ in ids}))
 
     def run(self, actor: str, now: int, progress: Progress | None = None, *, rehearsal: bool = False) -> Outcome:
@@ -107,7 +138,7 @@ class Importer:
         """
         self._actor = actor
         try:
-            self._store.commit_each(
+            self._store.commit_many(
                 self._operations(stop=rehearsal), actor, now, in_steps=not rehearsal, progress=progress
             )
         except _EndRehearsal:
@@ -118,34 +149,38 @@ class Importer:
         if self._read.has_places and self._target is None:
             for of_file in self._read.lists:
                 yield from self._ensure_list(of_file)
-        postponed: list[tuple[TaskRecord, str, tuple[str, ...]]] = []
-        placed: list[tuple[TaskRecord, TaskList]] = []
-        # What is in progress comes last: until then an agent's other task may still be.
-        for record in sorted(self._read.records, key=lambda record: (_is_last(record), record.rank or "")):
-            home = self._current_list(record)
+        postponed: list[_Postponed] = []
+        placed: list[tuple[_Place, TaskList]] = []
+        for place in self._order:
+            home = self._current_list(place)
             if home is None:
-                home = yield from self._target_list(record)
-            placed.append((record, home))
+                home = yield from self._target_list(place)
+            placed.append((place, home))
         ranks = self._ranks(placed)
-        for record, home in placed:
-            yield from self._import_task(record, home, ranks.get(self._ids[record.id]), postponed)
-        for record, uid, depends_on in postponed:
-            # Now every task of the file exists, and the dependencies that the file removes are gone.
-            present = tuple(task_queries.depends_on(self._db, uid))
-            found = tuple(dict.fromkeys((*self._kept(present, depends_on), *self._existing(depends_on))))
-            if lost := len(depends_on) - len(found):
-                self.outcome.lost["depends_on: no such task in the file or the database"] += lost
-            if set(found) != set(present):
-                home = task_queries.list_by_id(self._db, task_queries.task(self._db, uid).list_id)
-                if uid in self._unchanged:
-                    self._unchanged.remove(uid)
-                    self.outcome.changed += 1
-                fields = {"name": record.fields["name"], "depends_on": found}
-                yield ImportTask(uid, home.uid, fields, changed=self._stamps.get(uid))
+        for place, home in placed:
+            rank = ranks.get(self._ids[place.id])
+            yield from self._import_task(self._read.records[place.at], home, rank, postponed)
+        for waiting in postponed:
+            yield from self._add_dependencies(waiting)
         yield from self._deletions()
         self.outcome.unchanged = len(self._unchanged)
         if stop:
             raise _EndRehearsal
+
+    def _add_dependencies(self, waiting: _Postponed) -> Iterator[Operation]:
+        """Set the dependencies of a task: every task of the file exists now, and the removed ones are gone."""
+        uid = waiting.uid
+        present = tuple(task_queries.depends_on(self._db, uid))
+        kept, existing = self._kept(present, waiting.depends_on), self._existing(waiting.depends_on)
+        found = tuple(dict.fromkeys((*kept, *existing)))
+        if lost := len(waiting.depends_on) - len(found):
+            self.outcome.lost["depends_on: no such task in the file or the database"] += lost
+        if set(found) != set(present):
+            home = task_queries.list_by_id(self._db, task_queries.task(self._db, uid).list_id)
+            if uid in self._unchanged:
+                self._unchanged.remove(uid)
+                self.outcome.changed += 1
+            yield ImportTask(uid, home.uid, {"name": waiting.name, "depends_on": found}, changed=waiting.changed)
 
     def _deletions(self) -> Iterator[Operation]:
         for uid, changed in self._read.deleted.items():
@@ -158,16 +193,18 @@ class Importer:
             yield ImportDeletion(uid, changed)
             self.outcome.deleted += not before.deleted
 
-    def _ranks(self, placed: list[tuple[TaskRecord, TaskList]]) -> dict[str, str]:
+    def _ranks(self, placed: list[tuple[_Place, TaskList]]) -> dict[str, str]:
         """Return the ranks of the tasks by uid: those of the file, but where two tasks of a list would have the same.
 
         Tasks that the import leaves alone keep theirs.
         """
         by_home: dict[int, dict[str, str]] = {}
-        for record, home in placed:
-            if record.rank is not None and is_file_rank(record.rank):
-                by_home.setdefault(home.id, {})[self._ids[record.id]] = record.rank
-        imported = {self._ids[record.id] for record, _ in placed} | self._read.deleted.keys()
+        for place, home in placed:
+            if is_file_rank(place.rank):
+                by_home.setdefault(home.id, {})[self._ids[place.id]] = place.rank
+        if not by_home:
+            return {}
+        imported = {*self._ids.values(), *self._read.deleted}
         found: dict[str, str] = {}
         for list_id, wanted in by_home.items():
             stays = {
@@ -179,17 +216,17 @@ class Importer:
             found |= without_collisions(moved, taken)
         return found
 
-    def _current_list(self, record: TaskRecord) -> TaskList | None:
+    def _current_list(self, place: _Place) -> TaskList | None:
         """Return the list that the task is in, if the file does not determine it."""
         if self._read.has_places or self._target is not None:
             return None
-        before = task_queries.any_task(self._db, self._ids[record.id])
+        before = task_queries.any_task(self._db, self._ids[place.id])
         home = None if before is None or before.deleted else task_queries.list_by_id(self._db, before.list_id)
         return None if home is None or home.deleted else home
 
-    def _target_list(self, record: TaskRecord) -> Generator[Operation, None, TaskList]:
+    def _target_list(self, place: _Place) -> Generator[Operation, None, TaskList]:
         """Return the list that the file names, else the one of the import; it is created if it is missing."""
-        of_file = self._lists.get(record.home or "") if self._target is None else None
+        of_file = self._lists.get(place.home or "") if self._target is None else None
         if of_file is not None:
             return (yield from self._ensure_list(of_file))
         if "" not in self._homes:
@@ -222,56 +259,26 @@ class Importer:
         return tuple(uid for uid in uids if task_queries.status(self._db, uid) is not None)
 
     def _import_task(
-        self,
-        record: TaskRecord,
-        home: TaskList,
-        rank: str | None,
-        postponed: list[tuple[TaskRecord, str, tuple[str, ...]]],
+        self, record: TaskRecord, home: TaskList, rank: str | None, postponed: list[_Postponed]
     ) -> Iterator[Operation]:
         uid = self._ids[record.id]
         before = task_queries.any_task(self._db, uid)
-        fields = dict(record.fields)
-        lost = self.outcome.lost
-        if before is not None and not before.deleted and before.claimed_by is not None:
-            lost[f"{LEFT_ALONE}an agent has claimed the task"] += 1
+        present = None if before is None or before.deleted else before
+        if present is not None and present.claimed_by is not None:
+            self.outcome.lost[f"{LEFT_ALONE}an agent has claimed the task"] += 1
             self._unchanged.add(uid)
             return
-        if "depends_on" in fields:
-            depends_on = tuple(
-                dependency for dependency in self._dependencies(record) if (uid, dependency) not in self._left_out
-            )
-            first = self._existing(depends_on)
-            if before is not None:
-                # New dependencies are added at the end, after the old ones are removed: one may have been reversed.
-                first = self._kept(before.depends_on, depends_on)
-            fields["depends_on"] = first
-            if set(first) != set(depends_on):
-                postponed.append((record, uid, depends_on))
-        status_by = None
-        if fields.get("status") == "in_progress" and self._is_of_others(fields, before):
-            # It is in progress on another machine, so it takes up nobody's turn here.
-            status_by = f"imported:{uid[:6]}"
-        elif fields.get("status") == "in_progress" and home.one_in_progress:
-            whose = fields.get("agent", None if before is None else before.agent) or self._starter(before)
-            if task_queries.in_progress_for(self._db, home.id, whose, but=uid) is not None:
-                lost["status: in progress, kept pending as the list takes one at a time for each agent"] += 1
-                fields["status"] = "pending"
-        if (
-            fields.get("key") is not None
-            and before is None
-            and task_queries.task_by_key(self._db, home.id, fields["key"])
-        ):
-            lost["key: another task of the list has it"] += 1
-            del fields["key"]
-        fields |= self._metadata(record, fields, before)
-        times = record.times
-        if before is not None and not before.deleted:
-            fields = self._keep_exact(fields, before)
-            times = self._keep_exact(times, before)
         changed = record.changed if before is None or (record.changed or (0,))[0] > before.version else None
-        if changed is not None:
-            self._stamps[uid] = changed
-        if before is not None and not before.deleted:
+        fields, times = dict(record.fields), record.times
+        if "depends_on" in fields:
+            fields["depends_on"], later = self._first_dependencies(uid, fields["depends_on"], before)
+            if later is not None:
+                postponed.append(_Postponed(uid, fields["name"], later, changed))
+        status_by = self._set_status(fields, uid, home, before)
+        self._drop_taken_key(fields, home, before)
+        fields |= self._metadata(record, fields, before)
+        if present is not None:
+            fields, times = self._keep_exact(fields, present), self._keep_exact(times, present)
             # A log entry counts as a change of the task: the file's instant is written after it.
             yield from self._import_log(record, uid)
             yield ImportTask(uid, home.uid, fields, rank, times, changed, status_by)
@@ -281,6 +288,36 @@ class Importer:
             if record.log and changed is not None:
                 yield ImportTask(uid, home.uid, {}, changed=changed)
         self._count_outcome(uid, before)
+
+    def _first_dependencies(
+        self, uid: str, ids: Iterable[str], before: Task | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+        """Return the dependencies that a task has at first; and all that it must have, if some can only follow."""
+        wanted = tuple(dependency for dependency in self._uids(ids) if (uid, dependency) not in self._left_out)
+        # A task that exists gets new ones at the end, after the old ones are removed: one may have been reversed.
+        first = self._existing(wanted) if before is None else self._kept(before.depends_on, wanted)
+        return first, None if set(first) == set(wanted) else wanted
+
+    def _set_status(self, fields: dict[str, Any], uid: str, home: TaskList, before: Task | None) -> str | None:
+        """Keep a task pending where its list has no turn for it; return for whom one in progress counts."""
+        if fields.get("status") != "in_progress":
+            return None
+        if self._is_of_others(fields, before):
+            # It is in progress on another machine, so it takes up nobody's turn here.
+            return f"imported:{uid[:6]}"
+        if home.one_in_progress:
+            whose = fields.get("agent", None if before is None else before.agent) or self._starter(before)
+            if task_queries.in_progress_for(self._db, home.id, whose, but=uid) is not None:
+                lost = "status: in progress, kept pending as the list takes one at a time for each agent"
+                self.outcome.lost[lost] += 1
+                fields["status"] = "pending"
+        return None
+
+    def _drop_taken_key(self, fields: dict[str, Any], home: TaskList, before: Task | None) -> None:
+        key = fields.get("key")
+        if key is not None and before is None and task_queries.task_by_key(self._db, home.id, key):
+            self.outcome.lost["key: another task of the list has it"] += 1
+            del fields["key"]
 
     def _is_of_others(self, fields: dict[str, Any], before: Task | None) -> bool:
         """Whether a task of a team's file that has no agent is newly in progress."""

@@ -28,6 +28,7 @@ from tui_tasks.core.operations.tasks import (
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 from tui_tasks.formats import exporting
+from tui_tasks.formats.format_table import FORMATS
 from tui_tasks.formats.importing import Importer, Outcome
 from tui_tasks.formats.standards import json_lines
 
@@ -66,7 +67,7 @@ def lines_of(store: Store, *without: str) -> list[dict[str, Any]]:
 
 
 def bring(store: Store, text: str, now: int, *, list_name: str | None = None, rehearsal: bool = False) -> Outcome:
-    read = json_lines.read(text, NOW)
+    read = FORMATS["jsonl"].read(text, NOW)
     importing = Importer(store, "jsonl", read, target=list_name, fallback="tasklist", project=None)
     return importing.run("shell", now, rehearsal=rehearsal)
 

@@ -23,8 +23,9 @@ from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, Ensur
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.formats.format_table import FORMATS
 from tui_tasks.formats.importing import Importer
-from tui_tasks.formats.standards import json_lines, team_merge
+from tui_tasks.formats.standards import team_merge
 
 TICKS = itertools.count(1_770_000_000_000_000, 1_000_003)
 
@@ -76,7 +77,7 @@ class Person:
         return self.file.read_text()
 
     def load(self) -> None:
-        found = json_lines.read(self.file.read_text(), NOW)
+        found = FORMATS["jsonl"].read(self.file.read_text(), NOW)
         importing = Importer(self.store, "jsonl", found, target=None, fallback="tasklist", project=None)
         importing.run("shell", next(self._clock))
 
@@ -286,7 +287,7 @@ def test_the_driver_starts_without_a_database_library_and_leaves_marks_where_a_l
     assert files[1].read_text().startswith("<<<<<<< ours\n")
     assert not any(name in done.stderr for name in ("peewee", "msgspec", "sqlite3"))
     with pytest.raises(InvalidArgument, match=r"^line 1: git's conflict mark <<<<<<<: the file is not merged yet"):
-        json_lines.read(files[1].read_text(), NOW)
+        FORMATS["jsonl"].read(files[1].read_text(), NOW)
 
 
 def test_a_clone_without_the_setting_is_named_by_sync_file_and_doctor(
@@ -347,7 +348,7 @@ def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store
     path.write_bytes(path.read_bytes() + theirs.encode())
     assert "1 tasks that the database does not have" in str(after_a_change())
     assert "1 tasks" in str(next(following)) and path.read_text().endswith(theirs)
-    found = json_lines.read(path.read_text(), NOW)
+    found = FORMATS["jsonl"].read(path.read_text(), NOW)
     Importer(store, "jsonl", found, target=None, fallback="tasklist", project=None).run("shell", clock())
     imported = next(following)
     assert isinstance(imported, bytes) and b'"name": "theirs"' in imported

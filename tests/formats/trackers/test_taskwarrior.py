@@ -82,7 +82,7 @@ def test_a_day_is_its_first_instant_there_by_the_clock_of_its_own_season(store: 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[", "line 1: not one JSON text"),
+        ("[", "item 1: not one JSON text"),
         ('[{"uuid": 7}]', "item 1: Expected `str`, got `int`"),
         ('[{"description": "x"}]', "item 1: Object missing required field `uuid`"),
         ('[{"uuid": "a", "description": " "}]', "item 1: "),

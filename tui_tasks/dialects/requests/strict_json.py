@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -65,17 +66,36 @@ def loads(text: str) -> Any:
         ParseError: it is not one, or has NaN or Infinity, a key twice in one object, a lone surrogate, nesting over 64,
             or an integer beyond 64 bits.
     """
+    value = _decoded(_DECODER.decode, text)
+    _refuse_odd(value, text)
+    return value
+
+
+def load_beginning(text: str, begin: int) -> tuple[Any, int]:
+    """Return the value that begins there, and where it ends: any text may follow.
+
+    Raises:
+        ParseError: as `loads`.
+    """
+    value, end = _decoded(_DECODER.raw_decode, text, begin)
+    _refuse_odd(value, text[begin:end])
+    return value, end
+
+
+def _decoded(decode: Callable[..., Any], *arguments: Any) -> Any:
     try:
-        value = _DECODER.decode(text)
+        return decode(*arguments)
     except RecursionError:
         raise ParseError(f"nested deeper than {MAX_NESTING}") from None
     except ValueError as error:
         raise ParseError(f"{NO_JSON}: {error}") from None
+
+
+def _refuse_odd(value: Any, text: str) -> None:
     if text.count("[") + text.count("{") > MAX_NESTING and _nesting(value) > MAX_NESTING:
         raise ParseError(f"nested deeper than {MAX_NESTING}")
     if "\\u" in text and re.search(_SURROGATE, json.dumps(value, ensure_ascii=False)):
         raise ParseError("a lone surrogate: send both halves of the character, or the character itself")
-    return value
 
 
 # A string in quotes of either kind, or a constant of Python's. A string without an end extends to the end of the text:

@@ -7,7 +7,7 @@ line in every database: a list's id follows from its name, and versions and inst
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -102,27 +102,18 @@ def _task_json(task: Task, home: TaskList, log: list[LogEntry]) -> dict[str, Any
     return value
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
     """Parse what `write` wrote; unknown members are counted as lost.
 
     Raises:
         InvalidArgument: a line is neither a task nor a list.
     """
     parsed = ParsedFile(has_places=True)
-    for number, line in enumerate(_lines(text), 1):
+    for number, line in enumerate(lines, 1):
         if line.strip():
             _add_line(parsed, f"line {number}", line, now)
             step()
     return parsed
-
-
-def _lines(text: str) -> Iterator[str]:
-    """Yield the lines one by one: all of a long file together take as much memory as the file again."""
-    begin = 0
-    while (end := text.find("\n", begin)) >= 0:
-        yield text[begin:end]
-        begin = end + 1
-    yield text[begin:]
 
 
 def _add_line(found: ParsedFile, where: str, line: str, now: datetime) -> None:

@@ -11,7 +11,7 @@ import json
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
@@ -46,6 +46,9 @@ _STATUS: Final = {" ": "pending", "x": "done", "X": "done", "/": "in_progress", 
 _LISTS: Final = ("bullet_list", "ordered_list")
 _MAX_NESTING: Final = 100
 _FORMAT: Final = "markdown"
+_ITEM: Final = re.compile(r"[-*+] \[[ xX/-]\] ")
+# How long a part of a document is, in characters, before the next item with a box at the margin begins another.
+_PART: Final = 50_000
 _NOT_A_TASK: Final = "text: what is no item with a box is not imported"
 
 
@@ -123,15 +126,12 @@ def _format_comment(value: dict[str, Any]) -> str:
     return "<!-- " + safe.dumps(value).replace("--", "-\\u002d") + " -->"
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
     """Parse every list item with a box.
 
     Raises:
         InvalidArgument: the comment of an item was damaged.
     """
-    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
-    # Names stay as they are written, so inline Markdown is not parsed.
-    parser.disable("inline")
     found = ParsedFile(
         reducers={
             "name": _name,
@@ -140,35 +140,58 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
             **dict.fromkeys(("created_at", "finished_at"), lambda at: at and day_of(at, now)),
         }
     )
-    reader = _Reader(found, text.replace("\r\n", "\n").replace("\r", "\n"), now, step)
-    tokens = parser.parse(text)
-    if max((token.level for token in tokens), default=0) >= _MAX_NESTING - 2:
+    reader = _Reader(found, now, step)
+    part: list[str] = []
+    length, wanted = 0, _PART
+    for line in lines:
+        # An item with a box at the margin belongs to nothing before it, unless a block of code or HTML is open.
+        if length > wanted and _ITEM.match(line):
+            if reader.read_part(part):
+                part, length, wanted = [], 0, _PART
+            else:
+                wanted = 2 * length
+        part.append(line.removesuffix("\r"))
+        length += len(line) + 1
+    reader.read_part(part, is_last=True)
+    if reader.is_too_deep:
         found.lost[f"text: what is nested deeper than {_MAX_NESTING // 2 - 1} items is not imported"] += 1
-    reader.read_blocks(SyntaxTreeNode(tokens).children)
     return found
 
 
 class _Reader:
-    """Reads the blocks of a document; knows the heading above them."""
+    """Reads the blocks of a document part by part; knows the heading above them."""
 
-    def __init__(self, found: ParsedFile, text: str, now: datetime, step: Step) -> None:
+    def __init__(self, found: ParsedFile, now: datetime, step: Step) -> None:
+        self._parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+        # Names stay as they are written, so inline Markdown is not parsed.
+        self._parser.disable("inline")
+        self.is_too_deep = False
         self._found = found
-        self._lines = text.split("\n")
+        self._lines: list[str] = []
+        self._lines_before = 0
         self._now = now
         self._step = step
         self._seen: Counter[tuple[str, str]] = Counter()
         self._home: str | None = None
         self._heading: str | None = None
 
-    def read_blocks(self, nodes: list[SyntaxTreeNode]) -> None:
-        """Read the tasks of a document."""
-        for node in nodes:
+    def read_part(self, lines: list[str], *, is_last: bool = False) -> bool:
+        """Read the tasks of the next lines; return whether they end where a block ends. Else nothing is read."""
+        text = "\n".join(lines).replace("\r", "\n")
+        tokens = self._parser.parse(text)
+        if not is_last and tokens and tokens[-1].type in ("fence", "html_block"):
+            return False
+        self.is_too_deep |= any(token.level >= _MAX_NESTING - 2 for token in tokens)
+        self._lines = text.split("\n")
+        for node in SyntaxTreeNode(tokens).children:
             if node.type == "heading":
                 self._read_heading(node.children[0].content if node.children else "")
             elif node.type in _LISTS:
-                self._read_list(node, None)
+                self._read_list(node)
             else:
                 self._found.lost[_NOT_A_TASK] += 1
+        self._lines_before += len(self._lines)
+        return True
 
     def _read_heading(self, text: str) -> None:
         if (ours := _COMMENT.fullmatch(text)) and (comment := _parse_comment(ours[2], _ListComment)) is not None:
@@ -177,22 +200,33 @@ class _Reader:
         else:
             self._home, self._heading = None, text or None
 
-    def _read_list(self, node: SyntaxTreeNode, parent: TaskRecord | None) -> list[str]:
-        """Read the tasks of a list; return their ids."""
-        ids = []
+    def _read_list(self, node: SyntaxTreeNode) -> None:
+        """Read the tasks of a list at the margin."""
         for item in node.children:
+            records: list[TaskRecord] = []
+            self._read_items([item], None, records)
+            for record in records:
+                self._found.records.append(record)
+                self._step()
+
+    def _read_items(self, items: list[SyntaxTreeNode], parent: TaskRecord | None, into: list[TaskRecord]) -> list[str]:
+        """Read the tasks of a list, and those nested in them; return the ids of the former."""
+        ids = []
+        for item in items:
             text = item.children[0].children[0].content if item.children and item.children[0].children else ""
             box = _BOX.fullmatch(text) if item.children and item.children[0].type == "paragraph" else None
             if box is None:
                 self._found.lost[_NOT_A_TASK] += 1
                 for child in item.children:
-                    ids += self._read_list(child, parent) if child.type in _LISTS else []
+                    ids += self._read_items(child.children, parent, into) if child.type in _LISTS else []
             else:
-                ids.append(self._read_item(item, box, parent))
+                ids.append(self._read_item(item, box, parent, into))
         return ids
 
-    def _read_item(self, item: SyntaxTreeNode, box: re.Match[str], parent: TaskRecord | None) -> str:
-        where = f"line {(item.map or (0, 0))[0] + 1}"
+    def _read_item(
+        self, item: SyntaxTreeNode, box: re.Match[str], parent: TaskRecord | None, into: list[TaskRecord]
+    ) -> str:
+        where = f"line {self._lines_before + (item.map or (0, 0))[0] + 1}"
         status = _STATUS[box[1]]
         first, *further = box[2].split("\n")
         first, marks = task_marks.split(first)
@@ -231,9 +265,8 @@ class _Reader:
             where, id_, {}, home=self._home, foreign={"marks": list(kept)} if kept else {}, open_id=open_id
         )
         record.times = valid_times(status, task_marks.times(marks, self._now))
-        self._found.records.append(record)
-        self._step()
-        children = [id_ for node in nested for id_ in self._read_list(node, record)]
+        into.append(record)
+        children = [id_ for node in nested for id_ in self._read_items(node.children, record, into)]
         if children:
             fields["depends_on"] = list(dict.fromkeys([*fields.get("depends_on", ()), *children]))
         record.fields = checked_fields(where, {"name": name, "status": status, **fields}, self._found, self._now)

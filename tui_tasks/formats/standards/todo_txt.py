@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from tui_tasks.core.vocab import CLOSED, MEDIUM, STATUSES
 from tui_tasks.formats.dates import day_of, day_of_due, since_epoch, start_of_day
 from tui_tasks.formats.file_records import (
     ExportData,
-    ListRecord,
     ParsedFile,
     Step,
     TaskRecord,
@@ -94,7 +93,7 @@ def _priority_letter(priority: int) -> str | None:
     return None if priority == MEDIUM else _LETTERS[min(priority, len(_LETTERS)) - 1]
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
     """Parse each line that is not empty.
 
     Raises:
@@ -118,11 +117,11 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
         }
     )
     seen: Counter[str] = Counter()
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         if line.strip():
             found.records.append(_record(found, f"line {number}", line.rstrip("\r"), seen, now))
             step()
-    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    found.add_named_lists()
     return found
 
 

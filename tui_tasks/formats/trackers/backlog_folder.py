@@ -86,7 +86,8 @@ class Folder:
             step()
         if problems:
             raise InvalidArgument.of(problems)
-        self.found.records = [record for _, record in self.tasks.values()]
+        for _, record in self.tasks.values():
+            self.found.records.append(record)
         after = {uid: self.depends_on(uid) for uid in self.tasks}
         self.left_out = frozenset(closing_edges(after))
 

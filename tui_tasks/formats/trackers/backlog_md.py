@@ -20,7 +20,6 @@ from tui_tasks.core.snapshots import LogEntry, Task, TaskList
 from tui_tasks.core.vocab import CLOSED
 from tui_tasks.formats.file_records import (
     ExportData,
-    ListRecord,
     ParsedFile,
     Step,
     foreign_of,
@@ -76,7 +75,7 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
         InvalidArgument: the front matter of files is invalid.
     """
     found = Folder(files, now, step).found
-    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    found.add_named_lists()
     return found
 
 

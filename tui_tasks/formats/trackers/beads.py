@@ -6,7 +6,7 @@ preserved in the task's metadata.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from datetime import time as time_of_day
 from typing import Any, Final
@@ -19,14 +19,12 @@ from tui_tasks.core.vocab import CLOSED
 from tui_tasks.formats.dates import format_instant, in_zone, is_day, parse_instant
 from tui_tasks.formats.file_records import (
     ExportData,
-    ListRecord,
     LogRecord,
     ParsedFile,
     Step,
     TaskRecord,
     checked_fields,
     foreign_of,
-    json_values,
     no_step,
     plain,
     plain_json,
@@ -34,6 +32,7 @@ from tui_tasks.formats.file_records import (
     uid_of,
     valid_times,
 )
+from tui_tasks.formats.source_text import json_values
 from tui_tasks.text import safe
 
 NAME: Final = "beads"
@@ -109,7 +108,7 @@ def _preserved(task: Task) -> tuple[dict[str, Any], _Preserved]:
 
 def write(rows: ExportData, now: datetime) -> Iterator[str]:
     """Write the issues in the order of their lists."""
-    ids = {task.uid: _preserved(task)[1].id or task.uid for _, tasks in rows.lists for task in tasks}
+    ids = {task.uid: id_ for _, tasks in rows.lists for task in tasks if (id_ := _preserved(task)[1].id) is not None}
     for home, tasks in rows.lists:
         for task in tasks:
             yield safe.dumps(_issue(task, home, rows.logs.get(task.uid, []), ids, now)) + "\n"
@@ -117,7 +116,7 @@ def write(rows: ExportData, now: datetime) -> Iterator[str]:
 
 def _issue(task: Task, home: TaskList, log: list[LogEntry], ids: dict[str, str], now: datetime) -> dict[str, Any]:
     foreign, preserved = _preserved(task)
-    id_ = ids[task.uid]
+    id_ = ids.get(task.uid, task.uid)
     status = _status(task.status)
     is_closed = status == "closed"
     issue = {name: value for name, value in foreign.items() if name not in _Issue.__struct_fields__}
@@ -199,7 +198,7 @@ def _metadata(task: Task, home: TaskList, foreign: dict[str, Any]) -> dict[str, 
     return {**metadata, _METADATA_KEY: plain_json(own)}
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
     """Parse an issue in each line, or an array of them.
 
     Raises:
@@ -217,13 +216,13 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
             **dict.fromkeys(("result", "metadata", "domain", "intent", "node_ids"), plain_json),
         }
     )
-    for where, value in json_values(text):
+    for where, value in json_values(lines):
         try:
             _add_record(found, where, value, now)
             step()
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidArgument("file", f"{where}: {error}") from None
-    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    found.add_named_lists()
     return found
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final
 
@@ -20,10 +21,10 @@ from tui_tasks.formats.file_records import (
     Step,
     TaskRecord,
     checked_fields,
-    json_values,
     no_step,
     valid_times,
 )
+from tui_tasks.formats.source_text import json_values
 
 NAME: Final = "github"
 _NOT_DONE: Final = ("NOT_PLANNED", "DUPLICATE")
@@ -64,14 +65,14 @@ class _Issue(msgspec.Struct, rename="camel"):
 _FIELDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(_Issue))
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
     """Parse an array of issues, or an issue in each line.
 
     Raises:
         InvalidArgument: something in it is no issue.
     """
     parsed = ParsedFile(reducers={"status": _state})
-    for where, value in json_values(text):
+    for where, value in json_values(lines):
         try:
             parsed.records.append(_record(parsed, where, msgspec.convert(value, _Issue), value, now))
             step()

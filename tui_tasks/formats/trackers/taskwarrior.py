@@ -7,7 +7,7 @@ links, tasklist and outcome. On import, attributes that no task has are preserve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from typing import Any, Final, Literal
@@ -21,19 +21,18 @@ from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
 from tui_tasks.formats.dates import SECOND, in_zone, is_day, since_epoch, start_of_day, utc
 from tui_tasks.formats.file_records import (
     ExportData,
-    ListRecord,
     LogRecord,
     ParsedFile,
     Step,
     TaskRecord,
     checked_fields,
     foreign_of,
-    json_values,
     no_step,
     plain,
     plain_name,
     valid_times,
 )
+from tui_tasks.formats.source_text import json_values
 from tui_tasks.text import safe
 
 NAME: Final = "taskwarrior"
@@ -165,7 +164,7 @@ def _annotations(log: list[LogEntry]) -> list[dict[str, str | None]]:
     return [each for each in annotations if each["description"]]
 
 
-def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
+def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFile:
     """Parse an array, or a task in each line, as `json.array` decides in Taskwarrior.
 
     Raises:
@@ -184,10 +183,10 @@ def read(text: str, now: datetime, step: Step = no_step) -> ParsedFile:
             **dict.fromkeys(("created_at", "started_at", "finished_at"), _to_the_second),
         }
     )
-    for where, value in json_values(text):
+    for where, value in json_values(lines):
         _add_record(found, where, value, now)
         step()
-    found.lists = [ListRecord(name, "list", name) for name in sorted({r.home for r in found.records if r.home})]
+    found.add_named_lists()
     return found
 
 
