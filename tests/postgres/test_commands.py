@@ -81,10 +81,6 @@ def test_an_agent_works_over_mcp(url, machine):
         ("jobs",),
         ("check",),
         ("work",),
-        ("doctor",),
-        ("backup", "x"),
-        ("mcp", "--http"),
-        ("token", "list"),
     ],
     ids=lambda command: command[0],
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks import regular_files
 from tui_tasks.cli.options import REFUSED, open_store
+from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.settings import paths, project
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
@@ -126,13 +127,13 @@ def _declare_doctor(command: argparse.ArgumentParser) -> None:
 def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import doctor, git_merge
-    from tui_tasks.text.safe import safe_line
 
     options.read_only = True
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         print(doctor.summary(store, replays=options.replay))
-        named = Path(paths.database(options.db))
+        named = Path(paths.database(options.db, on_server=True))
         found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
+        found += _print_server(store, whole=options.replay)
         found += _print_programs(store)
         found += git_merge.findings(Path.cwd())
     for finding in found:
@@ -141,12 +142,27 @@ def _doctor(options: argparse.Namespace) -> int:
     return REFUSED if found else 0
 
 
+def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
+    """Print what the server of a replica holds; yield what is wrong there, or with the replica."""
+    from tui_tasks import clock
+    from tui_tasks.default_paths import is_replica
+
+    if not is_replica(store.path):
+        return
+    from tui_tasks.postgres.comparison import compare
+    from tui_tasks.postgres.replica import Replica
+
+    assert isinstance(store.db, Replica)
+    about, *found = compare(store.db, clock.now(), whole=whole)
+    print(safe_line(about))
+    yield from found
+
+
 def _print_programs(store: Store) -> Iterator[str]:
     """Print which agent programs are set up here, and when each last sent a report; yield their problems."""
     from tui_tasks.cli.setup import installed
     from tui_tasks.core.read.agents import session_queries
     from tui_tasks.core.snapshots import iso
-    from tui_tasks.text.safe import safe_line
 
     last_seen: dict[str, int] = {}
     for seen in session_queries.everyone(store.db):
@@ -169,13 +185,9 @@ def _declare_backup(command: argparse.ArgumentParser) -> None:
 def _backup(options: argparse.Namespace) -> int:
     from tui_tasks.core.maintenance.backup import backup
 
-    def print_progress(done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            print(f"\r{100 * done // max(total, 1):3} %", end="" if done < total else "\n", file=sys.stderr)
-
     options.read_only = True
-    with open_store(options, on_server=False) as store:
-        newest = backup(store.db, Path(options.file), print_progress)
+    with open_store(options) as store, ProgressBar("copying pages") as progress:
+        newest = backup(store.db, Path(options.file), progress.report)
     print(f"{options.file}: whole up to entry {newest:,}")
     return 0
 
@@ -194,10 +206,16 @@ def _restore(options: argparse.Namespace) -> int:
     from tui_tasks.cli.decided import quoted
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.backup import restore
+    from tui_tasks.default_paths import is_replica
 
     if options.read_only:
         raise Forbidden("nothing is restored with --read-only")
-    database = paths.database(options.db)
+    database = paths.database(options.db, on_server=True)
+    if is_replica(database):
+        raise DatabaseRefused(
+            "a file is not restored over a server's journal: make an empty database there, and copy the file to it "
+            "(tui-tasks move FILE URL)"
+        )
     if Path(database).exists():
         # A damaged database asks nobody.
         with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options, on_server=False) as store:

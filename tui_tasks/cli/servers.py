@@ -150,7 +150,7 @@ def _serve_mcp(options: argparse.Namespace) -> int:
         print("tui-tasks mcp: standard input and output must be open", file=sys.stderr)
         return USAGE
     table = confinement.without(table_of(options), NOT_OVER_MCP)
-    with open_store(options, on_server=not options.http) as store:
+    with open_store(options) as store:
         print_permission_findings(options)
         if options.http:
             return _over_http(options, store, table)
@@ -191,6 +191,7 @@ def _over_http(options: argparse.Namespace, store: Store, table: Table) -> int:
         of_agent.read_only = options.read_only or token.read_only
         return session_of(of_agent, store, table)
 
+    store.db.follow()
     app = http.application(store, identity_of(options), table, session_for, http_options)
     http.run(app, http_options, lambda url: print(url, flush=True))
     return 0
@@ -214,7 +215,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
     from tui_tasks.settings.remote_access import Tokens
     from tui_tasks.text.safe import safe_line
 
-    tokens = Tokens(paths.database(options.db))
+    tokens = Tokens(paths.database(options.db, on_server=True))
     if options.action == "list":
         for token in tokens.all():
             made = datetime.fromtimestamp(token.created_at)
@@ -241,11 +242,11 @@ def _record(options: argparse.Namespace, what: str) -> None:
     from tui_tasks.cli import person
     from tui_tasks.settings import paths
 
-    if not Path(paths.database(options.db)).exists():
+    if not Path(paths.database(options.db, on_server=True)).exists():
         return
     # `--read-only` is about the token here.
     writing = argparse.Namespace(**{**vars(options), "read_only": False})
-    with open_store(writing, on_server=False) as store:
+    with open_store(writing) as store:
         person.confirm(options, store, [what])
         person.record(options, store)
 

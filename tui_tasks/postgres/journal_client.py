@@ -28,8 +28,8 @@ OUTCOME_SECONDS: Final = 5.0
 
 _LOCK: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.lock_head()"
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
-_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
-_NEWS: Final = f"SELECT {_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
+ENTRY_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
+_NEWS: Final = f"SELECT {ENTRY_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
 COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
 # In binary: an array of texts would be escaped letter by letter.
 _APPEND: Final = (

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 MAX_SETTINGS_BYTES: Final = 1024 * 1024
 """The size above which a settings file is not read."""
 
+_SERVERS: Final = ("postgresql://", "postgres://")
+
 
 def database(given: str | None, *, on_server: bool = False) -> str:
     """Return the path of the database: the given one, else `TUI_TASKS_DB`, else a file in the user's data folder.
@@ -37,7 +39,7 @@ def database(given: str | None, *, on_server: bool = False) -> str:
         return expanded(named)
     from urllib.parse import unquote, urlsplit
 
-    if named.startswith(("postgresql://", "postgres://")):
+    if named.startswith(_SERVERS):
         if not on_server:
             raise DatabaseRefused(
                 "this part of the program does not work with a database on a server yet; the screen, the commands on "
@@ -50,6 +52,16 @@ def database(given: str | None, *, on_server: bool = False) -> str:
     if url.scheme not in ("sqlite", "file") or url.netloc:
         raise DatabaseRefused(f"{url.scheme} databases are not supported: name a file, or sqlite:///PATH")
     return unquote(url.path)
+
+
+def url_or_path(given: str | None) -> str:
+    """Return what names the same database to another process: the URL of a server's, else the path as `database`.
+
+    Raises:
+        DatabaseRefused: as `database`.
+    """
+    named = given or os.environ.get("TUI_TASKS_DB") or ""
+    return named if named.startswith(_SERVERS) else database(given)
 
 
 def configuration() -> Path:

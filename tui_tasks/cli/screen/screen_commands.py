@@ -131,7 +131,7 @@ def _web(options: argparse.Namespace) -> int:
 def screen_of(options: argparse.Namespace) -> list[str]:
     """Return the command that draws the screen of a tab."""
     command = [sys.executable, "-m", "tui_tasks", *(["watch"] if options.read_only or not options.write else [])]
-    command += ["--db", paths.database(options.db)]
+    command += ["--db", paths.url_or_path(options.db)]
     for option, value in (("--list", options.list), ("--project", options.project)):
         command += [option, value] if value is not None else []
     for option, is_given in (("--no-scheduler", options.no_scheduler), ("--ascii", options.ascii)):

@@ -1,0 +1,222 @@
+"""What keeps a database on a server whole, and what serves it to others: doctor, backup, token, mcp --http, web."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.contract.client import ROOT, program, terminal_input
+from tests.postgres.machines import digest, run
+from tests.started import Started
+from tui_tasks import clock
+from tui_tasks.cli.command_line import parser as made_parser
+from tui_tasks.cli.screen import screen_commands
+from tui_tasks.core.store import Store
+from tui_tasks.postgres import replica_files
+from tui_tasks.postgres.comparison import compare
+from tui_tasks.state.state import open_state
+
+
+@pytest.fixture
+def here(opened_on):
+    """A machine that has added some tasks."""
+    state = opened_on("here")
+    for name in ("Build", "Ship", "Paint"):
+        state.call("tasklist:add_task", {"name": name}, idempotency_key=name)
+    return state
+
+
+@pytest.fixture
+def owner(server_url, here):
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        yield connection
+
+
+def compared(state, *, at: int = 0, whole: bool = False) -> list[str]:
+    """What `doctor` says of the server, `at` microseconds from now."""
+    return list(compare(state._session.store.db, clock.now() + at, whole=whole))
+
+
+def test_doctor_says_what_the_server_holds_and_finds_nothing_wrong_in_a_sound_one(here, server_url):
+    (about,) = compared(here)
+    assert re.fullmatch(
+        r"the database \S+ at \S+: PostgreSQL \d\S*.*, tables of version 1, entries 1 to \d+, no snapshot, role owner "
+        r"writes; this machine's replica is 0 s old",
+        about,
+    ), about
+    here._session.store.db.cut(1)
+    assert f"entries 2 to {here.seq}, a snapshot at entry {here.seq}, " in compared(here)[0]
+    shown = run("--db", server_url, "doctor").stdout
+    assert "role owner writes" in shown
+    assert f"{here.seq} journal entries" in shown
+
+
+def test_doctor_tells_an_agents_role_and_one_that_reads(here, owner, cluster, database, machine):
+    role = f"{database}_bot"
+    script = run("admin", "roles", "--agent", f"{role}=bot-*", "--monitor", f"{role}_watch").stdout
+    owner.execute(script)
+    for name, says in ((role, "writes"), (f"{role}_watch", "only reads")):
+        machine(name)
+        path = replica_files.replica_of(cluster.conninfo(database, name))
+        with Store(path) as store:
+            assert f"role {name} {says};" in next(compare(store.db, clock.now(), whole=False))
+    owner.execute(f'DROP OWNED BY "{role}"; DROP OWNED BY "{role}_watch"; DROP ROLE "{role}"; DROP ROLE "{role}_watch"')
+
+
+def test_doctor_finds_an_entry_that_was_altered_on_the_server(here, owner, server_url):
+    owner.execute("UPDATE tui_tasks.journal SET new = replace(new, 'Ship', 'Sink') WHERE kind = 'task.created'")
+    _, found = compared(here)
+    assert re.match(r"entry \d+ is not the same here and on the server", found)
+    assert "! entry" in run("--db", server_url, "doctor").stdout
+
+
+def test_doctor_compares_the_newest_entries_and_all_of_them_when_asked(here, owner, monkeypatch):
+    owner.execute("UPDATE tui_tasks.journal SET why = 'x' WHERE seq = 1")
+    monkeypatch.setattr("tui_tasks.postgres.comparison.AT_ONCE", 2)
+    assert len(compared(here)) == 1
+    assert compared(here, whole=True)[1].startswith("entry 1 is not the same")
+
+
+def test_doctor_finds_a_server_that_was_set_back(here, owner):
+    owner.execute("DELETE FROM tui_tasks.journal WHERE seq > 2")
+    owner.execute("UPDATE tui_tasks.head SET seq = 2, hash = (SELECT hash FROM tui_tasks.journal WHERE seq = 2)")
+    assert "entries more than the server: the server was set back" in compared(here)[1]
+
+
+def test_doctor_finds_a_replica_that_has_another_newest_entry_or_lacks_replies(here, owner):
+    owner.execute("UPDATE tui_tasks.head SET hash = '\\x00'")
+    assert "is another one on the server" in compared(here)[1]
+    owner.execute("UPDATE tui_tasks.head SET hash = (SELECT hash FROM tui_tasks.journal ORDER BY seq DESC LIMIT 1)")
+    owner.execute("UPDATE tui_tasks.head SET number = number + 1")
+    assert "lacks replies or leases" in compared(here)[1]
+
+
+def test_doctor_compares_the_clocks(here, owner):
+    assert "this machine's clock is 0:01:00 behind the server's" in compared(here, at=-60_500_000)[1]
+    assert "this machine's clock is 0:01:00 ahead of the server's" in compared(here, at=60_500_000)[1]
+    owner.execute("UPDATE tui_tasks.head SET now = tui_tasks.clock() + 3600500000")
+    assert compared(here)[1].startswith("the server gave times 1:00:00 ahead of its clock")
+
+
+def test_doctor_tells_how_old_the_replica_is_where_the_server_is_away_or_newer(machine, own_cluster):
+    machine("here")
+    with own_cluster.database() as name, open_state(own_cluster.conninfo(name), agent="codex") as state:
+        state.call("tasklist:add_task", {"name": "Build"})
+        own_cluster.sql(name, "UPDATE tui_tasks.about SET schema = 99, needs = '9.9'")
+        assert "needs tui-tasks 9.9 or newer" in compared(state)[1]
+        own_cluster.sql(name, "UPDATE tui_tasks.about SET schema = 1")
+        own_cluster.stop()
+        about, found = compared(state)
+        assert about.endswith("not compared; this machine's replica is 0 s old")
+        assert found.startswith("the server of this database cannot be reached")
+
+
+def test_a_backup_is_a_file_that_opens_alone(here, server_url, tmp_path):
+    file = tmp_path / "copy.db"
+    done = run("--db", server_url, "backup", str(file))
+    assert done.stdout == f"{file}: whole up to entry {here.seq}\n", done.stderr
+    copied = digest(str(file))
+    with open_state(str(file), agent="codex") as alone:
+        assert [task["name"] for task in alone.tasks("tasklist")] == ["Build", "Ship", "Paint"]
+        again = alone.call("tasklist:add_task", {"name": "Build"}, idempotency_key="Build")
+        assert again["name"] == "Build"
+        assert alone.seq == here.seq
+        alone.call("tasklist:add_task", {"name": "Later"})
+    assert "entries were cut off" not in run("--db", str(file), "doctor", "--replay").stdout
+    assert copied == digest(here._session.store.path)
+
+
+def by_a_person(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command from a terminal."""
+    with terminal_input() as terminal:
+        return subprocess.run(
+            program(*words), stdin=terminal, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60
+        )
+
+
+def test_a_restore_says_what_to_do_instead(here, server_url, tmp_path):
+    done = by_a_person("--db", server_url, "restore", str(tmp_path / "copy.db"))
+    assert done.returncode != 0
+    assert "tui-tasks move FILE URL" in done.stderr.splitlines()[-1]
+
+
+def test_an_agent_elsewhere_works_over_http_with_a_token(here, machine, server_url):
+    pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+    machine("there")
+    token = by_a_person("--db", server_url, "token", "add", "robin").stdout.strip()
+    assert by_a_person("--db", server_url, "token", "list").stdout.startswith("robin ")
+    command = program("mcp", "--http", "--port", "0", "--db", server_url)
+    with Started(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+
+        def call(tool: str, **arguments) -> dict:
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+            message["params"] = {"name": tool, "arguments": arguments}
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            headers["Accept"] = "application/json, text/event-stream"
+            about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+            begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}
+            for each in (begin, message):
+                request = urllib.request.Request(address, json.dumps(each).encode(), headers)
+                with urllib.request.urlopen(request, timeout=30) as reply:
+                    headers["Mcp-Session-Id"] = reply.headers["Mcp-Session-Id"] or headers.get("Mcp-Session-Id", "")
+                    text = reply.read().decode()
+            return json.loads(re.sub(r"(?s).*?^data: ", "", text, flags=re.MULTILINE))["result"]
+
+        assert call("tasklist_add_task", name="Sweep")["isError"] is False
+        assert "Sweep" in call("tasklist_display")["content"][0]["text"]
+        before = here.seq
+        here._session.store.db.catch_up()
+        assert "robin" in {event["actor"] for event in here.changes(before - 1)}
+        here.call("tasklist:add_task", {"name": "Later"})
+        while "Later" not in call("tasklist_display")["content"][0]["text"]:
+            pass
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) == 0
+    by_a_person("--db", server_url, "token", "revoke", "robin")
+    assert by_a_person("--db", server_url, "token", "list").stdout == ""
+
+
+def test_the_screen_in_a_browser_is_a_servers_too(here, machine, server_url):
+    pytest.importorskip("textual_serve", reason="the extra `web` is not installed")
+    from aiohttp.test_utils import TestClient, TestServer
+
+    from tui_tasks.web import server
+
+    machine("there")
+    command = screen_commands.screen_of(made_parser("web").parse_args(["web", "--db", server_url]))
+    assert command[-2:] == ["--db", server_url]
+
+    async def story() -> None:
+        async with (
+            TestClient(TestServer(server.application(command, "token"))) as client,
+            client.ws_connect("/token/ws?width=120&height=40") as page,
+        ):
+            drawn = b""
+            while b"Paint" not in re.sub(rb"\x1b\[[^a-zA-Z]*[a-zA-Z]", b"", drawn):
+                drawn += await asyncio.wait_for(page.receive_bytes(), 30)
+            await page.send_str(json.dumps(["stdin", "q"]))
+            async for _ in page:
+                pass
+
+    asyncio.run(story())
+
+
+def test_the_web_command_serves_a_database_on_a_server(here, machine, server_url, tmp_path):
+    pytest.importorskip("textual_serve", reason="the extra `web` is not installed")
+    machine("there")
+    with Started(program("web", "--db", server_url, "--port", "0"), cwd=ROOT, stdout=subprocess.PIPE, text=True) as web:
+        assert web.stdout is not None
+        assert web.stdout.readline().startswith("http://127.0.0.1:")
+        web.send_signal(signal.SIGTERM)
+        assert web.wait(30) in (0, -signal.SIGTERM)
+    assert Path(replica_files.replica_of(server_url)).exists()
