@@ -12,6 +12,23 @@ def is_replica(path: str) -> bool:
     return path.endswith(REPLICA)
 
 
+def replica_pointer(url: str) -> str:
+    """Return the path of the file with the id of the journal at a server's URL; its replica stands beside it."""
+    import hashlib
+
+    return f"{default_state_folder()}/replicas/url-{hashlib.sha256(url.encode()).hexdigest()[:32]}"
+
+
+def known_replica(url: str) -> str | None:
+    """Return the path of this machine's replica of a server's journal; None if it was never opened here."""
+    pointer = replica_pointer(url)
+    try:
+        with open(pointer, encoding="utf-8") as file:
+            return f"{os.path.dirname(pointer)}/{file.read()}{REPLICA}"
+    except FileNotFoundError:
+        return None
+
+
 def default_database() -> str:
     """Return the path of the database: a file in the platform's folder for user data."""
     folder = _xdg_folder("XDG_DATA_HOME", ".local/share")

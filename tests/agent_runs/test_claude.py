@@ -60,7 +60,7 @@ def test_questions_permissions_messages_and_the_end_of_a_turn_go_both_ways(play)
         if not seen or seen[-1] != state:
             seen.append(state)
         for ask in play.asks:
-            assert why_unanswerable(play.store.path, ask) is None
+            assert why_unanswerable(play.store.db, ask) is None
             if "Which db" in ask.question:
                 play.write("STEER please")
                 play.answer(ask, "postgres")

@@ -101,7 +101,7 @@ def test_a_killed_supervisor_allows_nothing_and_leaves_nothing_running(host, pat
         until(lambda: not alive(program) and not alive(child), "the end of all that it has started")
     assert (ended.outcome, ended.reason) == ("interrupted", "its supervisor died")
     assert (ended.agent, ended.tokens, ended.cost_usd) == ("claude-1", 1050, None)
-    assert why_unanswerable(str(path), ask) is not None
+    assert why_unanswerable(store.db, ask) is not None
     departures.end_departed(store, clock.now())
     assert session_queries.find(store.db, "claude-1").state == "gone"
     assert ask_queries.open_asks(store.db) == []

@@ -110,7 +110,7 @@ class AgentConversation:
     def begin(self, command: RunProcess) -> None:
         """See `runner.supervisor.Conversation`."""
         self._command = command
-        self._writer.begin(Process(*processes.identity(command.pid)), self._cwd)
+        self._writer.begin(Process(*processes.identity(command.pid, self._store.db.machine)), self._cwd)
         self._handle_events(self._driver.begin(self._prompt, self._system_prompt, self._cwd))
 
     def read_output(self, data: bytes) -> bytes:

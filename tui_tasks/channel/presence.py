@@ -37,7 +37,7 @@ class Presence:
         from tui_tasks.core.operations.sessions import Process
         from tui_tasks.runner.process import processes
 
-        return Process(*processes.identity())
+        return Process(*processes.identity(machine=self._store.db.machine))
 
     def record_speakers(self, agents: set[str], now: int) -> None:
         """Record the agents that made requests. If the storage fails, the next call records them."""

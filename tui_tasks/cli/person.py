@@ -227,7 +227,7 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[
         transaction.speak(SHELL)
         ask = transaction.run(OpenAsk(text, (YES, NO)))
         # If this process is killed, the screen withdraws the question.
-        connections.put_asker(store.db, ask.uid, Process(*processes.identity()))
+        connections.put_asker(store.db, ask.uid, Process(*processes.identity(machine=store.db.machine)))
     end = time.monotonic() + WAIT_SECONDS
     watch = Watch(store.db)
     store.db.follow()

@@ -29,13 +29,18 @@ def end_departed(store: Store, now: int) -> int:
     Raises:
         StorageFailed: the rest is ended another time.
     """
+    machine = store.db.machine
     departed = [
-        session.uid for session in session_queries.live(store.db) if has_departed(session_queries.process(session))
+        session.uid
+        for session in session_queries.live(store.db)
+        if has_departed(session_queries.process(session), machine)
     ]
     closed = [
-        found for found in connections.everyone(store.db) if found.closed_at is None and has_departed(found.process)
+        found
+        for found in connections.everyone(store.db)
+        if found.closed_at is None and has_departed(found.process, machine)
     ]
-    asks = [ask for ask, process in connections.askers(store.db) if has_departed(process)]
+    asks = [ask for ask, process in connections.askers(store.db) if has_departed(process, machine)]
     if not departed and not closed and not asks:
         return 0
     with store.transaction(now) as transaction:
@@ -66,15 +71,18 @@ def note_stopped(store: Store, now: int) -> int:
     Raises:
         StorageFailed: it is recorded another time.
     """
+    machine = store.db.machine
     of_sessions = [
         (session.uid, is_stopped)
         for session in session_queries.live(store.db)
-        if (is_stopped := _is_stopped(session_queries.process(session))) is not _was_stopped(store.db, session.uid)
+        if (is_stopped := _is_stopped(session_queries.process(session), machine))
+        is not _was_stopped(store.db, session.uid)
     ]
     of_channel = [
         (found, is_stopped)
         for found in connections.everyone(store.db)
-        if found.closed_at is None and (is_stopped := _is_stopped(found.process)) is not (found.stopped_at is not None)
+        if found.closed_at is None
+        and (is_stopped := _is_stopped(found.process, machine)) is not (found.stopped_at is not None)
     ]
     if of_sessions or of_channel:
         with store.transaction(now) as transaction:
@@ -90,22 +98,28 @@ def _was_stopped(db: Database, agent: str) -> bool:
     return activity is not None and activity.stopped_at is not None
 
 
-def _is_stopped(process: Process) -> bool:
+def _is_stopped(process: Process, machine: str) -> bool:
     return process.pid != 0 and processes.is_stopped(
-        ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
+        ProcessIdentity(process.boot, process.namespace, process.pid, process.born), machine
     )
 
 
-def has_departed(process: Process) -> bool:
-    """Return whether a process is known to have ended; one on another machine, or unknown, may be running."""
-    here = processes.identity()
+def has_departed(process: Process, machine: str) -> bool:
+    """Return whether a process is known to have ended; one on another machine, or unknown, may be running.
+
+    `machine` is that of the database.
+    """
+    if (its := process.machine) != machine:
+        # The database was moved from a file to a server or back, without the process.
+        return not (its and machine)
+    here = processes.identity(machine=machine)
     if process.boot and process.namespace == here.namespace and process.boot != here.boot:
-        # The machine was restarted. Other machines cannot have the database open, as its log uses shared memory.
+        # The machine was restarted. Another one has another id, or cannot open the file, as its log is shared memory.
         return True
     if process.pid == 0 or not process.born:
         return False
     identity = ProcessIdentity(process.boot, process.namespace, process.pid, process.born)
-    return processes.is_alive(identity) is False
+    return processes.is_alive(identity, machine) is False
 
 
 # Finds the session of the agent program that started a process: our MCP server, or a hook.
@@ -144,7 +158,8 @@ def agent_of(
     process that still runs belongs to that one.
     """
     named = {agent[0] for one in client_sessions if (agent := session_queries.by_session(db, program, one)) is not None}
-    for process, is_shared in started_by:
+    for found_process, is_shared in started_by:
+        process = found_process.on(db.machine)
         live = [
             one
             for one in session_queries.in_process(db, process.pid)
@@ -157,7 +172,9 @@ def agent_of(
 
 
 def _belongs_to(db: Database, session: AgentSession, process: Process) -> bool:
-    return all(left == process or has_departed(left) for left in session_queries.left_while_live(db, session))
+    return all(
+        left == process or has_departed(left, db.machine) for left in session_queries.left_while_live(db, session)
+    )
 
 
 def other_above(db: Database, program: str, session: str, above: Sequence[Process]) -> str | None:
@@ -177,7 +194,7 @@ def other_above(db: Database, program: str, session: str, above: Sequence[Proces
     if speaker is None or speaker.state == session_queries.GONE or not speaker.born:
         return None
     own = session_queries.process(speaker)
-    for process in above if not has_departed(own) else ():
+    for process in above if not has_departed(own, db.machine) else ():
         if process == own:
             return None
         there = [

@@ -129,11 +129,11 @@ def _read_some(
     owners: dict[Process, tuple[str, str]] = {}
     for name in names:
         payload = _payload(spool, name)
-        report = _report(payload) if payload is not None else None
+        report = _report(payload, db.machine) if payload is not None else None
         if payload is None or report is None:
             found.append(_Read(name, None, None))
             continue
-        whose, above = (report.program, report.session), _above(payload.head)
+        whose, above = (report.program, report.session), _above(payload.head, db.machine)
         nearest = next((owners[process] for process in above if process in owners), whose)
         if above and (nearest != whose or any(owners[process] == whose for process in owners.keys() - set(above))):
             break
@@ -156,11 +156,13 @@ def _with_record(report: SessionReport, records: _Records, settings: SessionSett
         return None
 
 
-def _above(head: dict[str, Any]) -> list[Process]:
+def _above(head: dict[str, Any], machine: str) -> list[Process]:
     """Return the processes above the hook of a payload, nearest first."""
     born_by_pid = [one.partition(":") for one in _text_field(head, "ancestors").split()]
     boot, namespace = _text_field(head, "boot"), _text_field(head, "namespace")
-    return [Process(boot, namespace, int(pid), born) for pid, _, born in born_by_pid if pid.isdecimal() and boot]
+    return [
+        Process(boot, namespace, int(pid), born).on(machine) for pid, _, born in born_by_pid if pid.isdecimal() and boot
+    ]
 
 
 class _Records:
@@ -197,9 +199,9 @@ def _payload(spool: Spool, name: str) -> Payload | None:
         return None
 
 
-def _report(payload: Payload) -> SessionReport | None:
+def _report(payload: Payload, machine: str) -> SessionReport | None:
     try:
-        return read(payload)
+        return read(payload, machine)
     except (OSError, ValueError) as error:
         _log.warning("payload %s of a hook was left out: %s", payload.name, error)
         return None
@@ -235,8 +237,8 @@ def record_report(transaction: Transaction, name: str, report: SessionReport, *,
     return True
 
 
-def read(payload: Payload) -> SessionReport | None:
-    """Return the report of a payload; None if it is about no session."""
+def read(payload: Payload, machine: str = "") -> SessionReport | None:
+    """Return the report of a payload; None if it is about no session. `machine` is that of the database."""
     head = payload.head
     program = str(head.get("program"))
     content, is_exact = _content(payload)
@@ -251,7 +253,9 @@ def read(payload: Payload) -> SessionReport | None:
         # The program reports nothing about a turn that its hook has ended.
         events=(*map(storable.bounded, report.events), *([TurnInterrupted()] if head.get("ends_turn") is True else [])),
         at=at,
-        process=Process(_text_field(head, "boot"), _text_field(head, "namespace"), pid, _text_field(head, "born")),
+        process=Process(_text_field(head, "boot"), _text_field(head, "namespace"), pid, _text_field(head, "born")).on(
+            machine
+        ),
         cwd=report.cwd or _text_field(head, "cwd") or None,
         project=_project(_text_field(head, "project"), report.cwd or _text_field(head, "cwd")),
         hash=hashlib.sha256(payload.body).hexdigest(),

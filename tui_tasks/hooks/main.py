@@ -143,6 +143,12 @@ def _path(database: str) -> str:
     named = database or os.environ.get("TUI_TASKS_DB", "")
     if named and "://" not in named and not named.startswith("~"):
         return named
+    if named.startswith(("postgresql://", "postgres://")):
+        from tui_tasks.default_paths import known_replica
+
+        if (replica := known_replica(named)) is None:
+            raise FileNotFoundError("no screen has opened this server's database on this machine")
+        return replica
     if named:
         from tui_tasks.settings import paths
 

@@ -169,7 +169,7 @@ class PhoneService:
     def _send_ask(self, store: Store, ask: Ask, now: int) -> None:
         settings = self._settings
         offered = ntfy.answers(ask, titles=settings.titles) if settings.replies else ()
-        if why_unanswerable(self._path, ask) is not None:
+        if why_unanswerable(store.db, ask) is not None:
             offered = ()
         nonces = {answer: secrets.token_urlsafe(24) for answer in offered}
         hashes = {phone_answers.hashed(nonce): answer for answer, nonce in nonces.items()}
@@ -225,7 +225,7 @@ class PhoneService:
         found = phone_answers.find(store.db, hashed)
         try:
             ask = ask_queries.ask(store.db, found.ask) if found is not None else None
-            if ask is not None and ask.state == "open" and (why := why_unanswerable(self._path, ask)) is not None:
+            if ask is not None and ask.state == "open" and (why := why_unanswerable(store.db, ask)) is not None:
                 raise Conflict(why)
             store.commit(AnswerByPhone(hashed), actor=HUMAN, now=now, why={"topic": "answered by ntfy"})
         except Refusal as refused:

@@ -16,6 +16,8 @@ NUMBER: Final = "server:number"
 # By table: its key, its other columns, and which rows travel.
 _TABLES: Final = {
     "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
+    "session_name": (("program", "session"), ("agent", "part"), ""),
+    "taken_in": (("name",), ("at",), ""),
     "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),
 }
 _decode = msgspec.json.Decoder().decode

@@ -48,7 +48,6 @@ _NOT_YET: Final = {
     "job": "jobs",
     "check_definition": "checks",
     "work": "work of started agents",
-    "session": "sessions of agent programs",
 }
 
 

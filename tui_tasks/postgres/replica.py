@@ -32,10 +32,10 @@ from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import companions
 from tui_tasks.postgres.progress import Report, ignore
-from tui_tasks.postgres.replica_files import server_of
+from tui_tasks.postgres.replica_files import machine_in, server_of
 
 _REFUSED: Final = frozenset(
-    {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "session", "journal"}
+    {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "journal"}
 )
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 READ_SECONDS: Final = 0.2
@@ -64,7 +64,9 @@ class Replica(Database):
         Raises:
             DatabaseRefused: it cannot be used.
         """
-        self._url, self._id = server_of(os.path.realpath(path))
+        real = Path(path).resolve()
+        self._url, self._id = server_of(str(real))
+        self.machine = machine_in(real.parent)
         self._client: Any = None
         self._is_shared = False
         self._collects = False
@@ -165,7 +167,8 @@ class Replica(Database):
         seq, _ = self._begun
         entries = self.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
         beside = companions.collected(self)
-        if not entries and not beside:
+        if not entries and all(kind == "taken_in" for kind, _, _ in beside):
+            # That a payload was processed matters elsewhere only where it left an entry.
             self._client.release()
             return
         for row in entries:
@@ -313,8 +316,8 @@ def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
 def _words(entity: str) -> str:
     if entity in ("job", "run"):
         return "jobs"
-    if entity in ("work", "auto", "session"):
-        return "sessions of agent programs"
+    if entity in ("work", "auto"):
+        return "agents that it starts"
     if entity == "journal":
         return "compaction"
     return "checks or recorded settings"

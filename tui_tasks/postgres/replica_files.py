@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.default_paths import REPLICA, default_state_folder
+from tui_tasks.default_paths import REPLICA, known_replica, replica_pointer
 
 SCHEMES: Final = ("postgresql", "postgres")
 
@@ -26,12 +28,8 @@ def replica_of(url: str) -> str:
     Raises:
         DatabaseRefused: the URL has a password, or the server cannot be reached or used.
     """
-    folder = Path(default_state_folder()) / "replicas"
-    known = folder / f"url-{hashlib.sha256(url.encode()).hexdigest()[:32]}"
-    try:
-        return str(folder / f"{known.read_text()}{REPLICA}")
-    except FileNotFoundError:
-        pass
+    if (path := known_replica(url)) is not None:
+        return path
     # Only now: importing psycopg takes longer than a short command.
     try:
         from tui_tasks.postgres.journal_client import server_id
@@ -40,12 +38,34 @@ def replica_of(url: str) -> str:
             "a database on a server needs the extra `postgres`: pip install 'tui-tasks[postgres]'"
         ) from None
 
-    found = server_id(url)
+    found, known = server_id(url), Path(replica_pointer(url))
+    folder = known.parent
     make_folder(str(folder))
     path = str(folder / f"{found}{REPLICA}")
     _write(Path(f"{path}-server"), json.dumps({"url": url, "id": found}))
     _write(known, found)
     return path
+
+
+def machine_in(folder: Path) -> str:
+    """Return the id of this machine, whose replicas are in a folder; it begins with the host's first name.
+
+    It stays when replicas are deleted. A folder that was copied to another host is another machine.
+    """
+    file = folder / "machine"
+    if not file.exists():
+        part = file.with_name(f"machine.{os.getpid()}")
+        name = re.sub("[^a-z0-9-]", "", os.uname().nodename.lower())[:20] or "host"
+        part.write_text(f"{name} {os.urandom(16).hex()}")
+        part.chmod(0o600)
+        # Of several processes the first one names it.
+        with contextlib.suppress(FileExistsError):
+            os.link(part, file)
+        part.unlink()
+    name, secret = file.read_text().split()
+    with contextlib.suppress(OSError):
+        secret += Path("/etc/machine-id").read_text().strip()
+    return f"{name}-{hashlib.sha256(secret.encode()).hexdigest()[:8]}"
 
 
 def _write(path: Path, text: str) -> None:

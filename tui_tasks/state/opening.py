@@ -43,7 +43,9 @@ def opened_store(path: str, *, read_only: bool, report: Report | None = None) ->
         storage_errors(store.path, reading=True),
     ):
         store.review, store.is_person = _review, _is_person
-        take_in_hooks(store)
+        # On a server that is for processes that stay: a short command waits for no server.
+        if not is_replica(path):
+            take_in_hooks(store)
         yield store
 
 
@@ -84,7 +86,7 @@ def has_hooks(path: str) -> bool:
 
 def take_in_hooks(store: Store) -> None:
     """Read what agents' hooks left beside the database, unless it is read only."""
-    if store.read_only or is_replica(store.path) or not has_hooks(store.path):
+    if store.read_only or not has_hooks(store.path):
         return
     from tui_tasks import clock
     from tui_tasks.core.errors import StorageFailed

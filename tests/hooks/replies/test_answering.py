@@ -381,9 +381,9 @@ def test_a_hook_waits_as_long_as_the_settings_say_and_no_longer(tmp_path: Path) 
     db = tmp_path / "tasks.db"
     with screen(db, {"claude": 0.3}) as human, asking("claude", permission(), db) as process:
         ask = human.ask()
-        assert outbox.why_unanswerable(str(db), ask) is None
+        assert outbox.why_unanswerable(human.store.db, ask) is None
         assert ends_silently(process)
-        assert outbox.why_unanswerable(str(db), ask) is not None
+        assert outbox.why_unanswerable(human.store.db, ask) is not None
         human.answers("Allow")
     assert list((tmp_path / "tasks.db-hooks" / "answers").iterdir()) == []
 

@@ -166,9 +166,9 @@ def run(
     _log_to(claimed.log_fd, (*problems, *others))
 
     problems += _keymap_problems(file, settings)
-    # A replica has neither hooks nor jobs yet.
-    hosts, writes = is_whole and scheduler, is_whole and not identity.read_only
-    with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes) as painted:
+    # A replica has neither jobs nor started agents yet.
+    hosts, writes = is_whole and scheduler, not identity.read_only
+    with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes, works=is_whole) as painted:
         app = _make_app(
             link,
             settings,
@@ -269,7 +269,7 @@ def _log_to(fd: int | None, start_of_day: Iterable[object]) -> None:
 
 @contextlib.contextmanager
 def _once_painted(
-    path: str, waits: Mapping[str, float], *, scheduler: bool, writes: bool
+    path: str, waits: Mapping[str, float], *, scheduler: bool, writes: bool, works: bool
 ) -> Iterator[Callable[[], None]]:
     """Yield a function to call once the screen is painted: it starts what would delay that."""
     ended = threading.Event()
@@ -283,7 +283,7 @@ def _once_painted(
         with (
             hosting.hosted(path, wanted=scheduler, alone=True, authority=Authority.RECORDS),
             follower.following(path, clock.now, wanted=writes),
-            watching.watching(path, clock.now, wanted=writes),
+            watching.watching(path, clock.now, wanted=writes and works),
             screen_presence.announced(path, waits) if writes else contextlib.nullcontext(),
         ):
             ended.wait()

@@ -129,7 +129,7 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
         raise Conflict(
             f"not all of question {ask.uid[:_SHORT]} can be shown: answer it in words of your own, or deny it"
         )
-    if (why := why_unanswerable(store.path, ask)) is not None:
+    if (why := why_unanswerable(store.db, ask)) is not None:
         raise Conflict(why)
     given = None if options.input is None else _edited(ask, answer, options.input)
     what = [f"{names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]

@@ -33,7 +33,10 @@ class Database:
     Attributes:
         path: of the file itself, links resolved.
         file: device and inode of the file that is open.
+        machine: the id of this machine in the server's journal of a replica; a file has only one machine.
     """
+
+    machine = ""
 
     def __init__(self, path: str, *, read_only: bool = False, makes: bool = True) -> None:
         """Open a database; `makes`: create it if the file does not exist and it is not opened read-only.

@@ -165,6 +165,15 @@ class Process(msgspec.Struct, frozen=True):
     pid: int = 0
     born: str = ""
 
+    @property
+    def machine(self) -> str:
+        """The machine that it runs on, if the database is on a server."""
+        return self.namespace.partition("@")[2]
+
+    def on(self, machine: str) -> Process:
+        """Return a process of this machine as a database has it that has this id for the machine."""
+        return msgspec.structs.replace(self, namespace=f"{self.namespace}@{machine}") if machine else self
+
 
 class SessionReport(msgspec.Struct, frozen=True):
     """What a payload reports of a session.

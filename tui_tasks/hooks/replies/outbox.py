@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.sessions import InputRequested
@@ -95,14 +96,20 @@ def decision_for(ask: Ask) -> Decision | None:
     return {"allow": True, "always": always, "updated_input": request.get("updated_input")}
 
 
-def why_unanswerable(database: str, ask: Ask) -> str | None:
-    """Return why the human cannot answer a program's request here; None when its hook waits for an answer."""
+def why_unanswerable(db: Database, ask: Ask) -> str | None:
+    """Return why the human cannot answer a program's request here; None when its hook waits for an answer.
+
+    The hook of another machine may wait; the answer reaches it by the journal.
+    """
     request = ask.request
     if request is None:
         return None
     name = request.get("answer")
+    session = session_queries.find(db, ask.agent) if db.machine else None
+    if name and session is not None and session_queries.process(session).machine not in ("", db.machine):
+        return why_not(str(request.get("program")), str(request.get("kind")))
     try:
-        with Folder(hooks_folder(database), make=False) as folder:
+        with Folder(hooks_folder(db.path), make=False) as folder:
             if isinstance(name, str) and name in answer_file.waiting(folder):
                 return None
     except OSError:
@@ -204,7 +211,7 @@ class Outbox:
 
     def _send(self, folder: Folder, boxes: set[str], now: int, *, is_new: bool) -> None:
         """Write messages and pauses for sessions, and record what was delivered."""
-        for session in session_queries.live(self._store.db):
+        for session in session_queries.live_here(self._store.db):
             name = mailbox.name_of(session.program, session.session)
             if name in boxes:
                 boxes.discard(name)

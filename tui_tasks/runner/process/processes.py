@@ -35,7 +35,7 @@ class ProcessIdentity(NamedTuple):
 
     Attributes:
         boot: the id of the machine's boot.
-        namespace: the pid namespace.
+        namespace: the pid namespace; in a server's journal `@` and the id of the machine follow.
         pid: the pid.
         born: the start time, in clock ticks since boot (`/proc`) or in seconds since the epoch (psutil).
     """
@@ -52,16 +52,18 @@ class _Stat(NamedTuple):
     born: str
 
 
-def identity(pid: int | None = None) -> ProcessIdentity:
-    """Return the identity of a process, by default of this one."""
+def identity(pid: int | None = None, machine: str = "") -> ProcessIdentity:
+    """Return the identity of a process, by default of this one; `machine` is the id that its database has for this
+    machine (`Database.machine`).
+    """
     pid = os.getpid() if pid is None else pid
     stat = _stat(pid)
-    return ProcessIdentity(_boot(), _namespace(), pid, stat.born if stat else "")
+    return ProcessIdentity(_boot(), _namespace(machine), pid, stat.born if stat else "")
 
 
-def is_alive(process: ProcessIdentity) -> bool | None:
+def is_alive(process: ProcessIdentity, machine: str = "") -> bool | None:
     """Return whether a process is alive; None if this process cannot know: another machine, boot or container."""
-    if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace()):
+    if not process.boot or (process.boot, process.namespace) != (_boot(), _namespace(machine)):
         return None
     stat = _stat(process.pid)
     if stat is None or stat.state in _ENDED:
@@ -82,9 +84,9 @@ def name(pid: int) -> str:
     return "?"
 
 
-def is_stopped(process: ProcessIdentity) -> bool:
+def is_stopped(process: ProcessIdentity, machine: str = "") -> bool:
     """Return whether a process is known to be suspended (SIGSTOP, `^Z`)."""
-    return is_alive(process) is True and (stat := _stat(process.pid)) is not None and stat.state in _STOPPED
+    return is_alive(process, machine) is True and (stat := _stat(process.pid)) is not None and stat.state in _STOPPED
 
 
 def ancestors(pid: int) -> Iterator[int]:
@@ -235,8 +237,10 @@ def _boot_session() -> str:
     return "" if failed else held.value.decode()
 
 
-def _namespace() -> str:
+def _namespace(machine: str = "") -> str:
+    """Return the pid namespace as a database has it that has this id for the machine (see `Process.on`)."""
     try:
-        return str((PROC / "self/ns/pid").readlink())
+        found = str((PROC / "self/ns/pid").readlink())
     except OSError:
-        return ""
+        found = ""
+    return f"{found}@{machine}" if machine else found

@@ -15,7 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession
+from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, process
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.work_queries import SILENT_AFTER
@@ -224,7 +224,13 @@ def is_over(member: Member, now: int, seen_at: int) -> bool:
 
 
 def where(member: Member, context: Context) -> str:
-    """Return where an agent works: its projects, else the name of its folder."""
+    """Return where an agent works: its projects, else the name of its folder, and the host if it is another one."""
+    machine = process(member.session).machine if member.session is not None else ""
+    host = f"@{machine.rpartition('-')[0]}" if machine and machine != context.db.machine else ""
+    return f"{_place(member, context)}{host}"
+
+
+def _place(member: Member, context: Context) -> str:
     folder = PurePath(member.session.cwd or "").name if member.session is not None else ""
     return " ".join(context.state.projects.of_member(member)) or folder
 
@@ -307,5 +313,5 @@ def spent_by_all(members: Sequence[Member]) -> str:
 def places(members: Sequence[Member], context: Context) -> str:
     """Return the projects and folders of the agents, by name."""
     found = {each for member in members for each in context.state.projects.of_member(member)}
-    found |= {where(member, context) for member in members if not context.state.projects.of_member(member)}
+    found |= {_place(member, context) for member in members if not context.state.projects.of_member(member)}
     return "  ".join(sorted(safe_line(place, 16) for place in found if place))

@@ -405,7 +405,7 @@ async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
     Raises:
         Refusal: the question is closed by now.
     """
-    if (why := why_unanswerable(context.link.path, ask)) is not None:
+    if (why := why_unanswerable(context.db, ask)) is not None:
         context.say(why)
         return False
     await context.link.commit(answer)

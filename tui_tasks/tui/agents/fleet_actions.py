@@ -150,7 +150,7 @@ class FleetAnswers(Controller):
         if action.needs != "ask":
             return None
         ask = self._fleet.ask
-        return "it asks nothing" if ask is None else why_unanswerable(self._context.link.path, ask)
+        return "it asks nothing" if ask is None else why_unanswerable(self._context.db, ask)
 
     @override
     def takes_key(self, action: Action) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
-from tui_tasks.core.read.agents.session_queries import AgentSession
+from tui_tasks.core.read.agents.session_queries import AgentSession, process
 from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
@@ -264,7 +264,9 @@ class FleetNote(TextDrawing):
         if session is None:
             return ()
         spent = times.spent(session.tokens, session.cost_usd)
-        parts = (session.program, session.model, session.mode, session.cwd, spent)
+        machine = process(session).machine
+        place = f"{session.cwd or '-'} on {machine}" if machine else session.cwd
+        parts = (session.program, session.model, session.mode, place, spent)
         facts = " · ".join(safe_line(part, 60) for part in parts if part)
         return [("   " + safe_line(facts, max(8, width - 44)), "$muted")]
 

@@ -169,7 +169,7 @@ class Fleet(Overlay):
         """That question as it is shown here; what is not kept whole is shown in the inbox."""
         if self.ask is None:
             return None
-        return AskView(self.ask, why_closed=why_unanswerable(self.context.link.path, self.ask))
+        return AskView(self.ask, why_closed=why_unanswerable(self.context.db, self.ask))
 
     def shows(self, view: AskView) -> bool:
         """Return whether a question, or its beginning, is on screen."""

@@ -243,7 +243,7 @@ class Inbox(Overlay):
 
     def view_of(self, ask: Ask) -> AskView:
         """Return a question as it is shown now."""
-        why = why_unanswerable(self.context.link.path, ask) if ask.state == "open" else None
+        why = why_unanswerable(self.context.db, ask) if ask.state == "open" else None
         whole = self._wholes.of(ask) if why is None else None
         task = self.tasks.of(ask)
         return AskView(

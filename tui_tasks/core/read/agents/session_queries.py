@@ -185,6 +185,11 @@ def live(db: Database) -> list[AgentSession]:
     return [_read(row) for row in db.all(_LIVE)]
 
 
+def live_here(db: Database) -> list[AgentSession]:
+    """Return those of them that run on this machine."""
+    return [one for one in live(db) if process(one).machine == db.machine]
+
+
 def in_process(db: Database, pid: int) -> list[AgentSession]:
     """Return the sessions that have not ended and belong to a process of that number."""
     return [_read(row) for row in db.all(_IN_PROCESS, pid=pid)]

@@ -1,0 +1,248 @@
+"""Which machine a process belongs to: only that machine says whether it lives."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.hooks.processes import COMMAND
+from tests.started import Started
+from tui_tasks import clock
+from tui_tasks.core.operations.asks import AnswerAsk
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.store import Store
+from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
+from tui_tasks.hooks.replies import outbox
+from tui_tasks.postgres import moving
+from tui_tasks.postgres.progress import ignore
+from tui_tasks.postgres.replica_files import replica_of
+from tui_tasks.runner.process import processes
+from tui_tasks.state.person import other_caller
+
+START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
+PERMISSION = {
+    "session_id": "s1",
+    "hook_event_name": "PermissionRequest",
+    "permission_mode": "default",
+    "tool_name": "Bash",
+    "tool_input": {"command": "make"},
+}
+
+
+@pytest.fixture
+def store_on(machine, server_url):
+    """Open the store of the machine of that name, which knows the server."""
+    opened: list[Store] = []
+
+    def open_on(name: str) -> Store:
+        machine(name)
+        opened.append(Store(replica_of(server_url)))
+        opened[-1].db.catch_up()
+        return opened[-1]
+
+    yield open_on
+    for store in opened:
+        with contextlib.suppress(OSError):  # a test has closed it
+            store.close()
+
+
+def leave(store: Store, payload: dict[str, object], process: subprocess.Popen[bytes] | None = None) -> None:
+    """Leave a payload of Claude Code, from a process of this machine, and take it in."""
+    boot, namespace, pid, born = processes.identity(process.pid if process is not None else None)
+    head = {"program": "claude", "at": clock.now(), "boot": boot, "namespace": namespace, "pid": pid, "born": born}
+    with intake.Spool(store.path, make=True) as spool:
+        spool.put(head, json.dumps(payload).encode())
+    intake.process_payloads(store, clock.now())
+
+
+def state_of(store: Store, agent: str = "claude-1") -> str:
+    store.db.catch_up()
+    found = session_queries.find(store.db, agent)
+    assert found is not None
+    return found.state
+
+
+def test_a_machine_keeps_its_id_when_its_replica_is_deleted_and_another_has_another(store_on, tmp_path):
+    here, there = store_on("a"), store_on("b")
+    assert here.db.machine != there.db.machine
+    path, before = here.path, here.db.machine
+    here.close()
+    for file in Path(path).parent.glob("*.replica*"):
+        if not file.name.endswith("-server"):
+            file.unlink()
+    with Store(path) as again:
+        assert again.db.machine == before
+
+
+def test_a_folder_that_was_copied_to_another_host_is_another_machine(store_on, monkeypatch):
+    here = store_on("a")
+    real = Path.read_text
+    monkeypatch.setattr(Path, "read_text", lambda self: "other\n" if str(self) == "/etc/machine-id" else real(self))
+    with Store(here.path) as copied:
+        assert copied.db.machine != here.db.machine
+
+
+def test_only_its_own_machine_ends_a_session_whose_process_has_ended(store_on):
+    here, there = store_on("a"), store_on("b")
+    program = subprocess.Popen(["sleep", "1000"])
+    leave(here, START, program)
+    assert state_of(there) == "idle"
+    program.kill()
+    program.wait()
+    assert departures.end_departed(there, clock.now()) == 0
+    assert state_of(there) == "idle"
+    assert departures.end_departed(here, clock.now()) == 1
+    assert state_of(there) == "gone"
+
+
+def test_a_session_of_an_earlier_boot_is_ended_by_its_own_machine_alone(store_on, monkeypatch):
+    here, there = store_on("a"), store_on("b")
+    leave(here, START)
+    state_of(there)
+    monkeypatch.setattr(processes, "_boot", lambda: "another boot")
+    assert departures.end_departed(there, clock.now()) == 0
+    assert departures.end_departed(here, clock.now()) == 1
+
+
+def test_sessions_of_two_machines_have_names_of_their_own_and_one_can_go_on_elsewhere(store_on):
+    here, there = store_on("a"), store_on("b")
+    leave(here, START)
+    leave(there, {**START, "session_id": "s2"})
+    assert state_of(here, "claude-2") == "idle"
+    program = subprocess.Popen(["sleep", "1000"])
+    leave(there, {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}, program)
+    assert state_of(here, "claude-1") == "working"
+    program.kill()
+    program.wait()
+    assert departures.end_departed(here, clock.now()) == 0
+    assert departures.end_departed(there, clock.now()) == 1
+    assert state_of(here, "claude-2") == "idle"
+
+
+def test_a_payload_is_recorded_once_though_the_machine_lost_its_last_transaction(store_on, monkeypatch):
+    here = store_on("a")
+
+    def fail(self: intake.Spool, name: str) -> None:
+        raise OSError("the machine loses its power")
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="power"):
+        patched.setattr(intake.Spool, "drop", fail)
+        leave(here, START)
+    path = here.path
+    here.close()
+    for suffix in ("", "-wal", "-shm", "-heard"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    again = store_on("a")
+    before = again.db.scalar("SELECT max(seq) FROM journal")
+    intake.process_payloads(again, clock.now())
+    assert again.db.scalar("SELECT max(seq) FROM journal") == before
+
+
+def test_what_an_agent_has_started_is_no_person_on_a_server_too(store_on):
+    here = store_on("a")
+    boot, namespace, pid, born = processes.identity(os.getppid())
+    head = {"program": "claude", "at": clock.now(), "boot": boot, "namespace": namespace, "pid": pid, "born": born}
+    with intake.Spool(here.path, make=True) as spool:
+        spool.put(head, json.dumps(START).encode())
+    intake.process_payloads(here, clock.now())
+    caller = other_caller(here.db, None, {})
+    assert caller is not None
+    assert caller.agent == "claude-1"
+
+
+def test_a_moved_sessions_process_counts_as_ended_where_the_journal_went(store_on, server_url, tmp_path):
+    here = store_on("a")
+    leave(here, START)
+    target = tmp_path / "copy.db"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        moving.to_file(connection, target, ignore)
+    with Store(str(target)) as copy:
+        assert departures.end_departed(copy, clock.now()) == 1
+
+
+def hook(url: str, folder: Path, payload: dict[str, object], *flags: str) -> Started:
+    command = [sys.executable, *flags, *COMMAND[1:], "claude", "--db", url]
+    started = Started(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "XDG_STATE_HOME": str(folder)},
+    )
+    process = started.__enter__()
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(payload).encode())
+    process.stdin.close()
+    process.stdin = None
+    return started
+
+
+def test_a_hook_leaves_its_payload_without_a_connection_to_the_server(store_on, machine, server_url):
+    here = store_on("a")
+    with hook(server_url, machine("a"), START, "-X", "importtime") as process:
+        _, errors = process.communicate(timeout=60)
+    assert b"tui_tasks.hooks" in errors
+    assert b"psycopg" not in errors
+    assert b"sqlite3" not in errors
+    assert list(Path(f"{hooks_folder(here.path)}/payloads").iterdir())
+    intake.process_payloads(here, clock.now())
+    assert state_of(here) == "idle"
+
+
+def test_without_a_screen_a_hook_answers_nothing_and_the_program_asks_by_itself(store_on, machine, server_url):
+    store_on("a")
+    with hook(server_url, machine("a"), PERMISSION) as process:
+        assert process.communicate(timeout=60) == (b"", b"")
+    assert process.returncode == 0
+
+
+def test_a_hook_for_a_server_that_was_never_opened_here_fails_in_silence(machine, server_url):
+    with hook(server_url, machine("never"), PERMISSION) as process:
+        assert process.communicate(timeout=60) == (b"", b"")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("answers", ["a", "b"])
+def test_a_permission_is_answered_on_either_machine(store_on, machine, server_url, answers):
+    stores = {name: store_on(name) for name in "ab"}
+    here = stores["a"]
+    leave(here, START)
+    with screen_presence.announced(here.path, {"claude": 60.0}), hook(server_url, machine("a"), PERMISSION) as process:
+        asks: list[ask_queries.Ask] = []
+        while not asks:
+            intake.process_payloads(here, clock.now())
+            asks = list(ask_queries.open_asks(here.db))
+        stores[answers].db.catch_up()
+        assert outbox.why_unanswerable(stores[answers].db, asks[0]) is None
+        stores[answers].commit(AnswerAsk(asks[0].uid, "Allow"), actor="human", now=clock.now())
+        here.db.catch_up()
+        outbox.Outbox(here).look(clock.now())
+        output, _ = process.communicate(timeout=60)
+    assert json.loads(output)["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+
+
+def test_a_message_is_left_for_the_hook_of_the_sessions_own_machine_alone(store_on):
+    from tui_tasks.core.operations.asks import SendMessage
+    from tui_tasks.hooks.folder import Folder
+    from tui_tasks.hooks.replies import mailbox
+
+    here, there = store_on("a"), store_on("b")
+    leave(here, START)
+    leave(there, {**START, "session_id": "s2"})
+    there.commit(SendMessage("claude-1", "stop that"), actor="human", now=clock.now())
+    here.db.catch_up()
+    for store, expected in ((here, 1), (there, 0)):
+        outbox.Outbox(store).look(clock.now())
+        with Folder(hooks_folder(store.path), make=False) as folder:
+            box = mailbox.opened(folder, "claude", "s1", make=False)
+            assert (box is not None) == bool(expected)
+            if box is not None:
+                box.close()
