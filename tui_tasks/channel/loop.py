@@ -117,6 +117,8 @@ STALLED_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 0.5
 # How long the thread polls busily after a reply: many programs send the next request before a sleeping thread wakes.
 AWAKE_SECONDS: Final = 0.0001
+# poll() refuses more than 2**31 milliseconds; the lease of a task in a worktree is longer.
+LONGEST_POLL_SECONDS: Final = 86_400.0
 
 
 class ControlChannel:
@@ -252,7 +254,7 @@ class ControlChannel:
             waits.append(max(0.0, (self._due - session.elapsed_time()) / 1_000_000, self._retry_at - time.monotonic()))
         if self._ended and session.waits:
             waits.append(0.0 if session.waits.can_give_up(session.elapsed_time()) else 1.0)
-        return min(waits) * 1000 if waits else None
+        return min(*waits, LONGEST_POLL_SECONDS) * 1000 if waits else None
 
     def _is_listening(self) -> bool:
         """Return whether commits of other processes can cause output."""

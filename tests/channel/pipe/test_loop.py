@@ -10,11 +10,14 @@ import threading
 import pytest
 
 from tests.conftest import Clock
+from tui_tasks.channel import loop
 from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine import watch
 from tui_tasks.core.engine.database import Database, sqlite3
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
@@ -47,6 +50,17 @@ def ask(pipes, tool: str, **arguments) -> dict:
     writing.write(json.dumps({"tool": tool, "arguments": arguments}).encode() + b"\n")
     writing.flush()
     return json.loads(reading.readline())
+
+
+def test_a_lease_of_a_year_does_not_end_the_channel(path, pipes, monkeypatch):
+    monkeypatch.setattr(loop, "AWAKE_SECONDS", -1.0)
+    now = Clock()()
+    with Store(str(path)) as store:
+        (home,) = store.commit(EnsureList("tasklist", "tasklist"), actor="human", now=now)
+        (task,) = store.commit(AddTask("Rotate keys", home.uid), actor="human", now=now)
+        store.commit(StartWork(task.uid, "robot", "/repo", "/trees/1"), actor="human", now=now)
+    for _ in range(2):
+        assert ask(pipes, "tasklist:display")["ok"]
 
 
 def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch):
