@@ -26,6 +26,7 @@ BENCHMARKS = (
     "reads_and_changes",
     "commands",
     "growth",
+    "long_answers",
     "entries",
     "digests",
     "past",

@@ -216,6 +216,21 @@ def test_a_plan_is_taken_back_whole(talk: Talk):
     assert (talk.ok("get_plans"), pending(talk)) == ({"plans": []}, [])
 
 
+def test_plans_are_read_in_pages_also_after_one_that_is_deleted(talk: Talk):
+    made = [talk.ok("create_plan", title=f"plan {number}", tasks=[])["plan_id"] for number in range(5)]
+    talk.ok("tasklist:add_task", name="in a list, which is no plan")
+
+    def page(**arguments: object) -> list[str]:
+        return [plan["plan_id"] for plan in talk.ok("get_plans", **arguments)["plans"]]
+
+    assert (page(limit=2), page(limit=2, after=made[1])) == (made[:2], made[2:4])
+    assert page(limit=2, after=made[3]) == made[4:]
+    assert (page(after=made[2]), page(after=made[4]), page(limit=9)) == (made[3:], [], made)
+    talk.ok("control:delete_plan", plan_id=made[1])
+    assert page(limit=2, after=made[1]) == made[2:4]
+    assert talk.refused("get_plans", after="nothing")["code"] == "not_found"
+
+
 # list_plans
 
 

@@ -301,6 +301,25 @@ def test_those_that_ended_over_a_day_ago_are_told_only_when_asked_for(
     assert [one["state"] for one in Talk(store, clock).ok("control:agents", everyone=True)] == ["gone"]
 
 
+def test_agents_of_programs_and_of_the_channel_are_told_in_pages_oldest_first(
+    claude: Player, store: Store, clock: Clock
+) -> None:
+    Talk(store, clock, agent="eve").ok("tasklist:add_task", name="x")
+    clock.forward(1)
+    claude.play(of("SessionStart"))
+    clock.forward(1)
+    talk = Talk(store, clock, agent="adam")
+    talk.ok("tasklist:add_task", name="y")
+
+    def page(**arguments: object) -> list[str]:
+        return [one["agent"] for one in talk.ok("control:agents", **arguments)]
+
+    assert page() == page(limit=9) == ["eve", "claude-1", "adam"]
+    assert (page(limit=1), page(limit=1, after="eve"), page(after="claude-1")) == (["eve"], ["claude-1"], ["adam"])
+    assert page(after="adam") == []
+    assert talk.refused("control:agents", after="nobody")["code"] == "not_found"
+
+
 def test_a_subscriber_hears_of_a_session(claude: Player, store: Store, clock: Clock) -> None:
     talk = Talk(store, clock)
     talk.ok("control:subscribe")

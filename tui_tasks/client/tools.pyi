@@ -61,7 +61,9 @@ class _Methods(Generic[_Result]):
         remove: bool | None = ...,
     ) -> _Result:
         """Link a task to its work: a branch, a commit, a pull request or a file; `remove` unlinks."""
-    def control_agents(self, *, everyone: bool | None = ...) -> _Result:
+    def control_agents(
+        self, *, everyone: bool | None = ..., limit: int | None = ..., after: str | None = ...
+    ) -> _Result:
         """List the agents: sessions of agent programs, and agents of this channel, oldest first, with their states."""
     def control_undo(self) -> _Result:
         """Undo your newest change that still stands; a request or a batch is one."""
@@ -286,9 +288,9 @@ class _Methods(Generic[_Result]):
         description: str | None = ...,
         agent_id: str | None = ...,
         plan_id: str | None = ...,
-        suggest_next: bool | None = ...,
         limit: int | None = ...,
         after: str | None = ...,
+        suggest_next: bool | None = ...,
         brief: bool | None = ...,
         id: str | None = ...,
         status: Literal["cancelled", "done", "in_progress", "pending"] | None = ...,
@@ -309,8 +311,8 @@ class _Methods(Generic[_Result]):
         self, *, title: str, tasks: list[dict[str, Any]], description: str | None = ..., agent_id: str | None = ...
     ) -> _Result:
         """Make a plan, its own list, whose tasks outlast the session."""
-    def get_plans(self, *, agent_id: str | None = ...) -> _Result:
-        """Read all plans, oldest first, with their numbers of tasks."""
+    def get_plans(self, *, agent_id: str | None = ..., limit: int | None = ..., after: str | None = ...) -> _Result:
+        """Read plans, oldest first, with their numbers of tasks: all, or the next `limit` after one."""
     def get_pending_tasks(
         self,
         *,

@@ -22,7 +22,7 @@ from tui_tasks.core.snapshots import Ask, Claim, iso
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
 from tui_tasks.dialects.json_shapes import agent_shapes
-from tui_tasks.dialects.requests.arguments import Arguments, Choices, Name, Nothing, TaskUid, Text, Uid
+from tui_tasks.dialects.requests.arguments import Arguments, Choices, Name, Natural, Nothing, TaskUid, Text, Uid
 
 ASKS = Table()
 SECOND = 1_000_000
@@ -161,6 +161,8 @@ DEFAULT_LEASE = 300
 
 class _Agents(Arguments):
     everyone: Annotated[bool, Meta(description="Also agents that ended over a day ago.")] = False
+    limit: Natural | None = None
+    after: Annotated[Name, Meta(description="The last one read.")] | None = None
 
 
 @WORK.tool("control:agents", _Agents, while_paused=True)
@@ -169,7 +171,7 @@ def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
 
     States: working, waiting, idle, interrupted, failed, stopped (process suspended), gone. Unknown values are null.
     """
-    return agent_shapes.agents(call.db, call.now, everyone=given.everyone)
+    return agent_shapes.agents(call.db, call.now, everyone=given.everyone, limit=given.limit, after=given.after)
 
 
 @WORK.tool("control:undo", Nothing, writes=True, in_steps=True)

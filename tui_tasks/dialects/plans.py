@@ -27,7 +27,7 @@ from tui_tasks.dialects.plan_tasks import (
     scope,
     task_json,
 )
-from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
+from tui_tasks.dialects.requests.arguments import Arguments, Name, Natural, Text, Uid
 from tui_tasks.dialects.requests.tool_actions import Actions
 
 TASKS = Actions(
@@ -64,15 +64,20 @@ class _Nothing(Arguments):
     agent_id: AgentId | None = None
 
 
-@TASKS.action("list_plans", _Nothing)
-def list_plans(call: Call, given: _Nothing) -> dict[str, Any]:
-    """Read all plans, oldest first, with their numbers of tasks."""
+class _Plans(_Nothing):
+    limit: Natural | None = None
+    after: Annotated[Uid, Meta(description="The last one read.")] | None = None
+
+
+@TASKS.action("list_plans", _Plans)
+def list_plans(call: Call, given: _Plans) -> dict[str, Any]:
+    """Read plans, oldest first, with their numbers of tasks: all, or the next `limit` after one."""
     # Without a project: the plans that belong to none.
-    found = (plan for plan in task_queries.each_list(call.db) if plan.project == call.project)
+    found = task_queries.each_plan(call.db, call.project, given.after)
     if call.channel.identity.list_only:
         only = call.only_list
-        found = (plan for plan in (only,) if plan is not None)
-    return {"plans": page_array(call.db, (plan for plan in found if plan.kind == "plan"), None, _plan_json)}
+        found = (plan for plan in (only,) if plan is not None and plan.kind == "plan" and plan.uid != given.after)
+    return {"plans": page_array(call.db, found, given.limit, _plan_json)}
 
 
 def _plan_json(plan: TaskList) -> dict[str, Any]:
@@ -236,7 +241,7 @@ TASKS.make_tool(
 )
 
 PLANS.tool("create_plan", NewPlan, writes=True, same_as=("tasks", "create_plan"))(create_plan)
-PLANS.tool("get_plans", _Nothing, same_as=("tasks", "list_plans"))(list_plans)
+PLANS.tool("get_plans", _Plans, same_as=("tasks", "list_plans"))(list_plans)
 PLANS.tool("get_pending_tasks", _Pending, same_as=("tasks", "pending"))(pending)
 PLANS.tool("update_task", _Update, writes=True, subject="id", same_as=("tasks", "update"))(update)
 PLANS.tool("save_session_state", _SaveState, writes=True, subject="task_id", same_as=("tasks", "save_state"))(

@@ -140,7 +140,7 @@ def json_array(db: Database, items: Iterable[Any]) -> Raw | LongValue:
 
 T = TypeVar("T")
 
-After = Annotated[TaskUid, Meta(description="The last task read.")]
+After = Annotated[TaskUid, Meta(description="The last one read.")]
 # Whether only ids, titles and statuses are returned.
 Brief = bool
 

@@ -51,7 +51,6 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 _NEWEST = Statement(
     J.select(J.seq, J.at, J.kind, J.task).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
 )
-_OLDEST = Statement(J.select(J.at).where(J.actor == slot("actor")).order_by(J.seq).limit(1))
 _NEW = Statement(J.select(J.new).where(J.seq == slot("seq")))
 _BUSY_LISTS = Statement(
     ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
@@ -64,6 +63,13 @@ _ACTIVE = Statement(
 
 _SPEAKERS = f"""{names.ACTORS}
 SELECT known.name, last.seq, last.at FROM known
+JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
+"""
+
+
+_FIRST_AND_LAST = f"""{names.ACTORS}
+SELECT known.name, first.at, last.at FROM known
+JOIN journal AS first ON first.seq = (SELECT min(seq) FROM journal WHERE actor = known.name)
 JOIN journal AS last ON last.seq = (SELECT max(seq) FROM journal WHERE actor = known.name)
 """
 
@@ -91,9 +97,10 @@ def speakers(db: Database) -> list[tuple[str, int, int]]:
     return [row for row in db.sql(_SPEAKERS).fetchall() if row[0] not in vocab.RESERVED_AGENTS]
 
 
-def first_said(db: Database, name: str) -> int:
-    """Return the instant of an agent's first entry; the agent has one."""
-    return int(db.one(_OLDEST, actor=name)[0])
+def first_and_last(db: Database) -> dict[str, tuple[int, int]]:
+    """Return the instants of the first and the last entry of every agent that has changed something."""
+    rows = db.sql(_FIRST_AND_LAST).fetchall()
+    return {name: (first, last) for name, first, last in rows if name not in vocab.RESERVED_AGENTS}
 
 
 def in_progress(db: Database) -> Iterator[TaskLine]:

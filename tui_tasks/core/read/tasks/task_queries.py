@@ -34,6 +34,16 @@ _LIST_BY_NAME = Statement(
     )
 )
 _LISTS = Statement(ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
+_PLANS = Statement(
+    ListRow.select(*_LIST)
+    .where(
+        (ListRow.id > slot("after"))
+        & (ListRow.deleted == SQL("0"))
+        & (ListRow.kind == SQL("'plan'"))
+        & (fn.IFNULL(ListRow.project, SQL("''")) == slot("project"))
+    )
+    .order_by(ListRow.id)
+)
 _TASK_BY_UID = Statement(TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
 _LIVE_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
 _STATUS = Statement(TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
@@ -162,6 +172,19 @@ def each_list(db: Database) -> Generator[TaskList, None, None]:
     """Yield all lists one by one, oldest first: their descriptions may be long."""
     for row in db.each(_LISTS):
         yield read_list(row)
+
+
+def each_plan(db: Database, project: str | None, after: str | None) -> Generator[TaskList, None, None]:
+    """Yield the plans of a project (empty or None: of none) one by one, oldest first; those after the plan `after`.
+
+    Raises:
+        NotFound: there was never such a plan.
+    """
+    row = None if after is None else db.one(_LIST_BY_UID, uid=after)
+    if after is not None and row is None:
+        raise NotFound("plan", after)
+    for found in db.each(_PLANS, after=0 if row is None else read_list(row).id, project=project or ""):
+        yield read_list(found)
 
 
 def any_task(db: Database, uid: str) -> Task | None:
