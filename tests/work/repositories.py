@@ -15,7 +15,7 @@ from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
 from tui_tasks.work import git_merging, git_review, git_worktrees, progress, recovery
 from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.git_merging import Identity
+from tui_tasks.work.git_commits import Identity
 
 ME = Identity("Ada", "ada@example.org")
 
@@ -76,7 +76,7 @@ def round_of(place: Place, folder: Path) -> None:
     for one in seen.files:
         git_review.file_diff(place.tree, seen.merge_base, seen.tree, one)
     merge = git_merging.prepare(place.root, seen, "merge", "Merge it", ME)
-    git_merging.materialise(place.root, merge.new, folder / "proof")
+    git_worktrees.materialise(place.root, merge.new, folder / "proof")
     git_merging.carry_out(place.root, merge)
     git_merging.take_back(place.root, merge)
     kept = git_worktrees.put_away(place.tree, "u1", folder / "trash", remove_branch="task/1")

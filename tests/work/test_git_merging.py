@@ -8,7 +8,7 @@ import pytest
 
 from tests.work.repositories import ME, Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
-from tui_tasks.work import git_merging
+from tui_tasks.work import git_commits, git_merge_recovery, git_merging, git_worktrees
 from tui_tasks.work.git_merging import Merge, MergeConflicts, Method, Moved
 from tui_tasks.work.git_review import review
 
@@ -130,8 +130,8 @@ def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place)
 
 def test_the_merged_tree_stands_in_a_worktree_before_the_branch_moves(place: Place, tmp_path: Path) -> None:
     merge = prepared(place)
-    git_merging.materialise(place.root, merge.new, tmp_path / "proof")
-    git_merging.materialise(place.root, merge.new, tmp_path / "proof")
+    git_worktrees.materialise(place.root, merge.new, tmp_path / "proof")
+    git_worktrees.materialise(place.root, merge.new, tmp_path / "proof")
     assert (tmp_path / "proof" / "new.txt").exists()
     assert git(place.root, "rev-parse", "main") == merge.old
 
@@ -141,8 +141,8 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
     write(place.root, new_txt="ne", a_txt="line 0\n", mine_txt="untracked\n")
     (place.root / ".git" / "index.lock").write_text("")
     with pytest.raises(Conflict, match="git still works there"):
-        git_merging.recover(place.root, merge)
-    assert not git_merging.recover(place.root, merge, lock_seconds=0)
+        git_merge_recovery.recover(place.root, merge)
+    assert not git_merge_recovery.recover(place.root, merge, lock_seconds=0)
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
     git_merging.carry_out(place.root, merge)
     assert git(place.root, "status", "--porcelain", "--branch").splitlines() == ["## main", "?? mine.txt"]
@@ -151,11 +151,11 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
 def test_a_file_of_the_humans_own_stays_when_a_merge_is_cleared_away(place: Place) -> None:
     merge = prepared(place)
     write(place.root, new_txt="the human's own\n")
-    git_merging.recover(place.root, merge)
+    git_merge_recovery.recover(place.root, merge)
     assert (place.root / "new.txt").read_text() == "the human's own\n"
 
 
 def test_the_human_commits_under_the_humans_own_name(place: Place, tmp_path: Path) -> None:
     git(place.root, "config", "user.name", "An agent's choice")
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    assert git_merging.identity(place.root, tmp_path) == ME
+    assert git_commits.identity(place.root, tmp_path) == ME

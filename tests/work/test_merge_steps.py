@@ -20,7 +20,8 @@ from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, R
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.work import git_merging, git_worktrees, merge_steps, recovery
-from tui_tasks.work.git_merging import Identity, Merge
+from tui_tasks.work.git_commits import Identity
+from tui_tasks.work.git_merging import Merge
 from tui_tasks.work.merge_steps import Intent
 
 GONE = Process()
@@ -95,7 +96,7 @@ def test_the_second_worktree_of_a_merge_that_was_cut_off_is_removed(store, clock
     proof = Path(store.path).parent / "proofs" / "1"
     proof.parent.mkdir()
     _, merge = begun(proof=str(proof))
-    git_merging.materialise(repo, merge.new, proof)
+    git_worktrees.materialise(repo, merge.new, proof)
     assert any("its merge was begun" in line for line in recovery.orphans(store))
     recovery.recover(store, clock())
     assert not proof.exists()

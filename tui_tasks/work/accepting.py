@@ -28,6 +28,7 @@ from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import (
+    git_commits,
     git_merging,
     git_review,
     git_worktrees,
@@ -201,7 +202,7 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         self._check_state(work, go_on=go_on)
         with _one_line():
-            who = git_merging.identity(Path(work.repository))
+            who = git_commits.identity(Path(work.repository))
             if review.is_dirty and commit_message:
                 git_merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
                 git_merging.commit_rest(review, commit_message, who, filters=self._settings.filters)
@@ -390,7 +391,7 @@ class Acceptance:
                 why = f"{merge.base} has moved" if has_moved else "files that are in no commit are among the inputs"
                 self._show(f"{why}: checks run on the merged files alone")
                 make_folder(str(proof.parent))
-                git_merging.materialise(root, merge.new, proof, filters=filters)
+                git_worktrees.materialise(root, merge.new, proof, filters=filters)
                 worktrees.furnish(root, proof, self._settings, self._show)
                 if git_trees.tree_of(proof, filters=filters) != tree:
                     raise Conflict(

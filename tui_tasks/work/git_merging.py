@@ -6,34 +6,23 @@ A `Merge` is a value. It is written to the journal before `carry_out`, which can
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_settings, git_trees
+from tui_tasks.runner.process import git, git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.times import count
-from tui_tasks.work import git_review, git_worktrees
+from tui_tasks.work.git_commits import Identity, commit_tree
 from tui_tasks.work.git_review import Review, merge_trees, tree_at
-from tui_tasks.work.git_worktrees import REFS, checked_out_at, commit_of, entries
+from tui_tasks.work.git_worktrees import checked_out_at, commit_of
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 MIN_GIT: Final = (2, 38)
-STALE_LOCK_SECONDS: Final = 10.0
-"""A lock file that has not changed for so long after a crash belongs to a git that was killed."""
-
-
-class Identity(NamedTuple):
-    """Who commits: the human's name and address."""
-
-    name: str
-    email: str
 
 
 class Merge(msgspec.Struct, frozen=True):
@@ -123,7 +112,7 @@ def commit_rest(review: Review, message: str, who: Identity, *, filters: Collect
         or git_trees.tree_of(review.folder, filters=filters) != review.tree
     ):
         raise Moved("its files have changed since you looked: look again", head=review.head)
-    commit = _commit(review.folder, review.tree, [review.head], message, who)
+    commit = commit_tree(review.folder, review.tree, [review.head], message, who)
     git.run(review.folder, "update-ref", "HEAD", commit, review.head)
     git.run(review.folder, "read-tree", commit)
     git.run(review.folder, "update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
@@ -167,7 +156,7 @@ def prepare(
         if files:
             raise MergeConflicts(review.base, files)
         parents = [old] if method == "squash" else [old, head]
-        new = _commit(root, tree, parents, message, who, dates)
+        new = commit_tree(root, tree, parents, message, who, dates)
     return Merge(method, review.base, old, new, head, _checkout(root, review.base))
 
 
@@ -183,12 +172,12 @@ def prepare_revert(root: Path, merge: Merge, message: str, who: Identity) -> Mer
     if now is None:
         raise Conflict(f"there is no branch {merge.base} any more", base=merge.base)
     # With `new` as the parent of both, git merges what was built with the tree that was before.
-    current = _commit(root, tree_at(root, now), [merge.new], "current", who)
-    before = _commit(root, tree_at(root, merge.old), [merge.new], "before", who)
+    current = commit_tree(root, tree_at(root, now), [merge.new], "current", who)
+    before = commit_tree(root, tree_at(root, merge.old), [merge.new], "before", who)
     tree, files = merge_trees(root, current, before)
     if files:
         raise MergeConflicts(merge.base, files)
-    new = _commit(root, tree, [now], message, who)
+    new = commit_tree(root, tree, [now], message, who)
     return Merge("revert", merge.base, now, new, merge.new, _checkout(root, merge.base))
 
 
@@ -273,63 +262,9 @@ def check_clean(folder: Path, base: str) -> None:
         )
 
 
-def recover(root: Path, merge: Merge, *, undo: bool = False, lock_seconds: float = STALE_LOCK_SECONDS) -> bool:
-    """Clear away what a killed `carry_out` or `take_back` has left half done; return whether the base has moved.
-
-    To be called when the process that wrote down the merge is gone. Files that were half written are put to how the
-    branch has them; what they were is in a commit below `refs/tui-tasks/recovered`.
-
-    Raises:
-        Conflict: git still works there.
-        GitFailed: git failed.
-    """
-    source, target = (merge.new, merge.old) if undo else (merge.old, merge.new)
-    _clear_lock(_path(root, f"refs/heads/{merge.base}.lock"), lock_seconds)
-    now = commit_of(root, f"refs/heads/{merge.base}")
-    where = _checkout(root, merge.base)
-    if where is not None and now in (source, target):
-        folder = Path(where)
-        for name in ("index.lock", "HEAD.lock", "ORIG_HEAD.lock"):
-            _clear_lock(_path(folder, name), lock_seconds)
-        _repair(folder, source, target, now)
-    return now == target
-
-
-def identity(root: Path, home: Path | None = None) -> Identity:
-    """Return the human's name and address in git's settings: the human's own, as agents share the repository's.
-
-    Raises:
-        Conflict: there are none.
-    """
-    sources = [("--includes", "--file", str(file)) for file in reversed(git_settings.own_files(home))]
-    found = {}
-    for key in ("user.name", "user.email"):
-        for source in (*sources, ("--local",)):
-            with contextlib.suppress(GitFailed):
-                if text := git.run(root, "config", *source, "--get", key, statuses=(0, 1)).text:
-                    found[key] = text
-                    break
-    if len(found) < 2:
-        raise Conflict('git does not know who you are: `git config --global user.name "…"`, and user.email')
-    return Identity(found["user.name"], found["user.email"])
-
-
 def _checkout(root: Path, base: str) -> str | None:
     where = checked_out_at(root, base)
     return str(where) if where is not None else None
-
-
-def _commit(
-    root: Path, tree: str, parents: list[str], message: str, who: Identity, more: Mapping[str, str] | None = None
-) -> str:
-    variables = {
-        "GIT_AUTHOR_NAME": who.name,
-        "GIT_AUTHOR_EMAIL": who.email,
-        "GIT_COMMITTER_NAME": who.name,
-        "GIT_COMMITTER_EMAIL": who.email,
-    } | dict(more or {})
-    words = ("commit-tree", tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-")
-    return git.run(root, *words, given=message.encode(errors="replace"), variables=variables).text
 
 
 def _rebase(root: Path, review: Review, who: Identity, dates: Mapping[str, str]) -> str:
@@ -350,7 +285,7 @@ def _rebase(root: Path, review: Review, who: Identity, dates: Mapping[str, str])
         if not parent:
             raise Conflict(f"commit {commit[:10]} has no parent: merge the work instead", base=review.base)
         # With the commit's own parent as the parent of both, git applies what this commit changes.
-        upon = _commit(root, tree_at(root, last), [parent], "upon", who)
+        upon = commit_tree(root, tree_at(root, last), [parent], "upon", who)
         tree, files = merge_trees(root, upon, commit)
         if files:
             raise MergeConflicts(review.base, files)
@@ -358,91 +293,7 @@ def _rebase(root: Path, review: Review, who: Identity, dates: Mapping[str, str])
             continue  # the base has it already
         author = {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": date}
         committed = {"GIT_COMMITTER_DATE": dates["GIT_COMMITTER_DATE"]} if dates else {}
-        last = _commit(root, tree, [last], message, who, author | committed)
+        last = commit_tree(root, tree, [last], message, who, author | committed)
     if last == review.base_commit:
         raise Conflict(f"{review.base} has all of its changes already: there is nothing to merge", base=review.base)
     return last
-
-
-def _path(folder: Path, name: str) -> Path:
-    return Path(git.run(folder, "rev-parse", "--path-format=absolute", "--git-path", name).text)
-
-
-def _clear_lock(path: Path, seconds: float) -> None:
-    """Remove a lock file that a killed git has left.
-
-    Raises:
-        Conflict: it is new, so that a git may still work there.
-    """
-    try:
-        age = time.time() - path.lstat().st_mtime
-    except FileNotFoundError:
-        return
-    if age < seconds:
-        raise Conflict(f"{path} is there: git still works there, or was killed just now; try again in {seconds:g} s")
-    path.unlink(missing_ok=True)
-
-
-def _repair(folder: Path, source: str, target: str, now: str) -> None:
-    """Put the files that a move of the branch has half written to how its commit has them, and the index likewise.
-
-    A file that is neither of the two versions, nor the beginning of one, is somebody's own and stays.
-    """
-    git_trees.check_folder(folder)
-    moved = git_review.changes(folder, source, target)
-    between = {path for one in moved for path in (one.path, one.old_path) if path is not None}
-    tree = git_trees.tree_of(folder)
-    wrong = {one.path for one in git_review.changes(folder, now, tree)} | {
-        one.old_path for one in git_review.changes(folder, now, tree) if one.old_path is not None
-    }
-    index = git.run(folder, "diff-index", "--cached", "--name-only", "-z", "--no-renames", now).printed
-    staged = {os.fsdecode(name) for name in index.split(b"\0") if name}
-    paths = sorted(
-        path
-        for path in between & (wrong | staged)
-        if _is_half_written(_blob(folder, tree, path), folder, source, target, path)
-    )
-    if not paths:
-        return
-    words = ("commit-tree", tree, "-p", now, "-m", f"The files of {folder.name} after a merge was cut off")
-    kept = git.run(folder, *words, variables=git_worktrees.NOBODY).text
-    git.run(folder, "update-ref", "--no-deref", f"{REFS}/recovered/{kept[:16]}", kept)
-    there = [path for path in paths if _blob(folder, now, path) is not None]
-    git.run(folder, "reset", "--quiet", now, "--", *paths, statuses=(0, 1))
-    for path in set(paths).difference(there):
-        with contextlib.suppress(OSError):
-            (folder / path).unlink()
-    given = b"".join(os.fsencode(path) + b"\0" for path in there)
-    git.run(folder, "checkout-index", "--force", "-z", "--stdin", given=given)
-    git.run(folder, "update-index", "-q", "--refresh", "--ignore-submodules", statuses=(0, 1))
-
-
-def _blob(folder: Path, tree: str, path: str) -> bytes | None:
-    """Return the bytes of a file in a tree; None if it has no such file."""
-    found = git.run(folder, "ls-tree", "-z", tree, "--", path).printed.split(None, 3)
-    if len(found) < 4 or found[1] != b"blob":
-        return None
-    return git.run(folder, "cat-file", "blob", found[2].decode()).printed
-
-
-def _is_half_written(is_now: bytes | None, folder: Path, source: str, target: str, path: str) -> bool:
-    """Return whether a file is one of two versions, the beginning of one, or missing."""
-    if is_now is None:
-        return True
-    versions = (_blob(folder, commit, path) for commit in (source, target))
-    return any(version is not None and version.startswith(is_now) for version in versions)
-
-
-def materialise(root: Path, commit: str, path: Path, *, filters: Collection[str] = ()) -> None:
-    """Put a commit into a worktree of its own, on no branch, in which checks can run; `git_worktrees.drop` removes it.
-
-    Raises:
-        Conflict: the path is taken.
-        GitFailed: git failed.
-    """
-    known = {os.path.realpath(one.path) for one in entries(root)}
-    if os.path.realpath(path) in known or (path / ".git").is_file():
-        git_worktrees.drop(root, path)
-    if os.path.lexists(path):
-        raise Conflict(f"{path} exists already: remove it", path=str(path))
-    git_worktrees.add(root, path, commit, filters=filters)

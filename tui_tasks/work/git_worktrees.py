@@ -321,3 +321,18 @@ def _is_folder(path: Path) -> bool:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
         return False
+
+
+def materialise(root: Path, commit: str, path: Path, *, filters: Collection[str] = ()) -> None:
+    """Put a commit into a worktree of its own, on no branch, in which checks can run; `drop` removes it.
+
+    Raises:
+        Conflict: the path is taken.
+        GitFailed: git failed.
+    """
+    known = {os.path.realpath(one.path) for one in entries(root)}
+    if os.path.realpath(path) in known or (path / ".git").is_file():
+        drop(root, path)
+    if os.path.lexists(path):
+        raise Conflict(f"{path} exists already: remove it", path=str(path))
+    add(root, path, commit, filters=filters)

@@ -28,7 +28,7 @@ from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
-from tui_tasks.work import git_merging, git_worktrees
+from tui_tasks.work import git_commits, git_merge_recovery, git_merging, git_worktrees
 from tui_tasks.work.git_merging import Merge
 from tui_tasks.work.git_worktrees import REFS, Kept
 from tui_tasks.work.terminals import Terminals
@@ -200,7 +200,7 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
         step = merge
         if is_revert and git_merging.is_built_upon(root, merge):
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
-            step = git_merging.prepare_revert(root, merge, title, git_merging.identity(root))
+            step = git_merging.prepare_revert(root, merge, title, git_commits.identity(root))
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
         _move_back(root, step)
     return restore(store, work, actor=actor, clock=clock)
@@ -266,14 +266,14 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
     if intent.step == "merge":
         if intent.proof is not None:
             git_worktrees.drop(root, Path(intent.proof))
-        if not git_merging.recover(root, merge):
+        if not git_merge_recovery.recover(root, merge):
             store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
             return f"undid the merge of {work.agent}"
         # The human has decided it, and a check that has not passed was looked at then.
         finish(store, work, intent, actor=HUMAN, clock=clock)
         return f"ended the merge of {work.agent}"
     if intent.step == "undo":
-        git_merging.recover(root, merge, undo=merge.method != "revert")
+        git_merge_recovery.recover(root, merge, undo=merge.method != "revert")
         _move_back(root, merge)
         restore(store, work, actor=HUMAN, clock=clock)
         return f"undid the merge of {work.agent}, as was begun"
