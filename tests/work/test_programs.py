@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Clock
+from tests.work.conftest import git
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.settings.work_settings import ProgramSettings, WorkSettings
 from tui_tasks.work import programs
 from tui_tasks.work.programs import Command
 
@@ -50,6 +53,36 @@ def test_gemini_uses_our_own_tools_without_asking_its_person(
     environment = command_of("gemini", store, clock, task, tmp_path).environment
     servers = json.loads(Path(environment["GEMINI_CLI_SYSTEM_SETTINGS_PATH"]).read_text())["mcpServers"]
     assert {name: server["trust"] for name, server in servers.items()} == {"tui-tasks": True}
+
+
+def test_gemini_hides_the_settings_of_git_so_that_it_is_told_who_commits(
+    store: Store, clock: Clock, task: str, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    (work,) = store.commit(StartWork(task, "gemini", str(repo), str(repo)), actor="human", now=clock())
+    given = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "cat"}
+    environment = programs.command(SETTINGS, work, "Do it", store.path, tmp_path, given, is_headless=False).environment
+    hidden = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(
+        ["git", "commit", "-q", "--allow-empty", "-m", "x"],
+        cwd=repo, env={"PATH": os.environ["PATH"]} | environment | hidden, check=True,
+    )  # fmt: skip
+    assert git(repo, "log", "-1", "--format=%an %ae, %cn %ce") == "Ada ada@example.org, Ada ada@example.org"
+
+
+def test_a_program_that_we_know_takes_options_of_the_settings_and_is_connected_and_resumed(
+    store: Store, clock: Clock, task: str, tmp_path: Path
+) -> None:
+    settings = WorkSettings(programs={"claude": ProgramSettings(command=("claude", "--permission-mode", "manual"))})
+    (work,) = store.commit(
+        StartWork(task, "claude", "/repo", "/trees/1", makes_worktree=True), actor="human", now=clock()
+    )
+    resumes = programs.resumes(settings, work, session_queries.find(store.db, work.agent))
+    argv = programs.command(
+        settings, work, "Do it", store.path, tmp_path, {}, is_headless=False, resumes=resumes
+    ).argv  # fmt: skip
+    assert argv[:6] == ("claude", "--permission-mode", "manual", "--continue", "Do it", "--settings")
 
 
 RESUMED = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,18 @@ def test_a_terminal_stays_with_its_last_lines_when_its_program_has_ended(tmux: T
 
 
 @needs_tmux
+@pytest.mark.parametrize(("columns", "lines", "made"), [("100", "30", "100x29"), ("20", "5", "80x23")])
+def test_a_terminal_is_as_large_as_that_of_its_starter(
+    columns: str, lines: str, made: str, tmux: Terminals, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("LINES", lines)
+    tmux.start("work-1-abc", ["sleep", "9"], tmp_path)
+    words = ("list-windows", "-t", "=work-1-abc", "-F", "#{window_width}x#{window_height}")
+    assert subprocess.run(tmux._argv(*words), capture_output=True, text=True, check=True).stdout.strip() == made
+
+
+@needs_tmux
 def test_a_folder_that_others_may_enter_is_refused(tmux: Terminals, tmp_path: Path):
     tmux.folder.mkdir(mode=0o755)
     with pytest.raises(Conflict, match="is not yours alone"):
@@ -57,3 +71,32 @@ def test_no_tmux_or_an_old_one_says_what_to_do(found, told, tmp_path: Path, monk
     with pytest.raises(Conflict, match=told):
         Terminals(str(tmp_path / "tasks.db")).start("x", ["true"], tmp_path)
     assert not terminals.is_there()
+
+
+# It takes an Enter within 30 ms of another key as a new line, and takes its keys late.
+_PASTE_GUARD = """
+import os, sys, time, tty
+tty.setraw(0)
+print("ready", flush=True)
+open(sys.argv[1], "w").close()
+text, last = b"", 0.0
+while not text.endswith((b"!", b"\\n")):
+    if not text:
+        time.sleep(0.3)
+    for key in os.read(0, 99):
+        is_fast = time.monotonic() - last < 0.03
+        last = time.monotonic()
+        text += bytes([key]) if key != 13 else b"\\n" if is_fast else b"!"
+        os.write(1, bytes([key]))
+open(sys.argv[1], "w").write(repr(text))
+"""
+
+
+@needs_tmux
+def test_an_enter_that_comes_after_what_is_typed_is_no_part_of_it(tmux: Terminals, tmp_path: Path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    tmux.start("work-1-abc", [sys.executable, "-c", _PASTE_GUARD, str(fifo)], tmp_path)
+    fifo.read_text()
+    tmux.type_line("work-1-abc", "Go on")
+    assert fifo.read_text() == repr(b"Go on!")

@@ -25,7 +25,8 @@ class ProgramSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     """The table `[work.program.NAME]`.
 
     Attributes:
-        command: the argv that starts an agent; `{prompt}` in a word is replaced by the prompt.
+        command: the argv that starts an agent; `{prompt}` in a word is replaced by the prompt. That of a program that
+            we know may lack it: our own options follow then.
     """
 
     command: Argv
@@ -102,7 +103,7 @@ class WorkSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         for name, program in self.programs.items():
             if not _NAME.fullmatch(name):
                 raise ValueError(f"program.{name}: a name has lower-case letters, digits and _, up to 32")
-            if not any(PROMPT in word for word in program.command):
+            if name not in PROGRAM_NAMES and not any(PROMPT in word for word in program.command):
                 raise ValueError(f"program.{name}: the command has no {PROMPT}")
         if self.program and self.program not in (*PROGRAM_NAMES, *self.programs):
             raise ValueError(f"program: no program {self.program}; `[work.program.{self.program}]` would make one")

@@ -24,6 +24,7 @@ from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
 from tui_tasks.text.safe import safe_text
+from tui_tasks.work import git_commits
 
 SERVER: Final = "tui-tasks"
 # A program describes each tool to its model: those with which an agent works on one task.
@@ -70,6 +71,11 @@ def _words(settings: WorkSettings, program: str) -> tuple[str, ...]:
     return (str(Path(own.command[0]).expanduser()), *own.command[1:])
 
 
+def _has_prompt(words: tuple[str, ...]) -> bool:
+    """Return whether a command has a place for the prompt; else it begins one of the programs that we know."""
+    return any(PROMPT in word for word in words)
+
+
 def command(
     settings: WorkSettings, work: Work, prompt: str, database: str, folder: Path, environ: Mapping[str, str],
     *, is_headless: bool, resumes: str | None = None
@@ -88,16 +94,16 @@ def command(
     } | {"TUI_TASKS_DB": database}
     program = work.program
     words = _words(settings, program)
-    if any(PROMPT in word for word in words):
+    if _has_prompt(words):
         return Command(tuple(word.replace(PROMPT, prompt) for word in words), environment, program in PROGRAM_NAMES)
     build = {"claude": _claude, "codex": _codex, "gemini": _gemini, "opencode": _opencode}[program]
-    more, variables = build(_Connection(work, database, folder), prompt, is_headless, resumes)
+    more, variables = build(_Connection(work, database, folder, environment), prompt, is_headless, resumes)
     return Command((*words, *more), environment | variables, has_hooks=True)
 
 
 def resumes(settings: WorkSettings, work: Work, session: AgentSession | None) -> str | None:
     """Return what `command` resumes of a work: the session of its agent, the newest of its worktree, or nothing."""
-    if work.program in settings.programs or session is None:
+    if session is None or _has_prompt(_words(settings, work.program)):
         return None
     if not session.session.startswith(session_queries.PLACEHOLDER):
         return session.session
@@ -110,6 +116,7 @@ class _Connection(NamedTuple):
     work: Work
     database: str
     folder: Path
+    environment: Mapping[str, str]
 
     @property
     def hook(self) -> list[str]:
@@ -164,7 +171,22 @@ def _gemini(connection: _Connection, prompt: str, is_headless: bool, resumes: st
     settings |= {"mcpServers": {SERVER: {"command": command, "args": arguments, "trust": True}}}
     path = connection.file("settings.json", _json(settings))
     former = ["--resume", resumes or "latest"] if resumes is not None else []
-    return [*former, "-p" if is_headless else "-i", prompt], {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path}
+    variables = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": path} | _git_identity(connection)
+    return [*former, "-p" if is_headless else "-i", prompt], variables
+
+
+def _git_identity(connection: _Connection) -> dict[str, str]:
+    """Return variables by which git knows who commits: Gemini CLI hides the human's own settings from it."""
+    try:
+        who = git_commits.identity(Path(connection.work.repository))
+    except Conflict:
+        return {}
+    given = connection.environment.get("GIT_CONFIG_COUNT", "")
+    first = int(given) if given.isdecimal() else 0
+    found = {"GIT_CONFIG_COUNT": str(first + 2)}
+    for at, (key, value) in enumerate((("user.name", who.name), ("user.email", who.email)), first):
+        found |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
+    return found
 
 
 def _opencode(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:

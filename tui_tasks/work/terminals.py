@@ -12,6 +12,7 @@ import re
 import shutil
 import stat
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,8 +24,11 @@ DETACH: Final = "C-]"
 """The key that leaves a terminal; the server knows no other."""
 DETACH_WORDS: Final = "Ctrl+]"
 _SECONDS: Final = 10.0
+_SHOWN_SECONDS: Final = 2.0  # within which a program shows what is typed
+_KEY_SECONDS: Final = 0.1  # between two keys of a person
 _MAX_SOCKET: Final = 100  # characters that the path of a socket may have
-_COLUMNS, _ROWS = 160, 48
+_SIZE: Final = (160, 48)  # of a terminal that is started without one
+_MIN_SIZE: Final = (80, 24)
 _CONFIGURATION: Final = f"""\
 set -g default-terminal screen-256color
 set -g remain-on-exit on
@@ -102,7 +106,7 @@ class Terminals:
         (self.folder / "tmux.conf").write_text(_CONFIGURATION)
 
     def start(self, name: str, argv: Sequence[str], folder: Path) -> None:
-        """Start a command in a new terminal of that name.
+        """Start a command in a new terminal of that name, of the size of this one, so that nothing moves in it later.
 
         Raises:
             Conflict: tmux is not there, too old, or refuses; the message says what to do.
@@ -113,7 +117,8 @@ class Terminals:
         if found < MIN_TMUX:
             raise Conflict(f"tmux {found[0]}.{found[1]} is too old: install {MIN_TMUX[0]}.{MIN_TMUX[1]} or newer")
         self._make_folder()
-        size = ("-x", str(_COLUMNS), "-y", str(_ROWS))
+        columns, rows = map(max, shutil.get_terminal_size(_SIZE), _MIN_SIZE)
+        size = ("-x", str(columns), "-y", str(rows - 1))  # its last line is tmux's own
         done = self._run("new-session", "-d", "-s", name, *size, "-c", str(folder), "--", *argv)
         if done.returncode:
             raise Conflict(f"tmux: {done.stderr.strip() or 'it has started nothing'}")
@@ -138,10 +143,22 @@ class Terminals:
         return [line.rstrip() for line in found[-most:]]
 
     def type_line(self, name: str, text: str) -> None:
-        """Type a line into a terminal, as a person would, and press Enter."""
-        if self.socket.exists():
-            self._run("send-keys", "-t", f"={name}:", "-l", "--", text)
-            self._run("send-keys", "-t", f"={name}:", "Enter")
+        """Type a line into a terminal, and press Enter once its program has shown it.
+
+        An Enter that comes at once with the text is a new line of the text to Gemini CLI.
+        """
+        if not self.socket.exists():
+            return
+        before = self._times_shown(name, text)
+        self._run("send-keys", "-t", f"={name}:", "-l", "--", text)
+        end = time.monotonic() + _SHOWN_SECONDS
+        while time.monotonic() < end and self._times_shown(name, text) == before:
+            time.sleep(_KEY_SECONDS)
+        time.sleep(_KEY_SECONDS)
+        self._run("send-keys", "-t", f"={name}:", "Enter")
+
+    def _times_shown(self, name: str, text: str) -> int:
+        return self._run("capture-pane", "-p", "-J", "-t", f"={name}:").stdout.count(text)
 
     def attach_argv(self, name: str) -> list[str]:
         """Return the command that attaches this terminal to one of ours, from inside another tmux as well."""
