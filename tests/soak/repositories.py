@@ -187,6 +187,10 @@ class Repository:
 
     def run(self, *words: str) -> int:
         """Run a command of the program as a person in the repository does; return its status."""
+        return self.run_for(*words)[0]
+
+    def run_for(self, *words: str) -> tuple[int, str]:
+        """Do the same; return its status and what it has printed."""
         out = io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
             status = main(list(words))
@@ -197,7 +201,16 @@ class Repository:
         # `doctor` lists what it has found.
         assert not status or out.getvalue().count("\n") == 1 or words == ("doctor",), told
         assert not (found := leaks(out.getvalue().encode("utf-8", "surrogateescape"))), (found[0], told)
-        return status
+        return status, out.getvalue()
+
+    def merge(self, method: str) -> int:
+        """Merge what the review shows; return the status."""
+        status, printed = self.run_for("work", "review", "1", "--base", "main", "--json")
+        if status:
+            return status
+        shown = ("--reviewed", json.loads(printed)["review"]["version"])
+        words = ("work", "merge", "1", "--base", "main", "--method", method, "--commit", self._text("message"))
+        return self.run(*words, *shown)
 
     def wait(self) -> str:
         """Wait until the agent has ended, and return the state of its work."""
@@ -215,7 +228,7 @@ class Repository:
         """Play all of it; return the last state of the work."""
         if self.run("work", "start", "1", "--program", "robot", "--base", "older"):
             return "refused"
-        state = self.wait()
+        self.wait()
         self.run("work", "show", "1")
         self.run("work", "review", "1")
         self.run("work", "review", "1", "--json")
@@ -223,13 +236,14 @@ class Repository:
             self.look()
         self.run("work", "merge", "1")  # what is not committed is refused
         method = METHODS[self.number % len(METHODS)]
-        merged = self.run("work", "merge", "1", "--base", "main", "--method", method, "--commit", self._text("message"))
+        merged = self.merge(method)
         if merged and method == "ff":
-            merged = self.run("work", "merge", "1", "--base", "main", "--method", "merge")
+            merged = self.merge("merge")
         if not merged:
             self.run("work", "restore", "1")
-        self.run("work", "comment", "1", "Again, please.")
-        self.run("work", "pr", "1", "--to", "https://forge.example/ada/api.git")
+        pushed = self.run("work", "pr", "1", "--to", "https://forge.example/ada/api.git")
+        if not self.run("work", "comment", "1", "Again, please."):
+            self.wait()
         self.run("work", "discard", "1")
         self.run("work", "clean")
         self.run("work", "restore", "1")
@@ -237,7 +251,7 @@ class Repository:
         self.run("work", "discard", "1")
         self.run("work", "clean")
         self.run("doctor")
-        return "not merged" if merged else state
+        return f"{'not merged' if merged else 'merged'}, {'not pushed' if pushed else 'pushed'}"
 
     def look(self) -> None:
         """Open the review on the screen of a real terminal, and walk through its files."""
@@ -319,5 +333,6 @@ def soak(folder: Path, budget: Budget) -> str:
         states.append(repository.state)
         commands += len(repository.said)
         shutil.rmtree(place)
-    told = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
+    assert "merged, pushed" in states, states
+    told = "; ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
     return f"{len(states)} repositories ({told}), {commands} commands: nothing ran, nothing was painted"

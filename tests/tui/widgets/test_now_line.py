@@ -16,6 +16,7 @@ from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
+from tui_tasks.core.operations.work import RunWork, StartWork
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
@@ -314,6 +315,21 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
         assert "? 1 check failed #6 Write integration tests" in lines(app)[1]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie banner starts"), (6, "codex-1 may ask something in its")]
+)
+async def test_an_agent_that_was_started_and_has_reported_nothing_starts_then_may_ask_in_its_terminal(
+    plan, make_app, seconds, line
+):
+    with Store(plan.path) as store:
+        at = NOW - seconds * 1_000_000
+        (work,) = store.commit(StartWork(plan[9], "codex", "/repo", "/trees/9"), actor="human", now=at)
+        store.commit(RunWork(work.uid, Process("b", "n", 4, "7")), actor="system", now=at)
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await until(pilot, lambda: line in lines(app)[2])
 
 
 async def test_agents_that_are_there_and_do_nothing_are_counted_rather_than_denied(app, plan):

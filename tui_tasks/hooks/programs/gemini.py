@@ -69,7 +69,8 @@ def _notification(payload: dict[str, Any]) -> list[SessionEvent]:
     details, note = table(payload, "details"), text(payload, "message") or ""
     if text(details, "type") == "ask_user":
         return [InputRequested("question", input=details, note=note)]
-    return [InputRequested("permission", text(details, "toolName"), details, note=note)]
+    about = [part for part in (text(details, "title"), text(details, "command")) if part]
+    return [InputRequested("permission", text(details, "toolName"), details, note=": ".join(about) or note)]
 
 
 def _model_usage(payload: dict[str, Any]) -> list[SessionEvent]:

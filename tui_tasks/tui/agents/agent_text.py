@@ -267,18 +267,21 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return f"{member.tool}{since}", ""
     if state == "working" and session is not None and session.last_prompt:
         return session.last_prompt, "$muted"
-    if state == "idle" and _is_silent(session, now):
+    if state == "idle" and session is not None and is_silent(session, now):
         return "not reported yet: its terminal may ask something", "$state-needs-you"
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}", "$muted"
     return last, "$muted"
 
 
-def _is_silent(session: AgentSession | None, now: int) -> bool:
-    """Return whether a program that was started here has reported nothing: it may ask whether to trust the folder."""
-    if session is None or session.last_prompt is not None or not session.session.startswith(PLACEHOLDER):
-        return False
-    return now - session.started_at >= SILENT_AFTER
+def is_starting(session: AgentSession | None) -> bool:
+    """Return whether a program that was started here has reported nothing yet."""
+    return session is not None and session.last_prompt is None and session.session.startswith(PLACEHOLDER)
+
+
+def is_silent(session: AgentSession, now: int) -> bool:
+    """Return whether it has reported nothing for long: it may ask whether to trust the folder."""
+    return is_starting(session) and now - session.started_at >= SILENT_AFTER
 
 
 def _lost(context: Context, agent: str) -> str:

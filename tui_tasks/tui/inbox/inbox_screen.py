@@ -55,6 +55,7 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.work import terminal
 
 KEPT: Final = "inbox"
 """Under this key `views` keeps what was put off, and answers typed half."""
@@ -451,7 +452,8 @@ class Inbox(Overlay):
         view, hint = self._shown or self.view_of(ask), self.hint_of
         later, back = hint("ask_later", "later" if self.small else ""), hint("back")
         if view.why_closed is not None:
-            self.hint(hint("agent_message", "Message"), later, back)
+            there = [hint("ask_open", "Terminal")] if self._is_for_terminal(ask) else []
+            self.hint(*there, hint("agent_message", "Message"), later, back)
             return
         keys = answer_keys(view)
         pick = (("1-9", "pick" if self.small else "Choose", ""),) if view.options or ask.request is None else ()
@@ -490,11 +492,17 @@ class Inbox(Overlay):
             self.do_back()
         elif ask.state != "open":
             self._next()
+        elif self._is_for_terminal(ask):
+            terminal.attach(self.context, ask.agent)
         elif task is not None and agent_text.live_task(self.context.db, task) is not None:
             self.do_back()
             self.context.navigation.go_to(task)
         else:
             self.context.say("This question is about no task.")
+
+    def _is_for_terminal(self, ask: Ask) -> bool:
+        """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
+        return self.view_of(ask).why_closed is not None and terminal.why_not(self.context, ask.agent) is None
 
     def _unfold(self, folded: FoldedAsks) -> None:
         self._groups.unfold(folded.agent)

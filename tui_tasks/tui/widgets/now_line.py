@@ -11,6 +11,7 @@ from textual import events
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
@@ -217,11 +218,21 @@ class NowLine(FrameLine):
         if shown == "failed" and not agent_text.is_over(member, now, self.context.state.seen_at):
             why, _ = agent_text.matter(member, self.context, shown)
             return self._entry(TROUBLE, member, shown, (why or "failed",))
+        if shown == "idle" and agent_text.is_starting(member.session):
+            return self._starting(member, now)
         if not member.is_there or (member.task is None and shown != "working"):
             return None
         if shown == "paused":
             return self._entry(WORK, member, shown, (" ".join(("paused", *self._about(member.task))),))
         return self._at_work(member, shown)
+
+    def _starting(self, member: Member, now: int) -> Entry:
+        """Return the entry of an agent that was started here and has reported nothing yet."""
+        assert member.session is not None
+        if agent_text.is_silent(member.session, now):
+            return self._entry(TROUBLE, member, "quiet", ("may ask something in its terminal",))
+        self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
+        return self._entry(WORK, member, "working", (*self._about(member.task), "starts"))
 
     def _at_work(self, member: Member, shown: str) -> Entry | None:
         """Return the entry of an agent at work: its task and its last word."""

@@ -150,9 +150,11 @@ def _permission(asked: InputRequested) -> str:
 
 
 def _head(asked: InputRequested, *, ascii_only: bool = False) -> list[str]:
-    tool = decided_line(asked.tool, ascii_only=ascii_only) if asked.tool else ""
-    head = f"Allow {tool}?" if tool else "It asks for a permission in its own window."
-    return [head, asked.note] if asked.note else [head]
+    if asked.tool:
+        return [f"Allow {decided_line(asked.tool, ascii_only=ascii_only)}?", *([asked.note] if asked.note else [])]
+    if asked.note:
+        return [f"In its own window: {decided_line(asked.note, ascii_only=ascii_only)}"]
+    return ["It asks for a permission in its own window."]
 
 
 def permission_lines(asked: InputRequested, *, ascii_only: bool = False) -> list[tuple[str, str]]:
