@@ -1,0 +1,311 @@
+"""Two machines on a PostgreSQL server, while it crashes, clients are killed and stopped, and cables are cut."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from tests.soak.budget import Budget
+from tests.soak.hosts import Host, Serving, networks
+from tests.soak.native import NotHere
+
+WRITERS: Final = 3
+"""So many write on each machine."""
+CLAIMERS: Final = 16
+TASKS: Final = 1_000
+FAULTS: Final = 600
+_WAIT: Final = 90.0
+"""Seconds in which all must be well again after the last fault."""
+
+
+def soak(folder: Path, budget: Budget) -> str:
+    try:
+        from tests.postgres.cluster import Cluster, Unavailable
+    except ImportError as error:
+        raise NotHere(f"{error.name} is not installed") from None
+    with networks(2) as cables:
+        addresses = ",".join(address for _, address in cables)
+        try:
+            cluster = Cluster.make(listen_addresses=f"'{addresses}'")
+        except Unavailable as error:
+            raise NotHere(str(error)) from None
+        try:
+            _admit(cluster)
+            with cluster.database() as name:
+                hosts = [
+                    Host(folder / f"machine{number}", *_reached(cluster, name, cables, number)) for number in range(2)
+                ]
+                claimed = _claims(hosts, budget)
+                with cluster.database() as other:
+                    hosts = [
+                        Host(folder / f"home{number}", *_reached(cluster, other, cables, number)) for number in range(2)
+                    ]
+                    return f"{_Soak(cluster, other, hosts, budget).run()}; {claimed}"
+        finally:
+            cluster.release()
+
+
+def _admit(cluster: Any) -> None:
+    with (cluster.folder / "data" / "pg_hba.conf").open("a") as file:
+        file.write("host all all 10.0.0.0/8 trust\n")
+    cluster.sql("postgres", "SELECT pg_reload_conf()")
+
+
+def _reached(cluster: Any, name: str, cables: list[tuple[str, str]], number: int) -> tuple[str, str]:
+    if not cables:
+        return cluster.conninfo(name), ""
+    namespace, address = cables[number]
+    return f"postgresql://owner@{address}/{name}", namespace
+
+
+class Writer(threading.Thread):
+    """Adds tasks with a key each, and repeats what was not acknowledged.
+
+    Attributes:
+        acknowledged: the names of the tasks.
+    """
+
+    def __init__(self, host: Host, agent: str) -> None:
+        super().__init__(daemon=True)
+        self.serving = Serving(host, agent)
+        self.acknowledged: list[str] = []
+        self.refused = ""
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self.stopping.is_set() and not self.refused:
+            name = f"{self.serving.agent} {len(self.acknowledged)}"
+            request = {"tool": "tasklist:add_task", "arguments": {"name": name}, "idempotency_key": name}
+            while not self.refused and not self._add(request):
+                time.sleep(0.02)
+            self.acknowledged.append(name)
+
+    def _add(self, request: dict[str, Any]) -> bool:
+        """Send a request; return whether it was acknowledged."""
+        reply = self.serving.ask(request)
+        if reply is None or reply["ok"]:
+            return reply is not None
+        if reply["error"]["code"] not in ("busy", "unknown"):
+            self.refused = f"{self.serving.agent}: {reply['error']}"
+        return False
+
+
+class Subscriber(threading.Thread):
+    """Collects the events of the journal, from where it was when its process ended.
+
+    Attributes:
+        seen: (seq, name, actor) of each event.
+    """
+
+    def __init__(self, host: Host, agent: str) -> None:
+        super().__init__(daemon=True)
+        self.serving = Serving(host, agent)
+        self.seen: list[tuple[int, str, str]] = []
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            since = self.seen[-1][0] if self.seen else 0
+            reply = self.serving.ask({"tool": "control:subscribe", "arguments": {"since": since}})
+            if reply is None or not reply["ok"]:
+                time.sleep(0.05)
+                continue
+            while (event := self.serving.line()) is not None and event["event"] != "lagged":
+                self.seen.append((event["seq"], event["event"], event["actor"]))
+
+
+class _Soak:
+    def __init__(self, cluster: Any, database: str, hosts: list[Host], budget: Budget) -> None:
+        self._cluster, self._database, self._hosts, self._budget = cluster, database, hosts, budget
+        self._chance = random.Random(30)
+        self._writers = [
+            Writer(host, f"writer{number}{each}") for number, host in enumerate(hosts) for each in range(WRITERS)
+        ]
+        self._subscribers = [Subscriber(host, f"reader{number}") for number, host in enumerate(hosts)]
+        self._done: dict[str, int] = {}
+
+    def run(self) -> str:
+        _first_look(self._hosts)
+        threads = [*self._writers, *self._subscribers]
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in self._budget.times(FAULTS, least=12):
+                time.sleep(self._chance.uniform(0.3, 2.0))
+                self._check()
+                self._fault()
+            self._settle()
+        finally:
+            for thread in threads:
+                thread.stopping.set()
+                thread.serving.end()
+        return self._compared()
+
+    def _check(self) -> None:
+        for writer in self._writers:
+            assert not writer.refused, writer.refused
+
+    def _fault(self) -> None:
+        faults: list[Callable[[], None]] = [self.killed, self.stopped, self.crashed, self.parted]
+        if all(host.has_cable for host in self._hosts):
+            faults.append(self.cut)
+        fault = self._chance.choice([*faults, self.killed])
+        fault()
+        self._done[fault.__name__] = self._done.get(fault.__name__, 0) + 1
+
+    def _process(self) -> Any:
+        while True:
+            process = self._chance.choice([*self._writers, *self._subscribers]).serving.process
+            if process is not None and process.poll() is None:
+                return process
+
+    def killed(self) -> None:
+        self._process().kill()
+
+    def stopped(self) -> None:
+        process = self._process()
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(self._chance.uniform(0.2, 5.0))
+        process.send_signal(signal.SIGCONT)
+
+    def crashed(self) -> None:
+        self._cluster.restart("immediate")
+
+    def parted(self) -> None:
+        """End some connections from the server's side."""
+        self._cluster.sql(
+            "postgres",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self._database}' "
+            "AND random() < 0.5",
+        )
+
+    def cut(self) -> None:
+        host = self._chance.choice(self._hosts)
+        host.cut()
+        time.sleep(self._chance.uniform(0.2, 6.0))
+        host.mend()
+
+    def _settle(self) -> None:
+        """Wait until every writer has been acknowledged again, then end them, and wait for the subscribers."""
+        before = [len(writer.acknowledged) for writer in self._writers]
+        self._wait(
+            lambda: all(
+                len(writer.acknowledged) > count or writer.refused
+                for writer, count in zip(self._writers, before, strict=True)
+            ),
+            "a writer does not go on",
+        )
+        for writer in self._writers:
+            writer.stopping.set()
+        for writer in self._writers:
+            writer.join(_WAIT)
+            assert not writer.is_alive(), f"{writer.serving.agent} has no reply"
+        self._check()
+        newest = self._cluster.sql(self._database, "SELECT seq FROM tui_tasks.head")[0][0]
+        self._wait(
+            lambda: all(reader.seen and reader.seen[-1][0] >= newest for reader in self._subscribers),
+            "a subscriber does not go on",
+        )
+
+    def _wait(self, is_done: Callable[[], bool], what: str) -> None:
+        end = time.monotonic() + _WAIT
+        while not is_done():
+            assert time.monotonic() < end, what
+            time.sleep(0.1)
+
+    def _compared(self) -> str:
+        journal = self._cluster.sql(self._database, "SELECT seq, kind, actor FROM tui_tasks.journal ORDER BY seq")
+        for reader in self._subscribers:
+            assert reader.seen == journal, _difference(reader.seen, journal)
+        names = [name for host in self._hosts for name in _sound(host, journal)]
+        there = names[: len(names) // 2]
+        assert names[len(there) :] == there, "the machines have other tasks"
+        acknowledged = {name for writer in self._writers for name in writer.acknowledged}
+        lost, doubled = len(acknowledged.difference(there)), len(there) - len(set(there))
+        assert (lost, doubled) == (0, 0), (lost, doubled)
+        assert len({_digest(host) for host in self._hosts}) == 1, "the replicas differ"
+        faults = ", ".join(f"{count} times {name}" for name, count in sorted(self._done.items()))
+        return (
+            f"{len(acknowledged):,} acknowledged by {len(self._writers)} writers ({faults}): 0 lost, 0 doubled, equal "
+            f"replicas, {len(journal):,} events in order at each of {len(self._subscribers)} subscribers"
+        )
+
+
+def _first_look(hosts: list[Host]) -> None:
+    for host in hosts:
+        with host.started("ls", stdout=subprocess.DEVNULL) as looking:
+            assert looking.wait() == 0
+
+
+def _difference(seen: list[Any], journal: list[Any]) -> str:
+    at = next((n for n, pair in enumerate(zip(seen, journal, strict=False)) if pair[0] != pair[1]), -1)
+    return f"{len(seen)} events, {len(journal)} entries, the first that differs: {seen[at]} and {journal[at]}"
+
+
+def _sound(host: Host, journal: list[tuple[Any, ...]]) -> Iterator[str]:
+    """Yield the names of the tasks in the replica, which must be what its journal says, and that the server's."""
+    from tui_tasks.core.maintenance import backup, diagnosis
+    from tui_tasks.core.store import Store
+
+    with host.started("ls", stdout=subprocess.DEVNULL) as looking:
+        assert looking.wait() == 0
+    with Store(host.replica(), read_only=True) as store:
+        assert store.db.sql("SELECT seq, kind, actor FROM journal ORDER BY seq").fetchall() == journal
+        assert list(backup.findings(store.db)) == []
+        assert list(diagnosis.differences(store.db)) == []
+        for (name,) in store.db.sql("SELECT name FROM task ORDER BY id"):
+            yield name
+
+
+def _digest(host: Host) -> str:
+    from tests.postgres.machines import digest
+
+    return digest(host.replica())
+
+
+def _claims(hosts: list[Host], budget: Budget) -> str:
+    """Let many agents of both machines claim tasks until none is left: each must have one owner."""
+    _first_look(hosts)
+    count = budget.of(TASKS, least=40)
+    serving = [Serving(hosts[number % 2], f"claimer{number}") for number in range(CLAIMERS)]
+    try:
+        for number in range(count):
+            reply = serving[0].ask({"tool": "tasklist:add_task", "arguments": {"name": f"task {number}"}})
+            assert reply is not None
+            assert reply["ok"], reply
+        taken: dict[str, list[str]] = {}
+        threads = [threading.Thread(target=_claim_all, args=(each, taken)) for each in serving]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for each in serving:
+            each.end()
+    owners = [uid for uids in taken.values() for uid in uids]
+    assert len(taken) == CLAIMERS, f"a claimer has ended: {sorted(taken)}"
+    assert (len(owners), len(set(owners))) == (count, count), (len(owners), len(set(owners)))
+    return f"{CLAIMERS} claimers on {count:,} tasks: each claimed once"
+
+
+def _claim_all(serving: Serving, taken: dict[str, list[str]]) -> None:
+    mine: list[str] = []
+    while True:
+        reply = serving.ask({"tool": "control:claim", "arguments": {}})
+        assert reply is not None
+        if not reply["ok"]:
+            assert reply["error"]["code"] == "busy", reply
+            continue
+        if reply["result"] is None:
+            break
+        mine.append(reply["result"]["task"]["uid"])
+        done = {"uid": mine[-1], "status": "done"}
+        while (reply := serving.ask({"tool": "control:update_task", "arguments": done})) and not reply["ok"]:
+            assert reply["error"]["code"] == "busy", reply
+    taken[serving.agent] = mine
