@@ -1,10 +1,11 @@
-"""The server of a team: its lock and its append, against a bare psycopg loop that inserts the same entries and commits.
+"""A team's server, as the program locks and appends, against a bare loop of psycopg that inserts and commits the same.
 
 The cluster is private, on this machine, with its writes synced to the disk. Without PostgreSQL nothing is measured.
 """
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import sys
 import threading
@@ -17,8 +18,8 @@ import psycopg
 from tests.benchmarks import yardstick
 from tests.benchmarks.figures import Figure, Place
 from tests.postgres.cluster import Cluster, Unavailable
-from tests.postgres.journal_writer import APPEND, entries
-from tui_tasks.postgres.server_schema import prepare
+from tests.postgres.journal_writer import entries
+from tui_tasks.postgres.journal_client import JournalClient, server_id
 
 ROUNDS: Final = 5
 FLIGHT: Final = 64
@@ -44,8 +45,11 @@ def measure(place: Place) -> Iterator[Figure]:
 
 
 def _measured(cluster: Cluster, seconds: float) -> Iterator[Figure]:
-    with cluster.database() as name, cluster.connect(name) as ours, psycopg.connect(cluster.conninfo(name)) as bare:
-        prepare(ours)
+    with (
+        cluster.database() as name,
+        contextlib.closing(_Writer(cluster.conninfo(name))) as ours,
+        psycopg.connect(cluster.conninfo(name)) as bare,
+    ):
         bare.execute("CREATE TABLE bare (LIKE tui_tasks.journal INCLUDING ALL)")
         bare.commit()
         alone, one, many = [], [], []
@@ -54,7 +58,7 @@ def _measured(cluster: Cluster, seconds: float) -> Iterator[Figure]:
             one.append(_appends(ours, 1, seconds))
             many.append(_appends(ours, FLIGHT, seconds))
         loop, middle = statistics.median(alone), statistics.median
-        what, against = "entries appended by the server's functions", "a bare insert and commit of each"
+        what, against = "entries appended to a server", "a bare insert and commit of each"
         ratio = middle(each / theirs for each, theirs in zip(one, alone, strict=True))
         yield Figure(f"{what}, one in flight", against, ratio * loop, loop, "1/s", 0.7, "higher")
         ratio = middle(each / theirs for each, theirs in zip(many, alone, strict=True))
@@ -82,24 +86,33 @@ def _bare(connection: Connection, seconds: float) -> float:
     return done / (time.perf_counter() - begin)
 
 
-def _append(connection: Connection, count: int) -> None:
-    """One transaction as a client makes it, in two round trips."""
-    with connection.pipeline() as pipeline:
-        connection.execute("BEGIN")
-        found = connection.execute("SELECT seq, hash FROM tui_tasks.lock_head()")
-        pipeline.sync()
-        head = found.fetchone()
-        assert head is not None
+class _Writer:
+    """A machine as the program writes: what others have written comes with the lock."""
+
+    def __init__(self, url: str) -> None:
+        self._client = JournalClient(url, server_id(url))
+        self._seq = 0
+
+    def append(self, count: int) -> None:
+        """Append entries in one transaction."""
+        news = self._client.lock(self._seq, 0)
+        while not news.is_complete:
+            self._client.release()
+            self._seq = self._client.news(self._seq, 0).entries[-1][0]
+            news = self._client.lock(self._seq, 0)
+        head = news.head.seq, bytes(news.head.hash)
         rows = entries(head, *[_TASK] * count)
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        connection.execute(APPEND, (*head, *columns, 0, 0, [], [], []))
-        connection.execute("COMMIT")
+        self._client.append(head, rows, [], news.head.now, news.head.passed)
+        self._seq = rows[-1][0]
+
+    def close(self) -> None:
+        self._client.close()
 
 
-def _appends(connection: Connection, count: int, seconds: float) -> float:
+def _appends(writer: _Writer, count: int, seconds: float) -> float:
     done, begin = 0, time.perf_counter()
     while time.perf_counter() - begin < seconds:
-        _append(connection, count)
+        writer.append(count)
         done += count
     return done / (time.perf_counter() - begin)
 
@@ -108,10 +121,11 @@ def _in_turn(cluster: Cluster, name: str, seconds: float) -> list[float]:
     took: list[float] = []
 
     def write() -> None:
-        with cluster.connect(name) as connection:
+        with contextlib.closing(_Writer(cluster.conninfo(name))) as writer:
+            writer.append(1)
             end = time.perf_counter() + seconds
             while (at := time.perf_counter()) < end:
-                _append(connection, 1)
+                writer.append(1)
                 took.append(time.perf_counter() - at)
 
     threads = [threading.Thread(target=write) for _ in range(WRITERS)]

@@ -48,7 +48,7 @@ def compared(state, *, at: int = 0, whole: bool = False) -> list[str]:
 def test_doctor_says_what_the_server_holds_and_finds_nothing_wrong_in_a_sound_one(here, server_url):
     (about,) = compared(here)
     assert re.fullmatch(
-        r"the database \S+ at \S+: PostgreSQL \d\S*.*, tables of version 1, entries 1 to \d+, no snapshot, role owner "
+        r"the database \S+ at \S+: PostgreSQL \d\S*.*, tables of version 2, entries 1 to \d+, no snapshot, role owner "
         r"writes; this machine's replica is 0 s old",
         about,
     ), about
@@ -112,7 +112,7 @@ def test_doctor_tells_how_old_the_replica_is_where_the_server_is_away_or_newer(m
         state.call("tasklist:add_task", {"name": "Build"})
         own_cluster.sql(name, "UPDATE tui_tasks.about SET schema = 99, needs = '9.9'")
         assert "needs tui-tasks 9.9 or newer" in compared(state)[1]
-        own_cluster.sql(name, "UPDATE tui_tasks.about SET schema = 1")
+        own_cluster.sql(name, "UPDATE tui_tasks.about SET schema = 2")
         own_cluster.stop()
         about, found = compared(state)
         assert about.endswith("not compared; this machine's replica is 0 s old")

@@ -166,6 +166,15 @@ def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened_on
     assert state.seq == before
 
 
+def test_a_write_first_reads_what_is_too_much_to_read_under_the_lock(opened_on):
+    here, there = opened_on("a"), opened_on("b")
+    there._session.store.db._follower.stop()
+    here.call("tasklist:add_task", {"name": "Build", "description": "x" * 90_000})
+    here.call("tasklist:add_task", {"name": "Ship", "description": "x" * 90_000})
+    there.call("tasklist:add_task", {"name": "Paint"})
+    assert names(here) == names(there) == ["Build", "Ship", "Paint"]
+
+
 def test_a_replica_is_not_opened_by_its_own_name(opened_on):
     path = opened_on("a")._session.store.path
     with pytest.raises(DatabaseRefused, match="is a replica"):

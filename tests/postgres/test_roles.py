@@ -12,7 +12,7 @@ from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read.log.log_lines import KINDS
 from tui_tasks.postgres import roles as roles_module
 from tui_tasks.postgres.roles import AgentRole, script
-from tui_tasks.postgres.server_schema import prepare
+from tui_tasks.postgres.server_schema import SERVER_SCHEMA, prepare
 
 HUMANS = {
     *("task.accepted", "task.declined", "ask.answered", "agent.paused", "agent.resumed", "message.sent", "message"),
@@ -106,7 +106,7 @@ def test_a_monitor_holds_up_nobody(roles):
     for table in ("about", "head", "journal", "companion", "snapshot"):
         roles.monitor.execute(f"LOCK TABLE tui_tasks.{table} IN ACCESS SHARE MODE")
     roles.owner.execute("SET lock_timeout = '100ms'")
-    assert prepare(roles.owner).schema == 1
+    assert prepare(roles.owner).schema == SERVER_SCHEMA
     write(roles.human, write(roles.owner))
     roles.monitor.execute("ROLLBACK")
 

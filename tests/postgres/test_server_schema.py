@@ -64,6 +64,24 @@ def test_older_tables_are_taken_to_the_newest_by_steps(owner, monkeypatch):
     assert prepare(owner) == done
 
 
+def test_whoever_may_lock_may_do_so_after_an_update(cluster, database, owner, monkeypatch):
+    role = f"{database}_writer"
+    monkeypatch.setattr(server_schema, "SERVER_SCHEMA", 1)
+    prepare(owner)
+    owner.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(role)))
+    owner.execute(sql.SQL("GRANT USAGE ON SCHEMA tui_tasks TO {}").format(sql.Identifier(role)))
+    owner.execute(sql.SQL("GRANT EXECUTE ON FUNCTION tui_tasks.lock_head() TO {}").format(sql.Identifier(role)))
+    owner.execute("INSERT INTO tui_tasks.member VALUES (%s, 'human')", (role,))
+    monkeypatch.undo()
+    assert prepare(owner).schema == SERVER_SCHEMA
+    with cluster.connect(database, role) as writer:
+        assert writer.execute("SELECT seq FROM tui_tasks.lock_head()").fetchone() == (0,)
+    owner.execute(sql.SQL("CREATE ROLE {} LOGIN").format(sql.Identifier(f"{role}2")))
+    owner.execute(sql.SQL("GRANT USAGE ON SCHEMA tui_tasks TO {}").format(sql.Identifier(f"{role}2")))
+    with cluster.connect(database, f"{role}2") as other, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        other.execute("SELECT seq FROM tui_tasks.lock_head()")
+
+
 def test_a_program_whose_entries_hold_more_says_so_on_the_server(owner, monkeypatch):
     prepare(owner)
     monkeypatch.setattr(server_schema, "SCHEMA", SCHEMA + 1)

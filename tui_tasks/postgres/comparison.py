@@ -15,6 +15,7 @@ from tui_tasks.postgres.connection import first_line, place
 from tui_tasks.postgres.journal_client import ENTRY_COLUMNS, JournalClient
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.postgres.replica_files import server_of
+from tui_tasks.postgres.roles import LOCK
 from tui_tasks.postgres.server_schema import prepare
 
 AT_ONCE: Final = 100_000
@@ -66,7 +67,7 @@ def _about(connection: Connection) -> str:
 
 
 def _rights(connection: Connection) -> str:
-    writes = connection.execute("SELECT has_function_privilege('tui_tasks.lock_head()', 'EXECUTE')").fetchone()
+    writes = connection.execute("SELECT has_function_privilege(%s, 'EXECUTE')", (LOCK,)).fetchone()
     return f"role {connection.info.user} {'writes' if writes == (True,) else 'only reads'}"
 
 

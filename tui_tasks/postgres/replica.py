@@ -142,15 +142,18 @@ class Replica(Database):
         while True:
             seq, _ = journal.head(self)
             news = client.lock(seq, companions.number(self))
-            if news.is_cut(seq):
-                raise Busy("this machine's replica is older than the server's journal, and is built again; try again")
-            if news.is_complete:
+            if news.is_complete and not news.is_cut:
                 break
             client.release()
-            while not news.is_complete:
-                self._apply(news)
+            is_complete = False
+            while not is_complete:
                 news = client.news(journal.newest(self), companions.number(self))
-            self._apply(news)
+                if news.is_cut:
+                    raise Busy(
+                        "this machine's replica is older than the server's journal, and is built again; try again"
+                    )
+                self._apply(news)
+                is_complete = news.is_complete
         self._apply(news)
         self._begun = journal.head(self)
         if self._begun != (news.head.seq, bytes(news.head.hash)):
@@ -234,7 +237,7 @@ class Replica(Database):
             while True:
                 seq, hashed = journal.head(self)
                 news = client.news(seq, companions.number(self))
-                if news.is_cut(seq):
+                if news.is_cut:
                     raise BehindCut(f"{self.path} is older than the server's journal: it is built again")
                 if seq > news.head.seq or (seq == news.head.seq and hashed != bytes(news.head.hash)):
                     raise self._other_history()

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from tui_tasks.core.errors import InvalidArgument
 
 _TABLES: Final = ("about", "head", "journal", "companion", "snapshot")
-_LOCK: Final = "tui_tasks.lock_head()"
+LOCK: Final = "tui_tasks.lock_head(bigint, bigint, integer)"
 _APPEND: Final = (
     "tui_tasks.append(bigint, bytea, bigint[], bigint[], text[], text[], text[], text[], text[], bigint[], bigint[], "
     "text[], text[], text[], text[], bytea[], bigint, bigint, text[], text[], text[])"
@@ -61,7 +61,7 @@ def script(monitors: Sequence[str], agents: Sequence[AgentRole], humans: Sequenc
     if writers:
         lines += [
             "-- Agents and humans append; the tables of members and kinds limit what.",
-            f"GRANT EXECUTE ON FUNCTION {_LOCK}, {_APPEND} TO {', '.join(writers)};",
+            f"GRANT EXECUTE ON FUNCTION {LOCK}, {_APPEND} TO {', '.join(writers)};",
         ]
     if humans:
         lines += [

@@ -14,8 +14,8 @@ from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.postgres.connection import first_line
 
-SERVER_SCHEMA: Final = 1
-"""The newest version of the server's tables; `server.sql` makes it, `server_N.sql` takes it from N - 1 to N."""
+SERVER_SCHEMA: Final = 2
+"""The newest version of the server's tables: `server.sql` makes version 1, `server_N.sql` takes it from N - 1 to N."""
 OLDEST_SERVER: Final = 140_000
 
 _LOOK: Final = "SELECT id, schema, journal, needs FROM tui_tasks.about"
@@ -83,6 +83,7 @@ def _make(connection: psycopg.Connection[Any]) -> ServerDatabase:
                     "opens it first"
                 ) from None
             connection.execute(_script("server.sql"))
+            _take_steps(connection, 1)
             connection.execute(
                 "INSERT INTO tui_tasks.about (id, schema, journal, needs) VALUES (gen_random_uuid(), %s, %s, %s)",
                 (SERVER_SCHEMA, SCHEMA, __version__),
@@ -101,8 +102,7 @@ def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
         row = connection.execute(f"{_LOOK} FOR UPDATE").fetchone()
         assert row is not None
         found = ServerDatabase(*row)
-        for version in range(found.schema + 1, SERVER_SCHEMA + 1):
-            connection.execute(_script(f"server_{version}.sql"))
+        _take_steps(connection, found.schema)
         if found.schema < SERVER_SCHEMA or found.journal < SCHEMA:
             connection.execute(
                 "UPDATE tui_tasks.about SET schema = greatest(schema, %s), journal = greatest(journal, %s), needs = %s",
@@ -111,6 +111,11 @@ def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
     done = _look(connection)
     assert done is not None
     return done
+
+
+def _take_steps(connection: psycopg.Connection[Any], version: int) -> None:
+    for step in range(version + 1, SERVER_SCHEMA + 1):
+        connection.execute(_script(f"server_{step}.sql"))
 
 
 def _script(name: str) -> bytes:
