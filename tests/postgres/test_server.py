@@ -142,6 +142,27 @@ def test_two_writers_queue_for_the_head_and_the_second_sees_what_the_first_wrote
     assert found[0].fetchone() == (4,)
 
 
+def test_a_writer_who_waits_is_not_overtaken_by_one_who_comes_later(owner, second):
+    owner.execute("BEGIN")
+    owner.execute("SELECT tui_tasks.lock_head()")
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(second.execute("SELECT seq FROM tui_tasks.lock_head()")))
+    waiting.start()
+    _until(lambda: _waits(owner))
+    # The server's process of the one who waits is slow to wake up.
+    os.kill(second.info.backend_pid, signal.SIGSTOP)
+    try:
+        write(owner, count=4)
+        owner.execute("COMMIT")
+        owner.execute("SET lock_timeout = '200ms'")
+        with pytest.raises(errors.LockNotAvailable):
+            owner.execute("SELECT tui_tasks.lock_head()")
+    finally:
+        os.kill(second.info.backend_pid, signal.SIGCONT)
+    waiting.join()
+    assert found[0].fetchone() == (4,)
+
+
 def test_a_wait_for_the_head_ends_after_two_seconds(owner, second):
     owner.execute("BEGIN")
     owner.execute("SET LOCAL idle_in_transaction_session_timeout = 0")

@@ -1,5 +1,8 @@
 -- lock_head also gives what a client lacks, if that is little: while it is sent, a client that is stopped holds the lock.
 
+-- Who waits for a row may be overtaken by who comes later; who waits for a table may not. Nobody is granted anything on it.
+CREATE TABLE tui_tasks.turn ();
+
 CREATE FUNCTION tui_tasks.lock_and_read(seq_ bigint DEFAULT NULL, number_ bigint DEFAULT NULL, most_ integer DEFAULT 0)
 RETURNS TABLE (
     seq bigint, hash bytea, passed bigint, now bigint, number bigint, journal integer, needs text,
@@ -20,6 +23,7 @@ BEGIN
             PERFORM set_config(setting, '2s', false);
         END IF;
     END LOOP;
+    LOCK TABLE tui_tasks.turn IN EXCLUSIVE MODE;
     SELECT * INTO held FROM tui_tasks.head FOR UPDATE;
     IF held.seq > seq_ AND held.seq - seq_ <= most_ THEN
         SELECT json_agg(json_build_array(seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why,
