@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.started import Started
 from tui_tasks.client.requests import ToolError
 from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.postgres import journal_client, replica_files
+from tui_tasks.postgres import journal_client, replica, replica_files
 from tui_tasks.state.state import open_state
 
 
@@ -207,6 +208,52 @@ def test_the_shell_adds_on_one_machine_and_lists_on_another(machine, server_url)
     machine("b")
     listed = run("--db", server_url, "ls", "--json")
     assert '"Build"' in listed.stdout, listed.stderr
+
+
+_LISTED = """
+import sys
+from tui_tasks.cli.main import main
+main(["--db", sys.argv[1], *sys.argv[2:]])
+print("psycopg" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("words", [("ls",), ("ls", "--json")], ids=" ".join)
+def test_a_short_command_speaks_to_the_server_only_where_no_process_of_the_machine_follows(
+    machine, server_url, words, monkeypatch
+):
+    def listed() -> tuple[str, str]:
+        command = [sys.executable, "-c", _LISTED, server_url, *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True, timeout=60)
+        return done.stdout, done.stderr
+
+    machine("b")
+    with open_state(server_url, agent="codex") as there:
+        machine("a")
+        with open_state(server_url, agent="codex") as here:
+            path = here._session.store.path
+            there.call("tasklist:add_task", {"name": "Build"})
+            while not (replica._is_followed(path) and here.tasks("tasklist")):
+                pass
+            shown, said = listed()
+            assert "Build" in shown
+            assert (shown.splitlines()[-1], said) == ("False", "")
+        there.call("tasklist:add_task", {"name": "Ship"})
+        shown, _ = listed()
+        assert shown.splitlines()[-1] == "True"
+
+
+def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(opened_on, monkeypatch):
+    state = opened_on("a")
+    path = state._session.store.path
+    while not replica._is_followed(path):
+        pass
+    asked, real = [], replica._client_class
+    monkeypatch.setattr(replica, "_client_class", lambda: asked.append(threading.current_thread()) or real())
+    monkeypatch.setattr(replica, "_age", lambda path: 1.5)
+    replica.caught_up(path)
+    # The import does not count as a wait for the server.
+    assert threading.main_thread() in asked
 
 
 def test_a_command_that_cannot_use_a_server_says_so(machine, server_url):

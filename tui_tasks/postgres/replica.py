@@ -40,6 +40,8 @@ _REFUSED: Final = frozenset(
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 READ_SECONDS: Final = 0.2
 """A short command that reads waits so long for the server."""
+FOLLOWED_SECONDS: Final = 1.0
+"""A replica that a process follows is new if that has heard from the server no longer ago."""
 BEHIND_SECONDS: Final = 2.0
 """After so long without the server a replica counts as behind."""
 _STOP_SECONDS: Final = 2.0
@@ -84,13 +86,7 @@ class Replica(Database):
     def _joined(self) -> Any:
         """Return the client of the server; psycopg is imported at the first use."""
         if self._client is None:
-            try:
-                from tui_tasks.postgres.journal_client import JournalClient
-            except ImportError:
-                raise DatabaseRefused(
-                    "a server's journal needs the extra `postgres`: pip install 'tui-tasks[postgres]'"
-                ) from None
-            self._client = JournalClient(self._url, self._id)
+            self._client = _client_class()(self._url, self._id)
         return self._client
 
     @contextlib.contextmanager
@@ -391,6 +387,36 @@ class Follower:
         return True
 
 
+def _client_class() -> Any:
+    """Import the client of the server, which takes longer than all else of a short command.
+
+    Raises:
+        DatabaseRefused: psycopg is not installed.
+    """
+    try:
+        from tui_tasks.postgres.journal_client import JournalClient
+    except ImportError:
+        raise DatabaseRefused(
+            "a server's journal needs the extra `postgres`: pip install 'tui-tasks[postgres]'"
+        ) from None
+    return JournalClient
+
+
+def _is_followed(path: str) -> bool:
+    """Return whether a process of this machine applies what other machines write."""
+    try:
+        lock = os.open(f"{path}-follow", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def _opened(path: str) -> Replica:
     db = migrations.opened(path)
     assert isinstance(db, Replica)
@@ -410,9 +436,7 @@ def _catch_up(replica: Replica, report: Report = ignore) -> None:
 def _begin(path: str, report: Report) -> None:
     """Make a replica of the server's newest snapshot; without one it begins empty."""
     if not Path(path).exists():
-        from tui_tasks.postgres.journal_client import JournalClient
-
-        with _as_refusals(), contextlib.closing(JournalClient(*server_of(path))) as client:
+        with _as_refusals(), contextlib.closing(_client_class()(*server_of(path))) as client:
             client.build(path, clock.now(), report)
 
 
@@ -431,6 +455,9 @@ def caught_up(path: str, report: Report = ignore) -> str | None:
         with contextlib.closing(_opened(path)) as replica:
             _catch_up(replica, report)
         return None
+    if age < FOLLOWED_SECONDS and _is_followed(path):
+        return None
+    _client_class()  # the server is not what its import waits for
     problems: list[Exception] = []
 
     def catch_up() -> None:
