@@ -10,6 +10,7 @@ import pytest
 from tests.entries import all_entries
 from tests.postgres.machines import digest, names, run
 from tui_tasks.client.requests import ToolError
+from tui_tasks.postgres import snapshots
 from tui_tasks.state.state import open_state
 
 
@@ -48,6 +49,15 @@ def test_a_new_machine_begins_from_the_snapshot_and_has_what_follows(opened_on, 
     assert digest(path_of(there)) == digest(path_of(here))
     assert len(list(all_entries(there._session.store.db))) == there.seq
     assert not [file for file in Path(path_of(there)).parent.iterdir() if file.name.startswith(".snapshot")]
+
+
+def test_storing_a_snapshot_reports_its_progress(opened_on):
+    here = opened_on("here")
+    add(here, "Build")
+    seen = []
+    here._session.store.db.cut(here.seq, lambda *progress: seen.append(progress))
+    assert [what for what, _, _ in seen] == [snapshots.PACKING, snapshots.STORING]
+    assert all(done <= total > 0 for _, done, total in seen)
 
 
 def test_an_older_replica_is_built_again_and_one_that_has_the_entries_goes_on(opened_on, machine, server_url):

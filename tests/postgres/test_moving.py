@@ -42,8 +42,8 @@ def entries(path):
 
 def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, tmp_path):
     shown = []
-    newest = to_server(file, server, lambda what, done, total: shown.append((done, total)))
-    assert shown[-1] == (newest, newest)
+    newest = to_server(file, server, lambda *progress: shown.append(progress))
+    assert [each for each in shown if each[0] == moving.MOVING][-1] == (moving.MOVING, newest, newest)
     kept = server.execute(f"SELECT {moving._COLUMNS} FROM tui_tasks.journal ORDER BY seq").fetchall()
     assert kept == entries(file)
     assert to_file(server, tmp_path / "to.db", ignore) == newest

@@ -265,7 +265,8 @@ def _compact(options: argparse.Namespace) -> int:
             from tui_tasks.postgres.replica import Replica
 
             assert isinstance(store.db, Replica)
-            count = store.db.cut(compaction.last_old(store.db, before, now))
+            with ProgressBar() as progress:
+                count = store.db.cut(compaction.last_old(store.db, before, now), progress.show)
             print(f"dropped {count:,} entries on the server; replicas keep them")
             return 0
         count = compacting.compact(store, before, now)

@@ -255,7 +255,7 @@ class JournalClient:
         with self._asking():
             return snapshots.build(path, self.connected(), now, report)
 
-    def cut(self, replica: Database, last: int) -> int:
+    def cut(self, replica: Database, last: int, report: Report) -> int:
         """Store a replica as a snapshot, and drop the entries up to `last` on the server; return how many.
 
         Raises:
@@ -264,7 +264,7 @@ class JournalClient:
         """
         with self._asking():
             connection = self.connected()
-            covered = snapshots.put_replica(replica, connection)
+            covered = snapshots.put_replica(replica, connection, report)
             row = connection.execute("SELECT tui_tasks.cut(%s)", (min(last, covered),)).fetchone()
             assert row is not None
             return int(row[0])

@@ -73,7 +73,7 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
             prepare(connection)
             newest = _push(copy.db, connection, report)
             snapshots.strip(copy.db)
-        _put_snapshot(part, connection, newest)
+        _put_snapshot(part, connection, newest, report)
         return newest
 
 
@@ -120,14 +120,14 @@ def _head(connection: Connection) -> tuple[int, bytes]:
     return row[0], bytes(row[1])
 
 
-def _put_snapshot(part: Path, connection: Connection, newest: int) -> None:
+def _put_snapshot(part: Path, connection: Connection, newest: int, report: Report) -> None:
     head = connection.execute("SELECT seq, hash, number, passed FROM tui_tasks.head").fetchone()
     assert head is not None
     if head[0] != newest:
         raise Conflict(
             "somebody has written to the server meanwhile, before it had all of the file: its journal is whole"
         )
-    snapshots.put(part, connection, Covered(*head))
+    snapshots.put(part, connection, Covered(*head), report)
 
 
 def to_file(connection: Connection, target: Path, report: Report) -> int:

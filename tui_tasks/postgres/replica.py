@@ -257,7 +257,7 @@ class Replica(Database):
         self.open_again()
         return is_built
 
-    def cut(self, last: int) -> int:
+    def cut(self, last: int, report: Report = ignore) -> int:
         """Store this replica as a snapshot on the server, and drop the entries up to `last` there; return how many.
 
         Raises:
@@ -266,7 +266,7 @@ class Replica(Database):
         """
         with _as_refusals():
             self.catch_up()
-            return int(self._joined().cut(self, last))
+            return int(self._joined().cut(self, last, report))
 
     def _note_contact(self) -> None:
         heard = Path(f"{self.path}-heard")

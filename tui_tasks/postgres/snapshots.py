@@ -21,6 +21,8 @@ from tui_tasks.postgres import companions
 from tui_tasks.postgres.progress import Report
 
 CHUNK: Final = 1 << 20
+PACKING: Final = "packing a snapshot, bytes"
+STORING: Final = "storing it, bytes"
 FETCHING: Final = "fetching a replica, bytes"
 UNPACKING: Final = "unpacking it, bytes"
 CHECKING: Final = "checking it"
@@ -47,7 +49,7 @@ def strip(db: Database) -> None:
         db.sql("DELETE FROM view WHERE NOT (key >= 'until:' AND key < 'until;')")
 
 
-def put(file: Path, connection: Connection, covered: Covered) -> None:
+def put(file: Path, connection: Connection, covered: Covered, report: Report) -> None:
     """Store a closed database file on the server, unless there is a snapshot of the same entry."""
     seq = covered.seq
     if seq == 0 or connection.execute("SELECT 1 FROM tui_tasks.snapshots() WHERE seq = %s", (seq,)).fetchone():
@@ -56,21 +58,24 @@ def put(file: Path, connection: Connection, covered: Covered) -> None:
         copy.db.sql("PRAGMA journal_mode = delete")
     packed = file.with_suffix(".packed")
     make_private(str(packed))
-    pack = zlib.compressobj(6)
+    pack = zlib.compressobj(3)  # as small but for a tenth, in half the time of the usual 6
+    total = file.stat().st_size
     with file.open("rb") as plain, packed.open("wb") as out:
         while block := plain.read(CHUNK):
+            report(PACKING, plain.tell(), total)
             out.write(pack.compress(block))
         out.write(pack.flush())
     chunks = -(-packed.stat().st_size // CHUNK)
     with packed.open("rb") as data, connection.transaction():
         for number in range(chunks):
+            report(STORING, number * CHUNK, chunks * CHUNK)
             connection.execute(
                 "SELECT tui_tasks.put_snapshot(%s, %s, %s, %s, %s, %s, %s)",
                 (*covered, number, chunks, data.read(CHUNK)),
             )
 
 
-def put_replica(replica: Database, connection: Connection) -> int:
+def put_replica(replica: Database, connection: Connection, report: Report) -> int:
     """Store a replica as it is on the server; return its newest entry."""
     with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=Path(replica.path).parent) as folder:
         part = Path(folder) / "copy.db"
@@ -80,7 +85,7 @@ def put_replica(replica: Database, connection: Connection) -> int:
             number = companions.number(copy.db)
             covered = Covered(*journal.head(copy.db), number, 0 if mark is None else mark.passed)
             strip(copy.db)
-        put(part, connection, covered)
+        put(part, connection, covered, report)
     return covered.seq
 
 
