@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from tests.tui.driving import by_agent, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
@@ -39,6 +42,28 @@ async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(p
         await press(pilot.app, pilot, "D")
         assert "since 12:15" in shown(pilot.app)
         assert "test_dst_gap: expected 02:30" in shown(pilot.app)
+
+
+async def test_many_entries_are_read_in_a_thread_and_keys_are_handled_meanwhile(
+    plan: Plan, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, digest = threading.Event(), digest_screen.digest
+
+    def waiting(*given: Any) -> Any:
+        assert goes_on.wait(10)
+        return digest(*given)
+
+    monkeypatch.setattr(digest_screen, "_MANY", 0)
+    monkeypatch.setattr(digest_screen, "digest", waiting)
+    async with opened(make_app(plan.path)) as pilot:
+        await pilot.press("D")
+        await until(pilot, lambda: "Reading the journal" in shown(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, DigestScreen))
+        await pilot.press("D")
+        await until(pilot, lambda: "Reading the journal" in shown(pilot.app))
+        goes_on.set()
+        await until(pilot, lambda: "test_dst_gap: expected 02:30" in shown(pilot.app))
 
 
 async def test_enter_opens_the_entries_behind_a_line_and_shows_one_in_the_log(plan: Plan, make_app: MakeApp) -> None:

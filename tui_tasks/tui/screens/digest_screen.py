@@ -4,8 +4,10 @@ entries.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 import msgspec
@@ -14,6 +16,8 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from typing_extensions import override
 
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.journal import journal
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.log import log_pages
@@ -50,6 +54,8 @@ LEAST: Final = 8 * HOUR
 # The least pause between two reads: in seconds, and as a multiple of the time that the last read took.
 _PACE: Final = 0.5
 _REST: Final = 10
+# A digest of more entries is read in a thread: keys are handled meanwhile.
+_MANY: Final = 20_000
 # Widths in cells: of a part's title, and of the actor.
 _TITLE: Final = 13
 _WHO: Final = 10
@@ -70,7 +76,9 @@ class DigestRow(msgspec.Struct, frozen=True):
 
 
 class DigestRows(RowDrawing[DigestRow]):
-    """Draws the lines of the digest, and entries below them."""
+    """Draws the lines of the digest, and entries below them. `is_read`: whether the journal has been read."""
+
+    is_read = False
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
         """`> ? needs you   claude-1   Pick JWT lib   asks you   9m`."""
@@ -109,7 +117,8 @@ class DigestRows(RowDrawing[DigestRow]):
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
-        return [("   Nothing needs you, and nothing was done.", "$muted")] if line == 1 else ()
+        said = "Nothing needs you, and nothing was done." if self.is_read else "Reading the journal"
+        return [(f"   {said}", "$muted")] if line == 1 else ()
 
 
 class DigestScreen(Overlay):
@@ -127,7 +136,9 @@ class DigestScreen(Overlay):
         self._reading: Timer | None = None
         self._took = 0.0
         self._left: dict[str, str] = {}
-        self.window = VirtualList(context, DigestRows(context), id="digest")
+        self._is_reading = False
+        self._drawing = DigestRows(context)
+        self.window = VirtualList(context, self._drawing, id="digest")
         self._head = FrameLine(context, self._title, id="digest-head")
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
@@ -168,10 +179,29 @@ class DigestScreen(Overlay):
             self._read()
 
     def _read(self) -> None:
-        self._left = dict(self.context.state.left)
-        self._reading, began = None, time.monotonic()
-        self._digest = digest(self.context.db, self._since, self.context.clock.now(), self.context.state.left)
-        self._took = time.monotonic() - began
+        self._reading = None
+        if self._is_reading:
+            self._reading = self.set_timer(_PACE, self._read)
+            return
+        db, now, left = self.context.db, self.context.clock.now(), dict(self.context.state.left)
+        self._left = left
+        if journal.newest(db) - journal.seq_before(db, self._since) > _MANY:
+            self.run_worker(self._read_aside(now, left))
+            return
+        began = time.monotonic()
+        self._show(digest(db, self._since, now, left), began)
+
+    async def _read_aside(self, now: int, left: Mapping[str, str]) -> None:
+        began, self._is_reading = time.monotonic(), True
+        try:
+            found = await asyncio.to_thread(_read_digest, self.context.link.open_reader, self._since, now, left)
+        finally:
+            self._is_reading = False
+        self._show(found, began)
+
+    def _show(self, found: Digest, began: float) -> None:
+        self._digest, self._took = found, time.monotonic() - began
+        self._drawing.is_read = True
         self._head.again()
         self._list()
 
@@ -210,6 +240,11 @@ class DigestScreen(Overlay):
     def on_virtual_list_opened(self) -> None:
         """Do as Enter does."""
         self.action_act("digest_open")
+
+
+def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left: Mapping[str, str]) -> Digest:
+    with contextlib.closing(open_reader()) as db:
+        return digest(db, since, now, left)
 
 
 assert set(_LOOKS) == set(PARTS)

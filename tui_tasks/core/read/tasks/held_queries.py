@@ -50,7 +50,8 @@ _ALL = Statement(
     )
     .join(ListRow, on=(ListRow.id == TaskRow.list_id))
     .where(_HELD)
-    .order_by(TaskRow.id)
+    # By the id itself, SQLite would go through all tasks to have them in order.
+    .order_by(TaskRow.id + SQL("0"))
 )
 _COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD))
 _COUNT_JOBS = Statement(
