@@ -36,16 +36,16 @@ def compare(replica: Replica, now: int, *, whole: bool) -> Iterator[str]:
 
     `whole`: compare all entries, which may take long; else the newest `AT_ONCE`.
     """
-    age = replica.seconds_behind() or 0.0
+    mine = f"the replica of machine {replica.machine} is {replica.seconds_behind() or 0.0:.0f} s old"
     url, its_id = server_of(replica.path)
     client = JournalClient(url, its_id)
     try:
         connection = client.connected()
-        yield f"{place(url)}: {_about(connection)}; this machine's replica is {age:.0f} s old"
+        yield f"{place(url)}: {_about(connection)}; {mine}"
         yield from _differences(replica, connection, whole=whole)
         yield from _clocks(connection, now)
     except (Busy, DatabaseRefused) as error:
-        yield f"{place(url)}: not compared; this machine's replica is {age:.0f} s old"
+        yield f"{place(url)}: not compared; {mine}"
         yield str(error)
     except psycopg.Error as error:
         yield f"{place(url)} cannot be read: {first_line(error)}"
