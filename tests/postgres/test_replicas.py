@@ -17,6 +17,7 @@ from tests.postgres.machines import digest, names, run
 from tests.started import Started
 from tui_tasks.client.requests import ToolError
 from tui_tasks.core.errors import Busy, DatabaseRefused
+from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.postgres import journal_client, replica, replica_files
 from tui_tasks.state.state import open_state
@@ -241,6 +242,27 @@ def test_a_short_command_speaks_to_the_server_only_where_no_process_of_the_machi
         there.call("tasklist:add_task", {"name": "Ship"})
         shown, _ = listed()
         assert shown.splitlines()[-1] == "True"
+
+
+def test_who_follows_does_not_lock_the_replica_for_what_a_process_of_the_machine_has_committed(opened_on, monkeypatch):
+    state = opened_on("a")
+    state._session.store.db._follower.stop()
+    follower = replica._opened(state._session.store.path)
+    client, real = follower._joined(), follower._joined().news
+
+    def news_before_the_commit(seq, number):
+        found = real(seq, number)
+        state.call("tasklist:add_task", {"name": "Build"}, idempotency_key="k")
+        return real(seq, number) if found.head.seq < state.seq else found
+
+    monkeypatch.setattr(client, "news", news_before_the_commit)
+    begun = []
+    begin = type(follower)._begin
+    monkeypatch.setattr(type(follower), "_begin", lambda db, write: begun.append((db, write)) or begin(db, write))
+    follower.catch_up()
+    assert journal.newest(follower) == state.seq > 0
+    assert (follower, True) not in begun
+    follower.close()
 
 
 def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(opened_on, monkeypatch):

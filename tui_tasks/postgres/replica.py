@@ -237,13 +237,17 @@ class Replica(Database):
                     raise BehindCut(f"{self.path} is older than the server's journal: it is built again")
                 if seq > news.head.seq or (seq == news.head.seq and hashed != bytes(news.head.hash)):
                     raise self._other_history()
-                if news.entries or news.companions:
+                # A process of this machine that has just committed on the server commits here meanwhile.
+                if (news.entries or news.companions) and not self._has(news):
                     with self.transaction(write=True):
                         self._apply(news)
                 report("applying entries", journal.newest(self), news.head.seq)
                 if news.is_complete:
                     self._note_contact()
                     return
+
+    def _has(self, news: Any) -> bool:
+        return bool(journal.newest(self) >= news.head.seq and companions.number(self) >= news.head.number)
 
     def build(self, report: Report = ignore) -> bool:
         """Put the server's newest snapshot in the place of this replica; return False if there is none.
