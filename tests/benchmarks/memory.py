@@ -79,7 +79,11 @@ def of_serve(place: Place) -> Figure:
         serve.replies(FLIGHT)
     ours = _in_memory(serve.process.pid, "VmRSS")
     serve.close()
-    command = [sys.executable, "-c", "import peewee; print(flush=True); input()"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.modules['psycopg'] = None; import peewee; print(flush=True); input()",
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as least:
         assert least.stdout is not None
         least.stdout.readline()

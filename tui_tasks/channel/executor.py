@@ -29,6 +29,7 @@ from tui_tasks.dialects.requests.task_references import with_full_uids
 
 if TYPE_CHECKING:
     from tui_tasks.channel.presence import Presence
+    from tui_tasks.channel.requests import Request
     from tui_tasks.channel.subscription import Subscription
     from tui_tasks.dialects.base import Channel
 
@@ -113,26 +114,10 @@ class RequestExecutor:
         """
         if pending.refusal is not None:
             raise pending.refusal
-        request, tool, agent = pending.request, pending.tool, pending.agent
+        request, tool = pending.request, pending.tool
         assert request is not None
         assert tool is not None
-        if agent not in vocab.RESERVED_AGENTS:
-            requests.refuse_alike(reading.state_cache, agent)
-        self.speakers.add(agent)
-        if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
-            raise Paused(known.message, agent=agent)
-        transaction = reading if isinstance(reading, Transaction) else None
-        call = Call(
-            db=reading.db,
-            now=now,
-            agent=agent,
-            bound_list=request.list or self._identity.list,
-            transaction=transaction,
-            channel=self._channel,
-            reading=reading,
-        )
-        if transaction is not None:
-            transaction.speak(agent, request.why, inside_run=self._identity.inside_run)
+        call = self._call(pending, request, tool, now, reading)
         stored = None
         if request.idempotency_key is not None:
             stored = replies.find_stored(reading.db, pending)
@@ -150,15 +135,40 @@ class RequestExecutor:
                 return stored["result"], stored["seq"]
             call.resumes = stored["waits_for"]
         if request.if_version is not None:
-            _check_version(request.if_version, tool, arguments, transaction)
+            _check_version(request.if_version, tool, arguments, call.transaction)
         before = reading.seq
         result = tool.handler(call, arguments)
         pending.note = call.note
         # Replies to reads are not stored: they may be long, and repeating a read is harmless.
         if request.idempotency_key is not None and pending.writes:
-            change = transaction.current if transaction is not None and reading.seq != before else None
+            change = call.transaction.current if call.transaction is not None and reading.seq != before else None
             replies.store_reply(reading.db, pending, result, reading.seq, call.elapsed_time, change)
         return result, reading.seq
+
+    def _call(self, pending: PendingRequest, request: Request, tool: Tool, now: int, reading: Reading) -> Call:
+        """Return the request as its tool receives it, and begin it in the open transaction.
+
+        Raises:
+            Refusal: the agent's name looks like another's, or the agent is paused.
+        """
+        agent = pending.agent
+        if agent not in vocab.RESERVED_AGENTS:
+            requests.refuse_alike(reading.state_cache, agent)
+        self.speakers.add(agent)
+        if not tool.while_paused and (known := reading.state_cache.agent(agent)) is not None and known.paused:
+            raise Paused(known.message, agent=agent)
+        transaction = reading if isinstance(reading, Transaction) else None
+        if transaction is not None:
+            transaction.speak(agent, request.why, inside_run=self._identity.inside_run)
+        return Call(
+            db=reading.db,
+            now=now,
+            agent=agent,
+            bound_list=request.list or self._identity.list,
+            transaction=transaction,
+            channel=self._channel,
+            reading=reading,
+        )
 
     def _explained(self, refusal: Refusal, reading: Reading) -> Refusal:
         """Add to the refusal of an unknown id what it is; a channel of one list learns nothing of others."""

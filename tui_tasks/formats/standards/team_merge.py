@@ -182,6 +182,59 @@ def _text(value: Any) -> str:
 
 def _settle(lines: dict[str, Line], sides: list[dict[str, Line]]) -> None:
     """Change what the tasks of a file cannot have together, so that an import does not have to."""
+    tasks = {id_: line for id_, line in lines.items() if line["record"] == TASK}
+    one_in_progress = {id_ for id_, line in lines.items() if line["record"] == LIST and line.get("one_in_progress")}
+    changed = {
+        *_settle_turns(tasks, one_in_progress),
+        *_settle_keys(tasks),
+        *_settle_dependencies(tasks, lines, sides),
+        *_settle_ranks(tasks),
+    }
+    for id_ in changed:
+        tasks[id_]["version"] = tasks[id_].get("version", 1) + 1
+    for line in tasks.values():
+        line["log"] = sorted(line.get("log", []), key=lambda entry: (entry["at"], entry["uid"]))
+
+
+def _settle_turns(tasks: dict[str, Line], one_in_progress: set[str]) -> Iterator[str]:
+    """Leave one task in progress for each agent, where the list has that rule; yield the uids of the others."""
+
+    def turn(line: Line) -> tuple[Any, ...] | None:
+        is_one = line.get("status") == "in_progress" and line.get("list") in one_in_progress and line.get("agent")
+        return (line["list"], line["agent"]) if is_one else None
+
+    for line in _repeated(tasks, turn, "started_at"):
+        line |= {"status": "pending", "started_at": None, "finished_at": None}
+        _log(line, f"status was also set to: in_progress, as was another task of {line['agent']}")
+        yield line["uid"]
+
+
+def _settle_keys(tasks: dict[str, Line]) -> Iterator[str]:
+    """Leave each key to one task of a list; yield the uids of the others."""
+
+    def key(line: Line) -> tuple[Any, ...] | None:
+        return (line.get("list"), line["key"]) if line.get("key") is not None else None
+
+    for line in _repeated(tasks, key, "created_at"):
+        _log(line, f"key was also: {line['key']}, as was another task's")
+        line["key"] = None
+        yield line["uid"]
+
+
+def _repeated(tasks: dict[str, Line], values: Callable[[Line], tuple[Any, ...] | None], order: str) -> Iterator[Line]:
+    """Yield the tasks but the first of those that have the same values."""
+    seen = set()
+    for line in sorted(tasks.values(), key=lambda line: (str(line.get(order)), line["uid"])):
+        found = values(line)
+        if found is None:
+            continue
+        if found in seen:
+            yield line
+        seen.add(found)
+
+
+def _settle_dependencies(tasks: dict[str, Line], lines: dict[str, Line], sides: list[dict[str, Line]]) -> Iterator[str]:
+    """Remove the dependencies on deleted tasks, and those that close a circle; yield the uids of the tasks."""
 
     def is_had(id_: str, on: str) -> bool:
         """Whether a task that one side deleted was a dependency on both, so that both databases still have it."""
@@ -189,35 +242,6 @@ def _settle(lines: dict[str, Line], sides: list[dict[str, Line]]) -> None:
             on in side.get(id_, {}).get("depends_on", ()) for side in sides
         )
 
-    tasks = {id_: line for id_, line in lines.items() if line["record"] == TASK}
-    one_in_progress = {id_ for id_, line in lines.items() if line["record"] == LIST and line.get("one_in_progress")}
-    changed: set[str] = set()
-
-    def each(names: Callable[[Line], tuple[Any, ...] | None], order: Callable[[Line], Any]) -> Iterable[Line]:
-        """Yield the tasks but the first of those that have the same values."""
-        seen = set()
-        for line in sorted(tasks.values(), key=order):
-            values = names(line)
-            if values is None:
-                continue
-            if values in seen:
-                changed.add(line["uid"])
-                yield line
-            seen.add(values)
-
-    def turn(line: Line) -> tuple[Any, ...] | None:
-        is_one = line.get("status") == "in_progress" and line.get("list") in one_in_progress and line.get("agent")
-        return (line["list"], line["agent"]) if is_one else None
-
-    def key(line: Line) -> tuple[Any, ...] | None:
-        return (line.get("list"), line["key"]) if line.get("key") is not None else None
-
-    for line in each(turn, lambda line: (str(line.get("started_at")), line["uid"])):
-        line |= {"status": "pending", "started_at": None, "finished_at": None}
-        _log(line, f"status was also set to: in_progress, as was another task of {line['agent']}")
-    for line in each(key, lambda line: (str(line.get("created_at")), line["uid"])):
-        _log(line, f"key was also: {line['key']}, as was another task's")
-        line["key"] = None
     after = {
         id_: sorted(on for on in set(line.get("depends_on", ())) if is_had(id_, on)) for id_, line in tasks.items()
     }
@@ -226,8 +250,12 @@ def _settle(lines: dict[str, Line], sides: list[dict[str, Line]]) -> None:
         _log(tasks[id_], f"depends_on had also: {on}, but the two would wait for each other")
     for id_, on_uids in after.items():
         if set(on_uids) != set(tasks[id_].get("depends_on", ())):
-            changed.add(id_)
+            yield id_
         tasks[id_]["depends_on"] = on_uids
+
+
+def _settle_ranks(tasks: dict[str, Line]) -> Iterator[str]:
+    """Give the tasks of each list different ranks; yield the uids of those that get another."""
     by_list: dict[Any, dict[str, str]] = {}
     for id_, line in tasks.items():
         if isinstance(line.get("rank"), str) and is_file_rank(line["rank"]):
@@ -236,11 +264,7 @@ def _settle(lines: dict[str, Line], sides: list[dict[str, Line]]) -> None:
         for id_, rank in without_collisions(wanted).items():
             if tasks[id_]["rank"] != rank:
                 tasks[id_]["rank"] = rank
-                changed.add(id_)
-    for id_ in changed:
-        tasks[id_]["version"] = tasks[id_].get("version", 1) + 1
-    for line in tasks.values():
-        line["log"] = sorted(line.get("log", []), key=lambda entry: (entry["at"], entry["uid"]))
+                yield id_
 
 
 def main(arguments: list[str]) -> int:
