@@ -30,10 +30,10 @@ from tui_tasks.work.starting import settings as read_settings
 
 _SECONDS: Final = 20.0
 _START: Final = 60 * 1_000_000
+"""Microseconds after which a program that was to be started again for comments has not started."""
 # The end of what an agent printed that is searched for an error, in lines, and the most characters of it.
 _SEARCHED_LINES: Final = 40
 _MAX_REASON: Final = 200
-"""Microseconds after which a program that was to be started again for comments has not started."""
 _MAX_BYTES: Final = 4 * 1024 * 1024
 _NAMES: Final = ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near")
 _NO_LIMITS: Final = LimitSettings()

@@ -109,6 +109,20 @@ async def test_work_that_is_ready_is_marked_and_says_what_there_is_to_review(pla
         assert "3 files +41 -7" in row
 
 
+async def test_work_that_is_counted_after_it_was_reported_ready_shows_the_new_counts(plan, make_app):
+    work = begun(plan, 9)
+    counts = {"ahead": 0, "behind": 0, "files": 0, "insertions": 0, "deletions": 0, "dirty": False}
+    with Store(plan.path) as store:
+        store.commit(CountWork(work.uid, counts), WorkReady(work.uid), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "0 files +0 -0" in shown(app))
+        counts |= {"ahead": 1, "files": 1, "insertions": 2}
+        with Store(plan.path) as store:
+            store.commit(CountWork(work.uid, counts), actor="system", now=NOW)
+        await until(pilot, lambda: "1 file +2 -0" in shown(app))
+
+
 async def test_a_pending_task_whose_agent_failed_says_so_until_another_is_at_work(plan, make_app):
     work = begun(plan, 8)
     app = make_app(plan.path)

@@ -307,9 +307,11 @@ class TaskApp(Actor, ResilientApp):
         self._is_look_due = False
         was_left, was_stopped = set(self.state.left), set(self.state.stopped)
         try:
-            if not self.state.read_agents(self.context.clock.now()):
+            recounted = self.state.read_counts()
+            if not self.state.read_agents(self.context.clock.now()) and not recounted:
                 return
-            if changed := (was_left ^ self.state.left.keys()) | (was_stopped ^ self.state.stopped.keys()):
+            moved = (was_left ^ self.state.left.keys()) | (was_stopped ^ self.state.stopped.keys())
+            if changed := moved | recounted:
                 seq = self.link.seq
                 self.pane.changed(StateChanges(seq, seq, (), waiting=frozenset(changed)))
             for screen in self.screen_stack[1:]:

@@ -198,6 +198,13 @@ class AppState:
         self.asking = set(self.asked_about.values())
         return was != (self.members, self.left, self.asked_about)
 
+    def read_counts(self) -> set[str]:
+        """Read what there is to review, of which counts leave no journal entries; return the tasks where it changed."""
+        was = self.reviewable
+        if self.has_work:
+            self._read_reviewable()
+        return {uid for uid in was.keys() | self.reviewable.keys() if was.get(uid) != self.reviewable.get(uid)}
+
     @property
     def need_you(self) -> int:
         """The number of questions, of tasks with a failed check, and of other tasks whose agent is gone."""
