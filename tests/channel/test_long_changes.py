@@ -299,8 +299,7 @@ def test_a_task_that_two_steps_change_has_a_newer_version_after_each(path, betwe
         (home,) = opened.commit(EnsureList("tasklist", "tasklist"), actor="human", now=START)
         (added,) = opened.commit(AddTask("one", home.uid), actor="human", now=START)
         seen = []
-        look = lambda: seen.append(task_queries.any_task(second.db, added.uid).version)  # noqa: E731
-        between += [look, look]
+        between += [lambda: seen.append(task_queries.any_task(second.db, added.uid).version)] * 2
         edits = [EditTask(added.uid, {"priority": priority}) for priority in (1, 3)]
         opened.commit_each(edits, "human", START + SECOND, in_steps=True)
         assert seen == [added.version, added.version + 1]

@@ -58,7 +58,7 @@ def test_a_payload_is_kept_with_who_told_it_where(tmp_path: Path, program: str) 
     assert kept.head == {
         "program": program,
         **processes.identity()._asdict(),
-        "cwd": os.getcwd(),  # noqa: PTH109
+        "cwd": str(Path.cwd()),
         "project": "Ünder the sea",
         "size": 8,
         "is_cut": False,

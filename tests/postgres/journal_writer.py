@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -36,7 +37,7 @@ def append(
     connection: psycopg.Connection[Any],
     head: Head,
     rows: list[tuple[Any, ...]],
-    companions: list[tuple[str, str, str | None]] = [],  # noqa: B006
+    companions: Sequence[tuple[str, str, str | None]] = (),
     now: int = 0,
     passed: int = 0,
 ) -> int:

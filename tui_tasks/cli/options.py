@@ -187,7 +187,10 @@ def check_speaker(options: argparse.Namespace) -> None:
     from tui_tasks.settings import paths
 
     tool = getattr(options, "tool", None) or ""
-    database = lambda: paths.database(options.db, on_server=True)  # noqa: E731
+
+    def database() -> str:
+        return paths.database(options.db, on_server=True)
+
     speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
+from functools import partial
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -60,7 +61,7 @@ class PastLink(DatabaseLink):
         self._progress = (0, 0)
         try:
             self._wait_for(lambda: self._build(path, at, zone, report))
-            reader = lambda: PastReader(self._past.path, self._source.path)  # noqa: E731
+            reader = partial(PastReader, self._past.path, self._source.path)
             super().__init__(path, read_only=True, clock=lambda: self._moment.instant, open_reader=reader)
         except BaseException:
             self._end()
