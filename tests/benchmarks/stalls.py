@@ -36,7 +36,7 @@ LOOKS: Final[Sequence[tuple[str, str, Sequence[str]]]] = (
     ("a filter of the board that many cards match", "board", ("slash", *"auth")),
     ("a filter of the list, letter by letter", "list", ("slash", *"zebra")),
     ("the end of the list, and back", "list", ("end", "home", "end", "home")),
-    ("the list in every order, `=`", "list", ("equals_sign",) * 6),
+    ("the list in every order, `=`", "list", [key for order in "udago" for key in ("equals_sign", order)]),
     ("the search in all lists, letter by letter", "list", ("ctrl+f", *"auth")),
     ("the palette, letter by letter", "list", ("colon", *"new")),
     ("the inbox", "list", ("a", "end")),
