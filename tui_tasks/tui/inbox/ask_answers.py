@@ -263,12 +263,19 @@ class Reply(ResilientMessages, Vertical):
     class Closed(Message):
         """The input was closed; the typed text is kept as a draft."""
 
-    def __init__(self, context: Context, why_not: Callable[[str], str | None], *, id: str) -> None:
-        """`why_not` returns why what is typed cannot be sent yet as the answer to a question; None if it can."""
+    def __init__(
+        self,
+        context: Context,
+        why_not: Callable[[str], str | None],
+        drafts: dict[str, tuple[str, str]],
+        *,
+        id: str,
+    ) -> None:
+        """`why_not` returns why the text cannot be sent yet to a question; None if it can. `drafts` is written to."""
         super().__init__(id=id)
         self.context = context
         self._why_not = why_not
-        self.drafts: dict[str, tuple[str, str]] = {}
+        self.drafts = drafts
         self._of: Ask | None = None
         self._kind = "reply"
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import inf
-from time import monotonic
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
@@ -27,7 +25,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests, answer_keys
+from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests
 from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail
 from tui_tasks.tui.inbox.ask_rows import (
@@ -41,8 +39,11 @@ from tui_tasks.tui.inbox.ask_rows import (
     kind_of,
 )
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
+from tui_tasks.tui.inbox.inbox_hints import inbox_hints
 from tui_tasks.tui.inbox.row_actions import RowActions
 from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents, WorkToReview
+from tui_tasks.tui.inbox.rows_read import RowsRead
+from tui_tasks.tui.inbox.unsent_answers import UnsentAnswers
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
@@ -97,19 +98,19 @@ class Inbox(Overlay):
         )
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
-        kept = views.get(context.db, KEPT) or {}
-        self.later: set[str] = set(kept.get("later", ()))
+        self.unsent = UnsentAnswers(views.get(context.db, KEPT) or {})
         self.tasks = AskedTasks(context)
-        self._drawing = InboxRows(context, self.listed, self.tasks, self.later, lambda: self.small, self.sources)
+        self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, lambda: self.small, self.sources)
         self.window = VirtualList(context, self._drawing, id="asks")
         self._head = FrameLine(context, self._title, self._totals, id="inbox-head")
         self._asked = AskDetail(context, lambda: frame.is_wide(self.size))
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
+        self.reading = Reading(context)
+        self._rows_read = RowsRead(self.reading, self.sources, self.window, self._both)
         agents_here = AgentActions(context, self.agent_here)
         self._answers = AskAnswers(self, agents_here)
-        self._reply = Reply(context, self._why_not_sent, id="reply")
-        self._reply.drafts = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
+        self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
         self.controllers = (
             self._answers,
             OptionKeys(
@@ -128,19 +129,7 @@ class Inbox(Overlay):
             ProjectActions(context),
         )
         self._under: str | None = None
-        self.reading = Reading(context)
-        # Since when each question is listed, and when a marked row was last taken away by others.
-        self._listed_since: dict[str, float] = {}
-        self._marks_lost_at = -inf
         self._wholes = WholeRequests(context, self._show)
-        # The answers to the first of several questions, by the uid of what a program asks.
-        self._given: dict[str, tuple[Given, ...]] = {
-            uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
-        }
-        # The options chosen so far of a question that takes several, by the uid of what a program asks.
-        self._picked: dict[str, frozenset[int]] = {}
-        # What the human gives a tool in place of what it asks for, by the uid of the question.
-        self._edited: dict[str, dict[str, Any]] = {}
         # What is drawn.
         self._shown: AskView | None = None
 
@@ -186,7 +175,7 @@ class Inbox(Overlay):
         if named is not None:
             self._groups.unfold(named.agent)
         self.listed.replace(self._lines())
-        first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.later), None)
+        first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
         self.watch(self._both.scroll, "scroll_y", self._paint_soon, init=False)
@@ -250,11 +239,11 @@ class Inbox(Overlay):
         return AskView(
             ask,
             whole,
-            self._given.get(ask.uid, ()),
+            self.unsent.given.get(ask.uid, ()),
             why,
-            self._picked.get(ask.uid, frozenset()),
+            self.unsent.picked.get(ask.uid, frozenset()),
             about=task.name if task is not None else "",
-            edited=self._edited.get(ask.uid),
+            edited=self.unsent.edited.get(ask.uid),
         )
 
     def is_read(self, ask: Ask) -> bool:
@@ -263,20 +252,18 @@ class Inbox(Overlay):
 
     def pick(self, view: AskView, option: int) -> None:
         """Choose an option of a question that takes several, or choose it no longer."""
-        ask = view.ask
-        self._picked[ask.uid] = self._picked.get(ask.uid, frozenset()) ^ {option}
+        self.unsent.pick(view.ask.uid, option)
         self._show()
 
     def edit(self, ask: Ask, given: dict[str, Any]) -> None:
         """Show what the human gives a tool in place of what it asked for."""
-        self._edited[ask.uid] = given
+        self.unsent.edited[ask.uid] = given
         self._both.show_beginning()
         self._show()
 
     def ask_next(self, ask: Ask, given: tuple[Given, ...]) -> None:
         """Ask the next of several questions, or one before it again, after these answers."""
-        self._given[ask.uid] = given
-        self._picked.pop(ask.uid, None)
+        self.unsent.go_on(ask.uid, given)
         self.context.say("")
         if self._reply.is_open:
             self._reply.close()
@@ -285,11 +272,8 @@ class Inbox(Overlay):
 
     def forget(self, ask: Ask) -> None:
         """Drop what is held of a question that was answered."""
-        self._given.pop(ask.uid, None)
-        self._picked.pop(ask.uid, None)
-        self._edited.pop(ask.uid, None)
+        self.unsent.forget(ask.uid)
         self._wholes.forget(ask)
-        self.later.discard(ask.uid)
 
     def _why_not_sent(self, uid: str) -> str | None:
         return self._answers.why_not_sent(self.view_of(ask_queries.ask(self.context.db, uid)))
@@ -303,30 +287,17 @@ class Inbox(Overlay):
         self.call_after_refresh(self._note_painted)
 
     def _note_painted(self) -> None:
-        view = self._shown
         # What changes below a dialog cannot be read.
         if self.is_active and self.is_mounted:
-            version = view.version if view is not None and view.ask.state == "open" else None
-            to_end = self._asked.ends_by(version, self._both.seen_lines)
-            if (item := self.item) is not None:
-                version = self._version_of(item)
-                self.sources[item.kind].seen(item.row, self._both.seen_lines)
-            self.reading.painted(version, to_end=to_end and item is None)
-            for kind, source in self.sources.items():
-                rows = [line for line in self.window.rows_on_screen if isinstance(line, InboxItem)]
-                there = [line.row for line in rows if line.kind == kind]
-                source.on_screen(there, item.row if item is not None and item.kind == kind else None)
-
-    def _version_of(self, item: InboxItem) -> object:
-        return item.uid, self.sources[item.kind].version(item.row)
+            self._rows_read.painted(self.item, self._shown, self._asked)
 
     def _has_stood(self, item: InboxItem) -> bool:
-        return self.reading.is_long_since(self._marks_lost_at) and self.reading.has_stood(self._version_of(item))
+        return self._rows_read.has_stood(item)
 
     def shown_asks(self, agent: str) -> list[str]:
         """Return the uids of an agent's questions that were listed for long enough when the key was pressed."""
         own = [ask.uid for ask in self.context.state.asks if ask.agent == agent]
-        return [uid for uid in own if uid in self._listed_since and self.reading.is_long_since(self._listed_since[uid])]
+        return [uid for uid in own if self._rows_read.was_listed(uid)]
 
     def on_screen_resume(self) -> None:
         """Note what can be read again."""
@@ -355,8 +326,7 @@ class Inbox(Overlay):
         marks = len(self.window.marks)
         self.window.change(self._read())
         if len(self.window.marks) < marks:
-            # Without marks the next key is about the row under the cursor.
-            self._marks_lost_at = monotonic()
+            self._rows_read.marks_lost()
         self._show()
 
     def _order(self, line: InboxLine) -> tuple[Any, ...]:
@@ -374,8 +344,8 @@ class Inbox(Overlay):
         """Read all rows that match the filter."""
         items = [item for source in self.sources.values() for item in source.items()]
         words = self._drawing.filter.casefold().split()
-        asks, now = self._asks(), monotonic()
-        self._listed_since = {ask.uid: self._listed_since.get(ask.uid, now) for ask in asks}
+        asks = self._asks()
+        self._rows_read.listed(asks)
         lines: list[InboxLine] = [*self._groups.lines(asks), *items]
         return [line for line in lines if all(word in _says(line) for word in words)]
 
@@ -415,7 +385,7 @@ class Inbox(Overlay):
         task = self.tasks.of(ask) if ask is not None else None
         working = activity.working(self.context.db).get(ask.agent) if ask is not None else None
         agent = ask_queries.agent(self.context.db, ask.agent) if ask is not None else None
-        is_begun = ask is not None and ask.uid in self._reply.drafts
+        is_begun = ask is not None and ask.uid in self.unsent.drafts
         self._shown = self.view
         self._asked.folded, item = self.folded, self.item
         self._asked.item_lines = None
@@ -429,55 +399,17 @@ class Inbox(Overlay):
         self.hints_again()
 
     def hints_again(self) -> None:
-        """Show at the foot the keys for the question under the cursor, or for the input."""
-        reply = self._reply
-        ask = self.ask
-        if reply.is_open:
-            self.hint(*reply.hints)
-        elif self.folded is not None:
-            self.hint(self.hint_of("ask_open", "List"), *map(self.hint_of, ("ask_all", "agent_message", "back")))
-        elif self.item is not None:
-            ids = self.sources[self.item.kind].FOOT
-            self.hint(*map(self.hint_of, (*(ids[:3] if self.small else ids), "back")))
-        elif ask is None:
-            self.hint(self.hint_of("back"))
-        elif ask.state != "open":
-            word = "Next" if self.context.state.asks else "Back"
-            self.hint(self.hint_of("ask_open", word), self.hint_of("agent_message", "Message"))
-        else:
-            self._hint_answers(ask)
-
-    def _hint_answers(self, ask: Ask) -> None:
-        """Show the keys of the answers that can be given."""
-        view, hint = self._shown or self.view_of(ask), self.hint_of
-        later, back = hint("ask_later", "later" if self.small else ""), hint("back")
-        if view.why_closed is not None:
-            there = [hint("ask_open", "Terminal")] if self._is_for_terminal(ask) else []
-            self.hint(*there, hint("agent_message", "Message"), later, back)
-            return
-        keys = answer_keys(view)
-        pick = (("1-9", "pick" if self.small else "Choose", ""),) if view.options or ask.request is None else ()
-        if self.small:
-            both = "/".join(map(self.context.keymap.key_of, keys))
-            reply = (self.context.keymap.key_of("ask_reply"), "", "ask_reply")
-            self.hint(*pick, *([(both, "", "")] if keys else []), reply, later, (back[0], "", "back"))
-            return
-        more: tuple[str, ...] = ("ask_always",) if view.always else ()
-        more += ("ask_edit",) if view.is_permission and (ask.request or {}).get("program") == "claude" else ()
-        before = ("ask_before",) if view.given else ()
-        if view.takes_several:
-            send = f"Send {len(view.picked)} chosen"
-            self.hint(*pick, hint("ask_approve", send), hint("ask_reply"), *map(hint, before), later, back)
-            return
-        self.hint(*pick, *map(hint, (*keys[:1], *more, *keys[1:], "ask_reply", *before)), later, back)
+        """Show at the foot the keys for the row under the cursor, or for the input."""
+        self.hint(*(self._reply.hints if self._reply.is_open else inbox_hints(self)))
 
     # Actions
 
     def put_off(self, ask: Ask) -> None:
         """Put a question off and go to the next; take it up again when it was put off."""
-        self.later ^= {ask.uid}
+        later = self.unsent.later
+        later ^= {ask.uid}
         self.window.again()
-        if ask.uid in self.later:
+        if ask.uid in later:
             self._next()
 
     def do_ask_open(self) -> None:
@@ -492,7 +424,7 @@ class Inbox(Overlay):
             self.do_back()
         elif ask.state != "open":
             self._next()
-        elif self._is_for_terminal(ask):
+        elif self.is_for_terminal(ask):
             terminal.attach(self.context, ask.agent)
         elif task is not None and agent_text.live_task(self.context.db, task) is not None:
             self.do_back()
@@ -500,7 +432,7 @@ class Inbox(Overlay):
         else:
             self.context.say("This question is about no task.")
 
-    def _is_for_terminal(self, ask: Ask) -> bool:
+    def is_for_terminal(self, ask: Ask) -> bool:
         """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
         return self.view_of(ask).why_closed is not None and terminal.why_not(self.context, ask.agent) is None
 
@@ -523,11 +455,8 @@ class Inbox(Overlay):
             self.window.clear_marks()
             self._head.again()
             return
-        openly = {ask.uid for ask in self.context.state.asks}
-        drafts = {uid: draft for uid, draft in reply.drafts.items() if uid in openly}
-        given = {uid: given for uid, given in self._given.items() if uid in openly and given}
-        kept = {"later": sorted(self.later & openly), "drafts": drafts, "given": given}
-        if kept != ({"later": [], "drafts": {}, "given": {}} | (views.get(self.context.db, KEPT) or {})):
+        kept = self.unsent.to_keep({ask.uid for ask in self.context.state.asks})
+        if kept != (UnsentAnswers({}).to_keep(set()) | (views.get(self.context.db, KEPT) or {})):
             self.context.run(self.context.link.remember(KEPT, kept))
         super().do_back()
 
@@ -550,7 +479,7 @@ class Inbox(Overlay):
             self.window.move_to(wanted.uid)
 
     def _waits(self, line: InboxLine) -> bool:
-        return not isinstance(line, Ask) or (line.state == "open" and line.uid not in self.later)
+        return not isinstance(line, Ask) or (line.state == "open" and line.uid not in self.unsent.later)
 
     def on_reply_given(self, event: Reply.Given) -> None:
         """Send the typed answer."""

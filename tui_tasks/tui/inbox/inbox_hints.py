@@ -1,0 +1,60 @@
+"""The keys at the foot of the inbox, for the row under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui_tasks.tui.agents.answering import AskView, answer_keys
+from tui_tasks.tui.state.context import Hint
+
+if TYPE_CHECKING:
+    from tui_tasks.tui.inbox.inbox_screen import Inbox
+
+
+def inbox_hints(inbox: Inbox) -> Sequence[Hint]:
+    """Return the hints for the question, the row of another kind or the folded questions under the cursor."""
+    hint, ask = inbox.hint_of, inbox.ask
+    if inbox.folded is not None:
+        return hint("ask_open", "List"), *map(hint, ("ask_all", "agent_message", "back"))
+    if inbox.item is not None:
+        ids = inbox.sources[inbox.item.kind].FOOT
+        return [*map(hint, ids[:3] if inbox.small else ids), hint("back")]
+    if ask is None:
+        return [hint("back")]
+    if ask.state != "open":
+        word = "Next" if inbox.context.state.asks else "Back"
+        return hint("ask_open", word), hint("agent_message", "Message")
+    view = inbox.view_of(ask)
+    if view.why_closed is not None:
+        there = [hint("ask_open", "Terminal")] if inbox.is_for_terminal(ask) else []
+        later = hint("ask_later", "later" if inbox.small else "")
+        return *there, hint("agent_message", "Message"), later, hint("back")
+    return _short_answers(inbox, view) if inbox.small else _answers(inbox, view)
+
+
+def _answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
+    hint = inbox.hint_of
+    pick = [("1-9", "Choose", "")] if _has_options(view) else []
+    before = ["ask_before"] if view.given else []
+    if view.takes_several:
+        send = hint("ask_approve", f"Send {len(view.picked)} chosen")
+        return *pick, send, *map(hint, ("ask_reply", *before, "ask_later", "back"))
+    can_edit = view.is_permission and (view.ask.request or {}).get("program") == "claude"
+    more = [*(["ask_always"] if view.always else []), *(["ask_edit"] if can_edit else [])]
+    approve, deny = answer_keys(view)[:1], answer_keys(view)[1:]
+    return *pick, *map(hint, (*approve, *more, *deny, "ask_reply", *before, "ask_later", "back"))
+
+
+def _short_answers(inbox: Inbox, view: AskView) -> Sequence[Hint]:
+    """Return what fits on a small screen: `1-9 pick  y/n  r  z later  Esc`."""
+    key_of = inbox.context.keymap.key_of
+    pick = [("1-9", "pick", "")] if _has_options(view) else []
+    keys = "/".join(map(key_of, answer_keys(view)))
+    both = [(keys, "", "")] if keys else []
+    later = inbox.hint_of("ask_later", "later")
+    return *pick, *both, (key_of("ask_reply"), "", "ask_reply"), later, (key_of("back"), "", "back")
+
+
+def _has_options(view: AskView) -> bool:
+    return bool(view.options) or view.ask.request is None
