@@ -18,8 +18,9 @@ from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
-from tui_tasks.cli import admin_commands, completion, git_merge, import_export
+from tui_tasks.cli import completion
 from tui_tasks.cli import main as program
+from tui_tasks.cli.database import admin_commands, git_merge, import_export
 from tui_tasks.cli.setup import files, installed
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument

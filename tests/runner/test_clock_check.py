@@ -12,7 +12,7 @@ from tests.core.job_steps import EVERY_MINUTE, HOUR, MINUTE, Jobs, replayed, tab
 from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
 from tui_tasks.channel.session import Session
-from tui_tasks.cli import doctor
+from tui_tasks.cli.database import doctor
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.journal import journal

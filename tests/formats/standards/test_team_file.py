@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW
-from tui_tasks.cli import git_merge, import_export
+from tui_tasks.cli.database import git_merge, import_export
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations import Operation

@@ -126,7 +126,7 @@ def _declare_doctor(command: argparse.ArgumentParser) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.cli import doctor, git_merge
+    from tui_tasks.cli.database import doctor, git_merge
 
     options.read_only = True
     with open_store(options) as store:

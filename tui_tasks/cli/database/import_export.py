@@ -361,7 +361,7 @@ def _print_some(lines: list[str], called: str) -> None:
 
 
 def _sync(options: argparse.Namespace) -> int:
-    from tui_tasks.cli import git_merge
+    from tui_tasks.cli.database import git_merge
 
     path = Path(options.file)
     if options.install_merge:

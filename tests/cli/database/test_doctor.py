@@ -20,7 +20,7 @@ from tests.conftest import SECOND, START
 from tests.entries import all_entries
 from tests.started import Started
 from tui_tasks import clock
-from tui_tasks.cli import doctor
+from tui_tasks.cli.database import doctor
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tui_tasks.cli import admin_commands
+from tui_tasks.cli.database import admin_commands
 from tui_tasks.settings import project
 
 

@@ -1,0 +1,1 @@
+"""The commands about the database as a whole: its project, copies, journal, server, and files of other programs."""
