@@ -74,7 +74,7 @@ LIST = (
     Step("\x1b\x1b"),
 )
 AROUND = (
-    Step("?", "elp"),
+    Step("?", "Here:"),
     Step("\x1b"),
     Step(":zq", ":"),
     Step("\x15list"),
