@@ -75,39 +75,156 @@ HOSTILE = (
     "git",
     "git statusx",
 )
-STARTING = (
-    ("git *", "git status"),
-    ("git *", "git -c core.pager=sh log"),
-    ("git log *", "git log --output=/etc/x"),
-    ("git log *", "git log --ext-diff"),
-    ("git diff *", "git diff --textconv"),
-    ("git grep *", "git grep -Osh x"),
-    ("git bisect *", "git bisect run ./x"),
-    ("git submodule *", "git submodule foreach x"),
-    ("git push *", "git push ext::sh"),
-    ("find *", "find . -exec sh"),
-    ("find *", "find . -execdir sh"),
-    ("find *", "find . -delete"),
-    ("find *", "find . -fprintf /x"),
-    ("env *", "env rm x"),
-    ("xargs *", "xargs rm"),
-    ("ssh *", "ssh host rm"),
-    ("npm run *", "npm run x"),
-    ("npx *", "npx x"),
-    ("sudo *", "sudo rm"),
-    ("python3 *", "python3 x.py"),
-    ("python3.11 *", "python3.11 -m x"),
-    ("/usr/bin/env *", "/usr/bin/env x"),
-    ("nice *", "nice rm"),
-    ("make *", "make x"),
-    ("docker run *", "docker run x"),
-    ("tar *", "tar --to-command=sh -xf x"),
-    ("tar *", "tar -Ish -xf x"),
-    ("rg *", "rg --pre sh x"),
-    ("sort *", "sort --compress-program=sh x"),
-    ("sed *", "sed e x"),
-    ("vim *", "vim x"),
-    ("*", "ls"),
+# Behind the bar: what an agent writes where a rule allows all that stands before it, and any further words.
+STARTING = """
+git | status
+git | -c core.pager=sh log
+git log | --output=/etc/x
+git log | --outpu=/etc/x
+git log | --ext-diff
+git log | --show-signature
+git log | --format=%GG
+git show | --pretty=format:%G
+git diff | --textconv
+git diff | --ext x
+git diff | --textcon x
+git grep | -Osh x
+git grep | -nOsh x
+git grep | --open=sh x
+git grep | --open-files-in-page=sh x
+git bisect | run ./x
+git submodule | foreach x
+git push | ext::sh
+git ls-remote | --upload-pac=/tmp/x .
+git ls-remote | ext::sh
+git archive | --remote=. --exe=/tmp/x HEAD
+git fetch-pack | --exe=/tmp/x .
+git branch | --edit-description
+git help | -w x
+git notes | edit
+git for-each-repo | --config=x sh
+git credential | fill
+git interpret-trailers | --trailer x
+git svn | x
+git daemon | --access-hook=/tmp/x
+git apply | --directory=.git/hooks x
+git worktree | add x
+git init | --template=/tmp/x
+git merge | -s /x y
+git cat-file | --textcon x
+git.exe | x
+GIT | x
+find | . -exec sh
+find | . -execdir sh
+find | . -delete
+find | . -fprintf /x
+fd | -x rm
+fd | . -X rm
+fd | -HX rm
+fd | --exec-batch rm
+env | rm x
+/usr/bin/env | x
+xargs | rm
+ssh | host rm
+npm run | x
+npx | x
+sudo | rm
+pkexec | sh
+python3 | x.py
+python3.11 | -m x
+python3-dbg | x
+python3.11d | x
+pypy3.10 | x
+perl5.36 | x
+nodejs18 | x
+bash5 | x
+ash | x
+toybox | sh
+pwsh | x
+vim | x
+vim.tiny | x
+gawk-5 | x
+clang-15 | x
+gcc | -wrapper sh,x y.c
+nice | rm
+chrt | 1 sh
+taskset | 1 sh
+fakeroot | sh
+bwrap | sh
+run-parts | x
+start-stop-daemon | -S -x sh
+systemctl | start x
+/lib64/ld-linux-x86-64.so.2 | ./x
+ldd | ./x
+valgrind | ./x
+hyperfine | x
+direnv | exec . x
+pyenv | exec x
+conda | run x
+make | x
+bazel | run x
+eslint | -c x.js
+pre-commit | run
+docker run | x
+apt-get | -oDpkg::Pre-Invoke=sh x
+nc | -e sh x 1
+socat | - EXEC:sh
+tui-tasks | accept 5
+java | -jar x
+Rscript | x
+psql | -f x
+sqlite3 | x.db '.shell rm'
+mysql | -e 'system sh'
+gh | extension exec x
+hg | --config=alias.x=sh x
+ip | netns exec x sh
+tar | --to-command=sh -xf x
+tar | --to-comm=sh -xf x
+tar | -Ish -xf x
+tar | xIf sh x
+tar | -xzFsh x
+tar | --info-script=sh -xMf x
+tar | --rmt-command=sh -xf h:x
+rg | --pre sh x
+rg | -nz x
+sort | --compress-program=sh x
+sort | --compress-prog=sh x
+sort | -uo/x y
+split | --filter=sh x
+zip | -T -TTsh x
+wget | --use-askpass=/tmp/x u
+install | --strip-program=/tmp/x -s a b
+sdiff | --diff-program=/tmp/x a b
+bat | --pager=sh x
+cpio | --rsh-command=sh
+pdflatex | --shell-escape x
+sed | e x
+ | ls
+"""
+# What is denied as `rm *` and `git push *`, by other words.
+DENIED = (
+    "rm x; true",
+    "rm x\n",
+    "/bin/rm x",
+    "./rm x",
+    "command rm x",
+    "env rm x",
+    "sudo -n rm x",
+    "xargs rm",
+    "$(echo rm) x",
+    "r\\m x",
+    "A=1 rm x",
+    "\"$SHELL\" -c 'rm x'",
+    "sh -c 'rm x'",
+    "python3 -c x",
+    "find . -delete",
+    "rm\tx",
+    "r\u200bm x",
+    "git -C . push",
+    "git --no-pager push origin",
+    "/usr/bin/git -c a=b push",
+    "git -c alias.x=push x",
+    "git remote-x",
 )
 
 
@@ -128,10 +245,24 @@ def test_what_is_more_than_the_words_of_a_rule_is_asked(command: str) -> None:
     assert answer([rule("allow", "git status"), rule("allow", "ls *")], command) == "ask"
 
 
-@pytest.mark.parametrize(("pattern", "command"), STARTING)
-def test_what_starts_other_commands_is_never_allowed_by_a_star(pattern: str, command: str) -> None:
-    assert answer([rule("allow", pattern)], command) == "ask"
-    assert answer([rule("deny", pattern)], command) == "deny"
+@pytest.mark.parametrize("line", STARTING.strip("\n").split("\n"))
+def test_what_starts_other_commands_is_never_allowed_by_a_star(line: str) -> None:
+    before, _, after = line.partition("| ")
+    assert answer([rule("allow", f"{before}*")], before + after) == "ask"
+    assert answer([rule("deny", f"{before}*")], before + after) == "deny"
+
+
+@pytest.mark.parametrize("command", DENIED)
+def test_what_may_be_denied_is_asked_where_all_commands_are_allowed(command: str) -> None:
+    rules = [rule("allow"), rule("deny", "rm *"), rule("ask", "git push *")]
+    assert answer(rules, command) == "ask"
+    assert answer(rules, "rm x") == "deny"
+
+
+def test_what_is_surely_not_denied_is_allowed() -> None:
+    rules = [rule("allow"), rule("deny", "rm *"), rule("ask", "git push *"), rule("allow", "npm test")]
+    for command in ("ls -la", "git status", "git log --oneline", "npm test", "cat rm"):
+        assert answer(rules, command) == "allow"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +275,10 @@ def test_what_starts_other_commands_is_never_allowed_by_a_star(pattern: str, com
         ("git status *", "git status"),
         ("ls *", "ls -la src"),
         ("git diff *", "git diff --stat"),
+        ("git log *", "git log --oneline -n 5 --format=%H"),
+        ("git --no-pager log *", "git --no-pager log -p"),
+        ("sort *", "sort -u x"),
+        ("md5sum *", "md5sum x"),
         ("git status", ["bash", "-lc", "git status"]),
     ],
 )
@@ -195,3 +330,13 @@ def test_a_rule_holds_for_its_tool_program_and_project_until_its_time() -> None:
 def test_a_rule_that_could_not_mean_what_it_says_is_refused(fields: dict[str, str]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(fields, AnswerRule)
+
+
+def test_no_rule_is_offered_that_its_question_could_not_show_whole() -> None:
+    def offered(tool: str, command: str) -> bool:
+        return answer_rules.proposed("allow", tool, {"command": command}, program="claude") is not None
+
+    assert offered("Bash", "git status")
+    assert not offered("Bash", f"ls {'x/' * 100} /etc")
+    assert not offered("Bash git", "status")
+    assert not offered("B\u0430sh", "git status")

@@ -1,7 +1,8 @@
 """Standing answers: the human's rules for permissions that agent programs ask for (docs: protocol, section 12).
 
 A deny wins over an ask, an ask over an allow. A command matches a pattern word by word, and only a command of plain
-words and quotes is matched: anything else is asked. Nothing that was shortened or redacted is allowed.
+words and quotes is matched. What a deny or an ask might mean is asked. Nothing that was shortened or redacted is
+allowed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from tui_tasks.core.rules.agents.starters import starts_others
+
 ANY: Final = "*"
 """As a tool: every tool; as the last word of a pattern: any further words."""
 
@@ -23,34 +26,16 @@ _ASSIGNMENT: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _KEYWORD_NAMES: Final = """
 if then else elif fi for while until do done case esac select function in time coproc repeat foreach end
 """
-# Programs that start what their arguments name.
-_STARTER_NAMES: Final = """
-sh bash dash zsh ksh fish csh tcsh busybox env xargs parallel sudo doas su ssh scp sftp rsync mosh exec eval command
-builtin source . trap nice ionice nohup timeout setsid stdbuf time watch entr strace ltrace gdb script unshare nsenter
-chroot setpriv runuser flock systemd-run at batch crontab tmux screen expect pypy pypy3 ipython node nodejs deno bun
-tclsh awk gawk mawk sed ed ex vi vim nvim emacs nano less more man npm npx pnpm pnpx yarn pipx uv uvx poetry tox nox
-pytest make gmake cmake ninja just cargo go gradle mvn ant rake bundle docker podman kubectl helm terraform ansible
-ansible-playbook
-"""
-_VERSIONED: Final = re.compile(r"(?:python|pip|perl|ruby|php|lua)[0-9.]*")
-# Subcommands of git that run commands, hooks of a remote, or settings.
-_GIT_STARTER_NAMES: Final = """
-bisect clone config difftool fetch filter-branch hook mergetool pull push rebase remote send-email submodule
-"""
 _KEYWORDS: Final = frozenset(_KEYWORD_NAMES.split())
-_STARTERS: Final = frozenset(_STARTER_NAMES.split())
-_GIT_STARTERS: Final = frozenset(_GIT_STARTER_NAMES.split())
-# Options by which commands start others or write files, with and without a value.
-_OPTIONS: Final = re.compile(
-    r"-(?:-(?:exec|execdir|ok|okdir|upload-pack|receive-pack|ext-diff|textconv|open-files-in-pager|output|exec-path|"
-    r"config-env|pre|hostname-bin|compress-program|to-command|checkpoint-action|use-compress-program|rsh|pager|"
-    r"search-zip|files0-from|preserve-paths)(?:=.*)?|(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)|[OIc].*)"
-)
 # A shell that is given its command as one argument, as Codex starts it.
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/bin/zsh", "/usr/bin/bash", "/usr/bin/zsh"})
 # What an input may have beside the command, none of which changes what is run.
 _HARMLESS: Final = frozenset({"command", "description", "timeout"})
 _ORDER: Final = ("deny", "ask", "allow")
+# A program calls its tools by such names.
+_TOOL: Final = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
+MAX_PROPOSED: Final = 150
+"""The longest rule that is offered, in characters: the screen shows it whole."""
 
 
 class AnswerRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -132,18 +117,48 @@ def find(
     if tool is None:
         return None
     words = command_words(given)
-    matching = [
+    concerned = [
         rule
         for rule in rules
         if rule.tool in (ANY, tool)
         and rule.program in ("", program)
         and rule.project in ("", project)
         and (not rule.until or now < (_end(rule.until) or 0))
-        and (not rule.pattern or (words is not None and matches(rule, words)))
+    ]
+    matching = [
+        rule
+        for rule in concerned
+        if (not rule.pattern or (words is not None and matches(rule, words)))
         and (rule.answer != "allow" or (is_whole and _is_known(rule, given)))
     ]
-    best = min(matching, key=lambda rule: _ORDER.index(rule.answer), default=None)
-    return None if best is None or best.answer == "ask" else best
+    best = min(matching, key=lambda rule: (_ORDER.index(rule.answer), not rule.pattern), default=None)
+    if best is None or best.answer == "ask":
+        return None
+    if best.answer == "allow" and any(_may_mean(rule, words, is_named=bool(best.pattern)) for rule in concerned):
+        return None
+    return best
+
+
+def _may_mean(rule: AnswerRule, words: Sequence[str] | None, *, is_named: bool) -> bool:
+    """Return whether a command may do what a deny or an ask speaks of, by other words.
+
+    It has the words of the pattern in their order. Where no allow names it (`is_named`), it is not plain or starts
+    another.
+    """
+    wanted = None if rule.answer == "allow" or not rule.pattern else _pattern_words(rule.pattern)
+    if wanted is None:
+        return False
+    if words is None:
+        return True
+    name = _name(words[0])
+    if not is_named and starts_others(words, 2 if name == "git" else 1):
+        return True
+    rest = iter(words[1:])
+    return wanted[0] == ANY or (name == _name(wanted[0]) and all(word in rest for word in wanted[1:] if word != ANY))
+
+
+def _name(program: str) -> str:
+    return program.rpartition("/")[2]
 
 
 def proposed(answer: Literal["allow", "deny"], tool: str, given: Any, *, program: str) -> AnswerRule | None:
@@ -152,6 +167,8 @@ def proposed(answer: Literal["allow", "deny"], tool: str, given: Any, *, program
     if words is None or any(char in word for word in words for char in " '\""):
         return None
     rule = AnswerRule(answer, tool, " ".join(words), program)
+    if len(str(rule)) > MAX_PROPOSED or _TOOL.fullmatch(tool) is None:
+        return None
     gives = find((rule,), tool, given, program=program, project=None, now=0, is_whole=True)
     return rule if gives is not None else None
 
@@ -172,16 +189,6 @@ def matches(rule: AnswerRule, words: Sequence[str]) -> bool:
     if list(words[: len(fixed)]) != fixed:
         return False
     return rule.answer != "allow" or not starts_others(words, len(fixed))
-
-
-def starts_others(words: Sequence[str], fixed: int) -> bool:
-    """Return whether a command may start another one by a word after the first `fixed`."""
-    program = words[0].rpartition("/")[2]
-    if fixed == 0 or program in _STARTERS or _VERSIONED.fullmatch(program):
-        return True
-    if program == "git" and (fixed == 1 or _GIT_STARTERS.intersection(words[1:])):
-        return True
-    return any(_OPTIONS.fullmatch(word) for word in words[fixed:])
 
 
 def command_words(given: Any) -> list[str] | None:
