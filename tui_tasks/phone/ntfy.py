@@ -19,13 +19,16 @@ from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, ask_lines, ask_options, is_kept_whole
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.text.safe import safe_line, safe_text
+from tui_tasks.text.safe import cell_len, safe_line, safe_text
 from tui_tasks.text.times import count
 
 MAX_ACTIONS: Final = 3
 """The limit of an ntfy server."""
 # A server accepts 4,096 bytes of a whole message.
 MAX_TEXT_BYTES: Final = 3_000
+# A notification shows about so many rows of so many columns above its buttons; the rest is in the app alone.
+MAX_ROWS: Final = 10
+_COLUMNS: Final = 40
 _LABEL_CHARS: Final = 40
 _NAME_CHARS: Final = 60
 _HIGH, _DEFAULT = 4, 3
@@ -50,7 +53,8 @@ def _is_whole(ask: Ask) -> bool:
         return False
     offered = ask.options[:MAX_ACTIONS] if (ask.request or {}).get("kind") != "permission" else ()
     fits = all(safe_line(option, _LABEL_CHARS) == option for option in (*offered, *ask_options(ask, offered)))
-    return len(_text(ask).encode()) <= MAX_TEXT_BYTES and fits
+    rows = sum(max(1, -(-cell_len(line) // _COLUMNS)) for line in ask_lines(ask))
+    return rows <= MAX_ROWS and fits
 
 
 def _text(ask: Ask) -> str:
