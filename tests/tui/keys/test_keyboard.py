@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -13,7 +16,7 @@ from tests.payloads import PAYLOADS, text
 from tests.terminals import Terminal
 from tests.tui.plan import Plan
 from tui_tasks.tui.keys import keyboard
-from tui_tasks.tui.keys.keyboard import KeyParser
+from tui_tasks.tui.keys.keyboard import Keyboard, KeyParser
 
 BEGIN, END = "\x1b[200~", "\x1b[201~"
 
@@ -124,3 +127,22 @@ def test_on_a_terminal_esc_and_what_is_typed_at_once_behind_it_are_taken_in_orde
         assert screen.ends() == 0
     finally:
         screen.close()
+
+
+def test_a_paste_is_one_text_however_late_the_rest_of_it_is_read(monkeypatch):
+    """The thread that reads may stand still between two reads, and the terminal may have sent all of it long before."""
+    first = f"{BEGIN}{'x' * (4096 - len(BEGIN) - len(END))}{END}"
+    typed, typing = os.pipe()
+    os.write(typing, f"{first}q{END}".encode())
+    os.close(typing)
+    late = itertools.count(step=0.1)
+    monkeypatch.setattr(keyboard.time, "monotonic", lambda: next(late))
+    said = []
+    driver = SimpleNamespace(
+        fileno=typed, exit_event=keyboard.Leaving(), _debug=False, _read=lambda: os.read(typed, 4096),
+        process_message=said.append,
+    )  # fmt: skip
+    Keyboard.run_input_thread(driver)
+    driver.exit_event.close()
+    os.close(typed)
+    assert [message for message in said if isinstance(message, events.Key)] == []

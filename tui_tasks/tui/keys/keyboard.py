@@ -237,7 +237,11 @@ class Keyboard(LinuxDriver):
                     text = decode(data)
                     settled_at = time.monotonic() + _UNSETTLED
                 # An empty text would end the parser for good.
-                for message in (*(parser.feed(text) if text else ()), *parser.tick()):
+                messages = list(parser.feed(text)) if text else []
+                # Input that waits may be the rest of a paste, however late it is read.
+                if not (ready and waiting.select(0)):
+                    messages += parser.tick()
+                for message in messages:
                     self.process_message(message)
 
     def _read(self) -> bytes:
