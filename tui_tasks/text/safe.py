@@ -44,7 +44,7 @@ _AMBIGUOUS: Final = "[\u2400-\u2421\u2800]"
 _JAMO: Final = "[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]"
 # Blocks of scripts in which a non-joiner decides between two spellings: Arabic, as in Persian, and those of India.
 _JOINED: Final = "[\u0620-\u06d3\u0750-\u077f\u08a0-\u08ff]{2}|[\u0900-\u0d7f]{2}"
-_NON_JOINER: Final = "\u200c"
+NON_JOINER: Final = "\u200c"
 _REGIONAL_A = 0x1F1E6
 _MARK = "mark"
 
@@ -96,7 +96,7 @@ def _clean(text: str, newline: str, tab: str) -> str:
     text = text.replace("\r\n", "\n")
     for at, char in enumerate(text):
         what = tab if char == "\t" else _stands_for(char)
-        if char == _NON_JOINER and shown and _joins(shown[-1], text[at + 1 : at + 2]):
+        if char == NON_JOINER and shown and _joins(shown[-1], text[at + 1 : at + 2]):
             what = _MARK
         if what == _MARK:
             marks += 1
@@ -172,7 +172,7 @@ def safe_text(text: str, limit_chars: int = TEXT_CHARS, *, ascii_only: bool = Fa
     if not _is_ordinary(text):
         text = _clean(text, newline="\n", tab="\t").expandtabs(TAB)
     if cut or len(text) > limit_chars:
-        return text[: limit_chars - 1].rstrip(_NON_JOINER) + ("~" if ascii_only else "…")
+        return text[: limit_chars - 1].rstrip(NON_JOINER) + ("~" if ascii_only else "…")
     return text
 
 
@@ -188,7 +188,7 @@ def whole_text(text: str, *, joins: bool = False) -> str:
     marks = MAX_MARKS
     for at, char in enumerate(text):
         what = char if char in "\n\t" else _stands_for(char)
-        if joins and char == _NON_JOINER and shown and _joins(shown[-1], text[at + 1 : at + 2]):
+        if joins and char == NON_JOINER and shown and _joins(shown[-1], text[at + 1 : at + 2]):
             what = _MARK
         if what == _MARK and marks < MAX_MARKS:
             marks += 1
@@ -229,7 +229,7 @@ def beginning(text: str, limit_cells: int) -> str:
     for at, char in enumerate(text):
         used += get_character_cell_size(char)
         if used > limit_cells:
-            return text[:at].rstrip(_NON_JOINER)
+            return text[:at].rstrip(NON_JOINER)
     return text
 
 
@@ -245,7 +245,7 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     ends.
     """
     line = safe_line(text, ascii_only=ascii_only)
-    tail = line[-(limit_cells // 2 - 1) :].lstrip(_NON_JOINER) if limit_cells >= 6 else ""
+    tail = line[-(limit_cells // 2 - 1) :].lstrip(NON_JOINER) if limit_cells >= 6 else ""
     if not tail or cell_len(line) <= limit_cells:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     return safe_line(line, limit_cells - cell_len(tail), ascii_only=ascii_only) + tail

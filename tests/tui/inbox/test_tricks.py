@@ -6,6 +6,7 @@ something else allows nothing.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from textual import events
 
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW, Plan
+from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
 from tui_tasks.core.operations.changes import Undo
@@ -51,6 +53,11 @@ class Stage:
 
     def does(self, *operations: Operation, by: str = "evil") -> list[Any]:
         return self.store.commit(*operations, actor=by, now=NOW + self.number)
+
+    def does_or_not(self, *operations: Operation, by: str = "evil") -> None:
+        """Try what may be refused."""
+        with contextlib.suppress(Refusal):
+            self.does(*operations, by=by)
 
     def asks(self, text: str = "May I?", by: str = "evil", options: tuple[str, ...] = OPTIONS, **more: Any) -> str:
         self.number += 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tui_tasks.text.safe import cell_len, safe_text
 from tui_tasks.tui.painting.line_painter import changed_span
-from tui_tasks.tui.painting.text_lines import wrapped
+from tui_tasks.tui.painting.text_lines import broken_whole, wrapped
 
 
 @given(st.text(st.sampled_from("ab  数é\u0301👩\t\x1b\n")), st.integers(2, 12))
@@ -65,3 +65,12 @@ def test_of_a_digit_that_changes_that_digit_is_painted() -> None:
     assert changed_span(old, new, 30) == (21, 22)
     assert changed_span(old, old, 30) == (0, 0)
     assert changed_span(old, [*old[:2], ("  100s ", "")], 30) == (20, 25)
+
+
+def test_no_line_begins_with_a_non_joiner_and_none_is_lost() -> None:
+    text = "\u53ef\u4ee5 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 " * 3
+    for width in range(3, 60):
+        assert "".join(broken_whole(text, width)) == text
+        assert not [
+            line for line in (*broken_whole(text, width), *wrapped(text, width)) if line.strip()[:1] == "\u200c"
+        ]

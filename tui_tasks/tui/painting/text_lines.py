@@ -13,7 +13,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import TEXT_CHARS, beginning, safe_text
+from tui_tasks.text.safe import NON_JOINER, TEXT_CHARS, beginning, safe_text
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.painting.line_painter import (
@@ -48,11 +48,16 @@ def wrapped(text: str, width: int, limit_chars: int = TEXT_CHARS, *, ascii_only:
 _CHARS_A_CELL: Final = 4
 
 
+def _fitting(ahead: str, width: int) -> int:
+    """Return how many characters go into a line, one at least. A non-joiner stays between its letters."""
+    end = max(1, len(beginning(ahead, width)))
+    return end - 1 if end > 1 and ahead[end : end + 1] == NON_JOINER else end
+
+
 def _broken(line: str, width: int) -> list[str]:
     lines, at = [], 0
     # Read in pieces of about a line, as it may be a megabyte long.
-    while (end := len(beginning(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width))) < len(line) - at:
-        end = max(end, 1)
+    while (end := _fitting(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width)) < len(line) - at:
         space = ahead.rfind(" ", 0, end + 1)
         # A line is not broken within the spaces at its beginning, as in code.
         if space > 0 and not ahead[:space].isspace():
@@ -69,9 +74,9 @@ def broken_whole(line: str, width: int) -> list[str]:
     one.
     """
     parts, at = [], 0
-    while (end := len(beginning(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width))) < len(line) - at:
+    while (end := _fitting(ahead := line[at : at + _CHARS_A_CELL * (width + 1)], width)) < len(line) - at:
         space = max(0, ahead.rfind(" ", 0, end + 1))
-        end = len(ahead[:space].rstrip(" ")) or max(end, 1)
+        end = len(ahead[:space].rstrip(" ")) or end
         parts.append(line[at : at + end])
         at += end
     return [*parts, line[at:]]
