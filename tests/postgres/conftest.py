@@ -8,6 +8,8 @@ import pytest
 
 from tests.postgres import cluster as clusters
 from tests.postgres.cluster import Cluster
+from tui_tasks.core.store import Store
+from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.state.state import State, open_state
 
 
@@ -69,3 +71,20 @@ def opened_on(machine, server_url):
             return opened.enter_context(open_state(server_url, agent=agent))
 
         yield open_on
+
+
+@pytest.fixture
+def store_on(machine, server_url):
+    """Open the store of the machine of that name, which knows the server."""
+    opened: list[Store] = []
+
+    def open_on(name: str) -> Store:
+        machine(name)
+        opened.append(Store(replica_of(server_url)))
+        opened[-1].db.catch_up()
+        return opened[-1]
+
+    yield open_on
+    for store in opened:
+        with contextlib.suppress(OSError):  # a test has closed it
+            store.close()

@@ -77,8 +77,6 @@ def test_an_agent_works_over_mcp(url, machine):
 @pytest.mark.parametrize(
     "command",
     [
-        ("scheduler",),
-        ("jobs",),
         ("check",),
         ("work",),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -23,7 +22,6 @@ from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.postgres import moving
 from tui_tasks.postgres.progress import ignore
-from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner.process import processes
 from tui_tasks.state.person import other_caller
 
@@ -35,23 +33,6 @@ PERMISSION = {
     "tool_name": "Bash",
     "tool_input": {"command": "make"},
 }
-
-
-@pytest.fixture
-def store_on(machine, server_url):
-    """Open the store of the machine of that name, which knows the server."""
-    opened: list[Store] = []
-
-    def open_on(name: str) -> Store:
-        machine(name)
-        opened.append(Store(replica_of(server_url)))
-        opened[-1].db.catch_up()
-        return opened[-1]
-
-    yield open_on
-    for store in opened:
-        with contextlib.suppress(OSError):  # a test has closed it
-            store.close()
 
 
 def leave(store: Store, payload: dict[str, object], process: subprocess.Popen[bytes] | None = None) -> None:

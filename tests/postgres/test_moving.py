@@ -11,7 +11,7 @@ from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, compacting, diagnosis
-from tui_tasks.core.operations.jobs import CreateJob
+from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import companions, moving
@@ -159,8 +159,8 @@ def test_a_server_whose_chain_was_rewritten_is_not_moved_to_a_file(file, server,
 
 def test_a_file_with_what_a_server_has_not_yet_is_not_moved(file, server):
     with Store(str(file)) as store:
-        store.commit(CreateJob("Audit", "adhoc", "", "Read the log", "UTC"), actor="human", now=START)
-    with pytest.raises(DatabaseRefused, match="has jobs, which a database on a server has not yet"):
+        store.commit(DefineChecks("/config.toml", (NamedCheck("tests", "0"),)), actor="system", now=START)
+    with pytest.raises(DatabaseRefused, match="has checks, which a database on a server has not yet"):
         to_server(file, server, ignore)
     assert server.execute("SELECT to_regclass('tui_tasks.journal')").fetchone() == (None,)
 

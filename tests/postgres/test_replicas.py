@@ -16,9 +16,10 @@ from tests.contract.client import ROOT
 from tests.postgres.machines import digest, names, run
 from tests.started import Started
 from tui_tasks.client.requests import ToolError
-from tui_tasks.core.errors import Busy, DatabaseRefused
+from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.postgres import journal_client, replica, replica_files
 from tui_tasks.state.state import open_state
 
@@ -157,14 +158,8 @@ def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(op
 def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened_on):
     state = opened_on("a")
     before = state.seq
-    with pytest.raises(ToolError) as refused:
-        state.tools.scheduler_create_scheduled_task(
-            name="Nightly",
-            system_prompt="x",
-            prompt="x",
-            schedule=dict.fromkeys(("minute", "hour", "day", "month", "weekday"), "1"),
-        )
-    assert "no jobs yet" in refused.value.message
+    with pytest.raises(StorageFailed, match="no checks or recorded settings yet"):
+        state._session.store.commit(RecordSettings("/config.toml", ("*",)), actor="human", now=0)
     assert state.seq == before
 
 
@@ -280,7 +275,7 @@ def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(op
 
 def test_a_command_that_cannot_use_a_server_says_so(machine, server_url):
     machine("a")
-    done = run("--db", server_url, "scheduler")
+    done = run("--db", server_url, "check")
     assert done.returncode != 0
     assert "does not work with a database on a server yet" in done.stderr
 

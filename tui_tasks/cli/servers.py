@@ -51,7 +51,6 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     """Serve until the input ends; return the exit status."""
     from tui_tasks.channel.loop import ControlChannel
-    from tui_tasks.default_paths import is_replica
     from tui_tasks.terminal import claim_without_screen
 
     logging.basicConfig(level=logging.WARNING, format="tui-tasks: %(message)s")
@@ -65,11 +64,8 @@ def _serve(options: argparse.Namespace) -> int:
         assert claimed.output_fd is not None
         channel = ControlChannel(session_of(options, store, stays=True), claimed.input_fd, claimed.output_fd)
         channel.stop_on(signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-        # A replica has neither hooks nor jobs yet.
-        is_whole = not is_replica(store.path)
-        if is_whole:
-            running.enter_context(following_hooks(options, store))
-        if is_whole and hosts_scheduler(options):
+        running.enter_context(following_hooks(options, store))
+        if hosts_scheduler(options):
             from tui_tasks.state import hosting
 
             running.enter_context(hosting.hosted(store.path, wanted=True))
@@ -80,6 +76,7 @@ def _serve(options: argparse.Namespace) -> int:
 def _schedule(options: argparse.Namespace) -> int:
     """Start due jobs until a signal ends it; return the exit status."""
     from tui_tasks import clock
+    from tui_tasks.default_paths import is_replica
     from tui_tasks.state import hosting
     from tui_tasks.work import watching
 
@@ -87,7 +84,7 @@ def _schedule(options: argparse.Namespace) -> int:
         print("tui-tasks scheduler: it does nothing with --read-only or --no-scheduler", file=sys.stderr)
         return USAGE
     logging.basicConfig(level=logging.INFO, format="tui-tasks: %(message)s")
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         print_permission_findings(options)
         path, authority = store.path, _authority(store)
     # The system delivers a signal to any thread, but Python's handlers run in this one: the pipe wakes it.
@@ -99,7 +96,7 @@ def _schedule(options: argparse.Namespace) -> int:
     with (
         hosting.hosted(path, wanted=True, authority=authority),
         following_hooks(options, store),
-        watching.watching(path, clock.now, wanted=True),
+        watching.watching(path, clock.now, wanted=not is_replica(path)),
     ):
         select.select([wakeup], [], [])
     return 0

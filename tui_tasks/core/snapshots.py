@@ -227,6 +227,10 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
     born: str
     at: int
 
+    def is_on(self, machine: str) -> bool:
+        """Return whether the process is on that machine; one that was moved with a file counts as everybody's."""
+        return self.namespace.partition("@")[2] in ("", machine)
+
 
 class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
     """A check that a configuration file defines. `digest` is of its command, folder and inputs.

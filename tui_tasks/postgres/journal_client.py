@@ -36,6 +36,7 @@ _LOCK: Final = (
     "FROM tui_tasks.lock_head({}, {}, {})"
 )
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
+_TIME: Final = "SELECT greatest(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) FROM tui_tasks.head"
 ENTRY_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
 _NEWS: Final = f"SELECT {ENTRY_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
 COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
@@ -282,6 +283,17 @@ class JournalClient:
                 self._listening = connection
             for _ in connection.notifies(timeout=seconds, stop_after=1):
                 pass
+
+    def time(self) -> int:
+        """Return the server's time of day, in microseconds since the epoch.
+
+        Raises:
+            Busy: it is away.
+        """
+        with self._asking():
+            row = self.connected().execute(_TIME).fetchone()
+            assert row is not None
+            return int(row[0])
 
     def release(self) -> None:
         """End the transaction without effect."""

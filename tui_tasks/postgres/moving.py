@@ -45,7 +45,6 @@ _APPEND: Final = (
     "ARRAY[]::text[], ARRAY[]::text[], ARRAY[]::text[])"
 )
 _NOT_YET: Final = {
-    "job": "jobs",
     "check_definition": "checks",
     "work": "work of started agents",
 }
@@ -73,6 +72,8 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
             prepare(connection)
             newest = _push(copy.db, connection, report)
             snapshots.strip(copy.db)
+            # The processes that hold runs stay behind.
+            copy.db.sql("DELETE FROM beat")
         _put_snapshot(part, connection, newest, report)
         return newest
 

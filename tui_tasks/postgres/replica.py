@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import logging
+import math
 import os
 import threading
 import time
@@ -34,9 +35,7 @@ from tui_tasks.postgres import companions
 from tui_tasks.postgres.progress import Report, ignore
 from tui_tasks.postgres.replica_files import machine_in, server_of
 
-_REFUSED: Final = frozenset(
-    {"job", "run", "check_definition", "check_run", "task_check", "settings", "work", "auto", "journal"}
-)
+_REFUSED: Final = frozenset({"check_definition", "check_run", "task_check", "settings", "work", "auto", "journal"})
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 READ_SECONDS: Final = 0.2
 """A short command that reads waits so long for the server."""
@@ -46,6 +45,8 @@ BEHIND_SECONDS: Final = 2.0
 """After so long without the server a replica counts as behind."""
 _STOP_SECONDS: Final = 2.0
 _SECOND: Final = 1_000_000
+_TIME_SECONDS: Final = 60.0
+"""The server is asked for its time again after this."""
 _log = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder().decode
 
@@ -74,6 +75,9 @@ class Replica(Database):
         self._collects = False
         self._begun: tuple[int, bytes] = (0, b"")
         self._server_now = 0
+        # How far the server's clock is ahead of this machine's, in microseconds, and when that was seen.
+        self._ahead = 0
+        self._time_seen = -math.inf
         self._follower: Follower | None = None
         super().__init__(path, read_only=read_only, makes=makes)
 
@@ -155,6 +159,7 @@ class Replica(Database):
         if self._begun != (news.head.seq, bytes(news.head.hash)):
             raise self._other_history()
         self._server_now = news.head.now
+        self._note_time(news.head.now)
         if not self._collects:
             companions.collect(self)
             self._collects = True
@@ -213,7 +218,7 @@ class Replica(Database):
         if mark is not None and mark.machine == up.machine:
             here += max(0, up.up - mark.up)
         if passed and (mark is None or here + _SECOND < passed):
-            elapsed.put_mark(self, elapsed.Mark(up.machine, up.up, passed, clock.now()))
+            elapsed.put_mark(self, elapsed.Mark(up.machine, up.up, passed, clock.now() + self._ahead))
 
     def _other_history(self) -> StorageFailed:
         return StorageFailed(
@@ -282,6 +287,23 @@ class Replica(Database):
             self._follower = Follower(self.path)
 
     @property
+    def address(self) -> str:
+        """See `Database.address`."""
+        return self._url
+
+    def server_time(self, now: int) -> int:
+        """Return the server's time of day; while it is away, by how far its clock was ahead before."""
+        if time.monotonic() - self._time_seen > _TIME_SECONDS:
+            with contextlib.suppress(Refusal), _as_refusals():
+                self._note_time(self._joined().time())
+            # A server that does not answer is not asked each time.
+            self._time_seen = time.monotonic()
+        return now + self._ahead
+
+    def _note_time(self, server_now: int) -> None:
+        self._ahead, self._time_seen = server_now - clock.now(), time.monotonic()
+
+    @property
     def name(self) -> str:
         """The name of the database on the server."""
         return unquote(urlsplit(self._url).path.strip("/")) or "server"
@@ -317,8 +339,6 @@ def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
 
 
 def _words(entity: str) -> str:
-    if entity in ("job", "run"):
-        return "jobs"
     if entity in ("work", "auto"):
         return "agents that it starts"
     if entity == "journal":

@@ -104,7 +104,7 @@ def clear_away(run_uid: str) -> None:
 # Seconds between SIGTERM and SIGKILL for a check.
 CHECK_GRACE_SECONDS: Final = 10
 # The variables that the supervisor itself needs beside those passed to every run.
-SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", DRIVER)
+SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", "PG*", DRIVER)
 # By name, as the runner may not import the second, which depends on hooks.
 SUPERVISOR: Final = "tui_tasks.runner.supervisor"
 AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.supervisor"

@@ -108,8 +108,8 @@ def record_of(assignment: Assignment) -> RunRecord:
     return JobRecord(assignment) if assignment.inputs is None else CheckRecord(assignment)
 
 
-def _heartbeat(assignment: Assignment, now: int) -> Heartbeat:
-    return Heartbeat(assignment.run_uid, True, *processes.identity(), at=now)
+def _heartbeat(assignment: Assignment, store: Store, now: int) -> Heartbeat:
+    return Heartbeat(assignment.run_uid, True, *processes.identity(machine=store.db.machine), at=now)
 
 
 class JobRecord:
@@ -128,14 +128,14 @@ class JobRecord:
         assignment, now = self._assignment, clock.now()
         deadline = now + int(assignment.timeout * 1_000_000)
         begin = BeginRun(
-            assignment.run_uid, _heartbeat(assignment, now), run_context.hashed(assignment.token), deadline
+            assignment.run_uid, _heartbeat(assignment, store, now), run_context.hashed(assignment.token), deadline
         )
         (run,) = store.commit(begin, actor=SYSTEM, now=now)
         if run is None:
             return False
         job = job_queries.any_job(store.db, run.job_uid)
         assert job is not None
-        self._system_prompt = job.system_prompt
+        self._system_prompt, self._database = job.system_prompt, store.db.address
         self._text = f"{run.context}\n\n{job.prompt}" if run.context else job.prompt
         return True
 
@@ -157,7 +157,7 @@ class JobRecord:
                 raise CannotStart(f"the runner's cwd is no folder: {assignment.cwd}")
         argv = tuple(word.replace("{system_prompt_file}", str(prompt_file)) for word in assignment.command)
         variables = {
-            run_context.DATABASE: assignment.database,
+            run_context.DATABASE: self._database,
             run_context.RUN_ID: assignment.run_uid,
             run_context.RUN_TOKEN: assignment.token,
             run_context.SYSTEM_PROMPT_FILE: str(prompt_file),
@@ -234,7 +234,7 @@ class CheckRecord:
         inputs = begun if self._copied is None else self._copied
         self._cannot = self._cannot or self._inputs.first_refused
         begin = BeginCheck(
-            assignment.run_uid, _heartbeat(assignment, now), inputs, state.commit, state.diff, self._tree
+            assignment.run_uid, _heartbeat(assignment, store, now), inputs, state.commit, state.diff, self._tree
         )
         may_begin = store.commit(begin, actor=SYSTEM, now=now) != [None]
         if not may_begin and self._copied is not None:

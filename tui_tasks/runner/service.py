@@ -18,6 +18,7 @@ from typing import Any, Final
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
 from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
@@ -30,7 +31,7 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.schedule import heartbeats
+from tui_tasks.core.schedule import heartbeats, job_settings
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
@@ -70,10 +71,15 @@ class StuckWatch:
             return self._next
         self._next = now + EVERY
         agents = activity.of_agents(store.db, now)
+        noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
+        if store.db.machine:
+            # What an agent does is known to its machine alone.
+            elsewhere = activity.elsewhere(store.db)
+            agents = [one for one in agents if one.agent not in elsewhere]
+            noted = {name: cause for name, cause in noted.items() if name not in elsewhere}
         found = causes(agents, now, self._thresholds())
         # An open question already shows that its agent waits for the human.
         found = {name: cause for name, cause in found.items() if cause.kind != "human"}
-        noted = {one.uid: one.cause for one in activity.stuck_now(store.db)}
         notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]
         notes = [note for note in notes if noted.get(note.agent) != note.cause]
         notes += [NoteStuck(name, None) for name in sorted(noted.keys() - found.keys())]
@@ -128,7 +134,8 @@ class SchedulerService:
         self._clock = clock
         self._uptime = uptime or wall.uptime_beside(clock)
         # A clock given by a test is trusted.
-        self._clock_check = ClockCheck(clock, self._uptime) if uptime or clock is wall.now else None
+        self._clock_check = ClockCheck(self._now, self._uptime) if uptime or clock is wall.now else None
+        self._db: Database | None = None
         self._leases = Leases(lease)
         launcher = Launcher(runners, clock)
         self._start = start or launcher
@@ -148,7 +155,9 @@ class SchedulerService:
     def run(self) -> None:
         """Serve until `stop`. Inside a run, return at once: no jobs are started from there (rule S1)."""
         with Store(self.path, makes=False) as store:
+            self._db = store.db
             store.elapsed = Elapsed(self._uptime)
+            store.db.follow()
             if run_context.inside_run(os.environ, store.db):
                 _log.info("inside a run: no jobs are started from here")
                 return
@@ -163,9 +172,14 @@ class SchedulerService:
                     self._sleep(watch, min(times, default=None))
             finally:
                 watch.close()
+                self._db = None
+
+    def _now(self) -> int:
+        """Return the time of day by which jobs are due."""
+        return self._clock() if self._db is None else self._db.server_time(self._clock())
 
     def _watch_stuck_agents(self, store: Store) -> int | None:
-        return self._stuck.look(store, self._clock())
+        return self._stuck.look(store, self._now())
 
     def _guarded(self, store: Store, step: Callable[[Store], int | None]) -> int | None:
         """Run a step, log what it raises, and return when to run it next; None if only a commit can require it."""
@@ -176,7 +190,7 @@ class SchedulerService:
             _log.warning("%s", failure.message)
         except Exception:  # one failed turn must not end the scheduler
             _log.exception("a defect of the scheduler")
-        return self._clock() + int(RETRY_SECONDS * 1_000_000)
+        return self._now() + int(RETRY_SECONDS * 1_000_000)
 
     def _sleep(self, watch: Watch, until: int | None) -> None:
         """Sleep until an instant, or until another process or thread has committed.
@@ -192,13 +206,13 @@ class SchedulerService:
         self._pause()
         while not self._stopped:
             now = time.monotonic()
-            if (until is not None and self._clock() >= until) or now >= lease_at:
+            if (until is not None and self._now() >= until) or now >= lease_at:
                 return
             if self._clock_check is not None and self._clock_check.has_jumped():
                 return
             waits = [lease_at - now]
             if until is not None:
-                waits.append((until - self._clock()) / 1_000_000)
+                waits.append((until - self._now()) / 1_000_000)
             ready = watch.sleep(min(waits), self._wake_out, *inputs)
             if watch.changed(time.monotonic()) or not ready.isdisjoint(inputs):
                 return
@@ -217,6 +231,7 @@ class SchedulerService:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
+        self._db = store.db
         self._children = {uid: child for uid, child in self._children.items() if child.poll() is None}
         continue_stopped(child.pid for child in self._children.values())
         held = self._clock_check.look(store.db) if self._clock_check is not None else 0
@@ -228,30 +243,30 @@ class SchedulerService:
         if self._check_host is not None:
             self._children |= self._check_host.turn(store, self._runners().max_parallel, self._children)
         if search.catch_up(store.db):
-            return self._clock()
+            return self._now()
         if held:
-            return self._clock() + held
-        return job_queries.next_change(store.db, self._clock())
+            return self._now() + held
+        return job_queries.next_change(store.db, self._now())
 
     def _commit(self, store: Store, *operations: Operation) -> list[Any]:
-        return store.commit(*operations, actor=SYSTEM, now=self._clock())
+        return store.commit(*operations, actor=SYSTEM, now=self._now())
 
     def _take_back(self, store: Store) -> None:
         """Decide again what a wall clock that was ahead has decided."""
-        for uid, until in job_queries.decided_ahead(store.db, self._clock() + ON_TIME).items():
+        for uid, until in job_queries.decided_ahead(store.db, self._now() + ON_TIME).items():
             if self._commit(store, TakeBackDue(uid, until)) == [True]:
                 _log.warning("job %s was decided until later than now, by a clock that was ahead: taken back", uid)
 
     def _decide_due(self, store: Store) -> None:
         """Decide some of the due jobs; a backlog is decided in the turns that follow at once."""
-        due = job_queries.due_jobs(store.db, self._clock(), DECISIONS_PER_TURN)
+        due = job_queries.due_jobs(store.db, self._now(), DECISIONS_PER_TURN)
         if due:
             self._commit(store, *(DecideDue(uid) for uid in due))
             self._at_step("decided")
 
     def _abandon_dead_runs(self, store: Store) -> None:
         """End requested runs past their deadline; abandon claimed ones whose supervisor is dead or stays suspended."""
-        now = self._clock()
+        now = self._now()
         runs = [run for run in job_queries.open_runs(store.db) if run.state != "queued"]
         held = {heartbeat.run_uid: heartbeat for heartbeat in heartbeats.everyone(store.db)}
         self._leases.keep_only(run.uid for run in runs)
@@ -260,6 +275,8 @@ class SchedulerService:
             if run.state == "running" and not run.dedicated:
                 if run.deadline is not None and run.deadline <= now:
                     self._commit(store, ExpireRuns())
+            elif heartbeat is not None and not heartbeat.is_on(store.db.machine):
+                continue
             elif heartbeat is not None or run.state == "running":
                 reason = self._leases.reason_to_abandon(
                     run.uid, heartbeat, time.monotonic(), is_starting=run.uid in self._children
@@ -270,8 +287,8 @@ class SchedulerService:
 
     def _start_waiting_runs(self, store: Store, *, by_hand_alone: bool) -> None:
         """Start the waiting runs, oldest first; with `by_hand_alone`, only runs that no clock has scheduled."""
-        now = self._clock()
-        most = self._runners().max_parallel
+        now, runners = self._now(), self._runners()
+        most = runners.max_parallel
         for run in job_queries.open_runs(store.db):
             # Reading first avoids a useless write lock, for which every other writer would wait.
             if run.dedicated and (
@@ -282,6 +299,8 @@ class SchedulerService:
                 continue
             if self._stopped or not job_queries.startable(store.db, run, now):
                 continue
+            if run.dedicated and store.db.machine and not _has_runner(store, run, runners):
+                continue
             if run.dedicated:
                 self._claim_and_start(store, run, most)
             else:
@@ -289,7 +308,7 @@ class SchedulerService:
 
     def _claim_and_start(self, store: Store, run: OpenRun, most: int) -> None:
         """Claim a run unless another scheduler has, and start its supervisor."""
-        heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
+        heartbeat = Heartbeat(run.uid, False, *processes.identity(machine=store.db.machine), at=self._now())
         (claimed,) = self._commit(store, ClaimRun(run.uid, heartbeat, most))
         job = job_queries.any_job(store.db, run.job_uid) if claimed is not None else None
         if claimed is None or job is None:
@@ -300,3 +319,9 @@ class SchedulerService:
         if child is not None:
             self._children[claimed.uid] = child
         self._at_step("started")
+
+
+def _has_runner(store: Store, run: OpenRun, runners: Runners) -> bool:
+    """Return whether this machine has the runner of a run; on a server another one may have it."""
+    job = job_queries.any_job(store.db, run.job_uid)
+    return job is not None and job_settings.read(job.settings).runner in runners.profiles

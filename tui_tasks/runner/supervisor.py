@@ -242,6 +242,8 @@ def execute_run(assignment: Assignment, converse: Converse | None = None) -> Non
     signals = Signals()
     record = record_of(assignment)
     with Store(assignment.database) as store:
+        # Another machine may stop the run.
+        store.db.follow()
         assignment.step("opened")
         if not record.begin(store):
             return

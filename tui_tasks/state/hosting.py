@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
+from tui_tasks.default_paths import is_replica
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.runner.service import SchedulerService
@@ -29,13 +30,15 @@ def thresholds() -> Thresholds:
 def start_waiting(store: Store) -> None:
     """Start the waiting runs from a process that ends soon; the runs outlive it."""
     if not inside_run(os.environ, store.db):
-        SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings())).turn(store)
+        keeper = CheckKeeper(CheckSettings()) if not is_replica(store.path) else None
+        SchedulerService(store.path, runners, checks=keeper).turn(store)
 
 
 def _phone(path: str) -> contextlib.AbstractContextManager[None]:
     """Send what needs the human to the phone while the block runs, if one is configured at its start."""
     settings = config.load(paths.configuration())[0].ntfy
-    if not settings.topic:
+    # Of several machines with one server each would send it.
+    if not settings.topic or is_replica(path):
         return contextlib.nullcontext()
     from tui_tasks import clock
     from tui_tasks.phone import service  # imported here, as few configure a phone
@@ -56,7 +59,8 @@ def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority
     keeper = CheckKeeper(
         CheckSettings(), review_settings(), answer_rules(), ask_limits(), authority=authority, alone=alone
     )
-    service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
+    # A server has no checks yet.
+    service = SchedulerService(path, runners, thresholds=thresholds, checks=None if is_replica(path) else keeper)
 
     def serve() -> None:
         try:

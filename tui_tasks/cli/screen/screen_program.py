@@ -166,8 +166,8 @@ def run(
     _log_to(claimed.log_fd, (*problems, *others))
     problems += _keymap_problems(file, settings)
     options: dict[str, Any] = {"project": project, "alone": alone, "without_project": without_project, "pane": pane}
-    # A replica has neither jobs nor started agents yet.
-    hosts, writes = is_whole and scheduler, not identity.read_only
+    # A replica has no started agents yet.
+    hosts, writes = scheduler, not identity.read_only
     with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes, works=is_whole) as painted:
         options |= {"list_name": identity.list, "problems": (*problems, *others), "painted": painted}
         app = _make_app(link, settings, file, **options)

@@ -81,7 +81,8 @@ def _given(options: argparse.Namespace) -> Options:
     if options.agent:
         given["--agent-only"] = options.agent
     if options.db or os.environ.get("TUI_TASKS_DB"):
-        given["--db"] = str(Path(paths.database(options.db)).resolve())
+        named = paths.url_or_path(options.db)
+        given["--db"] = named if "://" in named else str(Path(named).resolve())
     if options.project:
         given["--project"] = options.project
     if options.list:

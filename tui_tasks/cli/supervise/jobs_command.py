@@ -46,11 +46,11 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 def run(name: str, options: argparse.Namespace) -> int:
     """List the jobs, or act on one. Exit status 0."""
     if options.action != "new":
-        require_database(options, on_server=False)
+        require_database(options)
     if options.action is not None:
         _ACTIONS[options.action].run(options)
         return 0
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         found = job_lines.lines(store.db)
     if options.json:
         print_json({"jobs": [job_json(line.job) for line in found]}, indent=2)
@@ -96,7 +96,7 @@ def _request_action(word: str, tool: str, **arguments: Any) -> Callable[[argpars
     """Return an action that makes one request about a job."""
 
     def run(options: argparse.Namespace) -> None:
-        with open_store(options, on_server=False) as store:
+        with open_store(options) as store:
             job = _found(store, options.job)
             result = request(session_of(options, store, TOOLS), tool, uuid=job.uid, **arguments)
         _print_result(options, word, job, result)
@@ -112,7 +112,7 @@ def _print_result(options: argparse.Namespace, word: str, job: Job, result: dict
 
 
 def _show(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         job = _found(store, options.job)
         line = job_lines.line_of(store.db, job)
     if options.json:
@@ -131,7 +131,7 @@ def _show(options: argparse.Namespace) -> None:
 def _run(options: argparse.Namespace) -> None:
     from tui_tasks.state import hosting
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         job = _found(store, options.job)
         # Whoever types this asked for it, so a job with a schedule runs, too (docs: scheduling, rule S3).
         arguments = {"uuid": job.uid, "context": options.input or "", "force": True}
@@ -141,7 +141,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _runs(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         job = _found(store, options.job)
         runs = list(job_queries.each_run(store.db, job.uid, _RUNS))
         lines = job_lines.newer(store.db, job.uid, _RUNS)
@@ -157,7 +157,7 @@ def _runs(options: argparse.Namespace) -> None:
 
 
 def _stop(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         job = _found(store, options.job)
         running = [run for run in job_queries.open_runs(store.db, job.uid) if run.state != "queued"]
         if not running:
@@ -208,7 +208,7 @@ def _new(options: argparse.Namespace) -> None:
         "dedicated_context": False,
         **_context(options),
     }
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         made = request(_session(options, store), "shell:create_job", **arguments)
         job = job_queries.job(store.db, made["uuid"])
     _print_result(options, "made", job, made)
@@ -221,7 +221,7 @@ def _edit(options: argparse.Namespace) -> None:
     arguments = {name: value for name, value in given.items() if value is not None} | _context(options)
     if not arguments and options.when is None:
         raise InvalidArgument("job", "say what to change: `tui-tasks jobs edit --help`")
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         job = _found(store, options.job)
         if options.when is not None:
             zone = options.timezone or job.timezone

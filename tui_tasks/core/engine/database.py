@@ -280,6 +280,15 @@ class Database:
         """Have what other machines write applied while this is open; nobody else writes to a file of one machine."""
 
     @property
+    def address(self) -> str:
+        """What another process names to open the same database."""
+        return self.path
+
+    def server_time(self, now: int) -> int:
+        """Return the time of day by which jobs are due: the server's where there is one, else `now`."""
+        return now
+
+    @property
     def name(self) -> str:
         """The name that the screen shows."""
         return os.path.basename(self.path)

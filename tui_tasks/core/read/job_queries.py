@@ -113,6 +113,8 @@ _STARTED = Statement(
 _IN_HAND = Statement(
     RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(_OPEN)
 )
+_IN_HAND_HERE = """SELECT count(*) FROM run JOIN beat ON beat.run_uid = run.uid
+WHERE run.state != 'final' AND substr(beat.namespace, instr(beat.namespace, '@') + 1) = ?"""
 _acts_at: Any = Case(
     None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
 )
@@ -275,7 +277,9 @@ def held_count(db: Database, agent: str) -> int:
 
 
 def in_hand(db: Database) -> int:
-    """Return how many runs are held by a process."""
+    """Return how many runs are held by a process of this machine."""
+    if db.machine:
+        return int(db.sql(_IN_HAND_HERE, (db.machine,)).fetchone()[0])
     count: int = db.one(_IN_HAND)[0]
     return count
 

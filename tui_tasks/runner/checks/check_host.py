@@ -58,6 +58,8 @@ class CheckHost:
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
             heartbeat = heartbeats.find(store.db, run.uid)
+            if heartbeat is not None and not heartbeat.is_on(store.db.machine):
+                continue
             reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic(), is_starting=run.uid in alive)
             if reason is not None and self._commit(store, AbandonCheck(run.uid, heartbeat)):
                 end_supervisor(heartbeat)
@@ -80,7 +82,7 @@ class CheckHost:
                 or any((each.check_uid, each.cwd) == (run.check_uid, run.cwd) for each in begun)
             ):
                 continue
-            heartbeat = Heartbeat(run.uid, False, *processes.identity(), at=self._clock())
+            heartbeat = Heartbeat(run.uid, False, *processes.identity(machine=store.db.machine), at=self._clock())
             claimed = self._commit(store, ClaimCheck(run.uid, heartbeat, max_parallel))
             if claimed is None:
                 continue

@@ -101,7 +101,11 @@ def continue_stopped(pids: Iterable[int]) -> None:
 
 def stopped(db: Database) -> list[Heartbeat]:
     """Return the heartbeats of the visible supervisors that are suspended."""
-    return [each for each in heartbeats.everyone(db) if each.supervised and processes.is_stopped(_process_of(each))]
+    return [
+        each
+        for each in heartbeats.everyone(db)
+        if each.supervised and each.is_on(db.machine) and processes.is_stopped(_process_of(each))
+    ]
 
 
 def end_supervisor(heartbeat: Heartbeat | None) -> None:
@@ -116,7 +120,8 @@ def end_supervisor(heartbeat: Heartbeat | None) -> None:
 
 
 def _process_of(heartbeat: Heartbeat) -> ProcessIdentity:
-    return ProcessIdentity(heartbeat.boot, heartbeat.namespace, heartbeat.pid, heartbeat.born)
+    # Those of other machines are not judged here.
+    return ProcessIdentity(heartbeat.boot, heartbeat.namespace.partition("@")[0], heartbeat.pid, heartbeat.born)
 
 
 def _keeper(supervisor: ProcessIdentity) -> list[int]:

@@ -78,4 +78,4 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
         for heartbeat in heartbeats.everyone(db)
         if heartbeat.supervised
     }
-    return any(processes.identity(pid) in supervisors for pid in processes.ancestors(os.getpid()))
+    return any(processes.identity(pid, db.machine) in supervisors for pid in processes.ancestors(os.getpid()))

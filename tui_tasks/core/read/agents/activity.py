@@ -193,6 +193,14 @@ def stuck_now(db: Database) -> list[Stuck]:
     return sorted((one for one in noted(db).values() if one.cause is not None), key=lambda one: one.uid)
 
 
+def elsewhere(db: Database) -> set[str]:
+    """Return the agents of a server's database that are not known to be on this machine, and have not ended."""
+    live = {one.uid: session_queries.process(one).machine for one in session_queries.live(db)}
+    here = {name for name, machine in live.items() if machine == db.machine} | set(connections.connected_agents(db))
+    ended = session_queries.names(db) - live.keys()
+    return {name for name, _, _ in speakers(db)} - here - ended
+
+
 def of_agents(db: Database, now: int) -> list[AgentActivity]:
     """Return the activity of each agent that has something to do or waits for something.
 
