@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import subprocess
@@ -152,7 +153,7 @@ class _Soak:
             assert not writer.refused, writer.refused
 
     def _fault(self) -> None:
-        faults: list[Callable[[], None]] = [self.killed, self.stopped, self.crashed, self.parted]
+        faults: list[Callable[[], None]] = [self.killed, self.stopped, self.crashed, self.parted, self.compacted]
         if all(host.has_cable for host in self._hosts):
             faults.append(self.cut)
         fault = self._chance.choice([*faults, self.killed])
@@ -184,6 +185,19 @@ class _Soak:
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self._database}' "
             "AND random() < 0.5",
         )
+
+    def compacted(self) -> None:
+        """Store a snapshot, and drop the entries before it: who lacks some builds its replica again."""
+        from tui_tasks.core.errors import Refusal
+        from tui_tasks.core.journal import journal
+        from tui_tasks.postgres.replica import Replica
+
+        with contextlib.closing(Replica(self._chance.choice(self._hosts).replica())) as replica:
+            try:
+                replica.catch_up()
+                replica.cut(journal.newest(replica) - self._chance.choice((0, 10, 1_000)))
+            except Refusal as refused:  # others have held the journal for long, or have built this replica again
+                assert refused.code == "busy" or refused.data.get("retryable"), refused
 
     def cut(self) -> None:
         host = self._chance.choice(self._hosts)
@@ -220,7 +234,9 @@ class _Soak:
             time.sleep(0.1)
 
     def _compared(self) -> str:
-        journal = self._cluster.sql(self._database, "SELECT seq, kind, actor FROM tui_tasks.journal ORDER BY seq")
+        kept = self._cluster.sql(self._database, "SELECT seq, kind, actor FROM tui_tasks.journal ORDER BY seq")
+        journal = _journal(self._hosts[0])
+        assert kept == journal[len(journal) - len(kept) :], "the replica has another journal than the server"
         for reader in self._subscribers:
             assert reader.seen == journal, _difference(reader.seen, journal)
         names = [name for host in self._hosts for name in _sound(host, journal)]
@@ -248,15 +264,22 @@ def _difference(seen: list[Any], journal: list[Any]) -> str:
     return f"{len(seen)} events, {len(journal)} entries, the first that differs: {seen[at]} and {journal[at]}"
 
 
+def _journal(host: Host) -> list[tuple[Any, ...]]:
+    from tui_tasks.core.store import Store
+
+    _first_look([host])
+    with Store(host.replica(), read_only=True) as store:
+        rows: list[tuple[Any, ...]] = store.db.sql("SELECT seq, kind, actor FROM journal ORDER BY seq").fetchall()
+        return rows
+
+
 def _sound(host: Host, journal: list[tuple[Any, ...]]) -> Iterator[str]:
-    """Yield the names of the tasks in the replica, which must be what its journal says, and that the server's."""
+    """Yield the names of the tasks in the replica, which must be what its journal says, and that the other's."""
     from tui_tasks.core.maintenance import backup, diagnosis
     from tui_tasks.core.store import Store
 
-    with host.started("ls", stdout=subprocess.DEVNULL) as looking:
-        assert looking.wait() == 0
+    assert _journal(host) == journal
     with Store(host.replica(), read_only=True) as store:
-        assert store.db.sql("SELECT seq, kind, actor FROM journal ORDER BY seq").fetchall() == journal
         assert list(backup.findings(store.db)) == []
         assert list(diagnosis.differences(store.db)) == []
         for (name,) in store.db.sql("SELECT name FROM task ORDER BY id"):
