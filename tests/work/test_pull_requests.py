@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,19 @@ def test_a_refusal_of_gh_after_the_push_says_that_the_branch_is_pushed(
         acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
 
 
+def test_a_push_that_the_forge_refuses_says_what_to_do_before_the_words_of_git(
+    store, repo, configure, starter, task, acceptance, gh, remote
+):
+    configure(COMMITS)
+    work = starter.start(task, ROBOT).work
+    shutil.rmtree(remote)
+    review = acceptance.review(work)
+    expected = r"^nothing is pushed: look whether you may write to github\.com/ada/api \(fatal: [^\n]*\)$"
+    with pytest.raises(Conflict, match=expected):
+        acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+    assert work_queries.find(store.db, work.uid).state == "ready" and worktree(store).is_dir()
+
+
 @pytest.mark.parametrize("missing", ["gh", "login", "remote"])
 def test_what_is_missing_is_said_in_one_line(
     store,
@@ -186,7 +200,7 @@ def test_what_is_missing_is_said_in_one_line(
 ):
     configure(COMMITS)
     work = starter.start(task, ROBOT).work
-    expected = "has no remote origin"
+    expected = r"^no remote origin: `git remote add origin URL`, or merge the work here$"
     if missing == "gh":
         monkeypatch.setattr(pull_requests, "GH", "gh-that-is-not-installed")
         expected = "gh-that-is-not-installed is not installed: install it from"

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git
+from tui_tasks.runner.process.git import GitFailed
 
 GH: Final = "gh"
 REMOTE: Final = "origin"
@@ -55,11 +56,11 @@ def forge(root: Path) -> Forge:
     """
     url = git.run(root, "config", "--get", f"remote.{REMOTE}.url", statuses=(0, 1)).text
     if not url:
-        raise Conflict(f"{root} has no remote {REMOTE}: `git remote add {REMOTE} URL`, or merge the work here")
+        raise Conflict(f"no remote {REMOTE}: `git remote add {REMOTE} URL`, or merge the work here")
     for pattern in _ADDRESSES:
         if (match := pattern.fullmatch(url)) is not None:
             return Forge(match["host"], match["owner"], match["name"])
-    raise Conflict(f"{REMOTE} is {url}, where {GH} opens no pull request: push the branch by hand")
+    raise Conflict(f"{GH} opens no pull request at {REMOTE}: push the branch by hand ({url})")
 
 
 def create(
@@ -70,8 +71,8 @@ def create(
     `to`: the repository that the human was shown.
 
     Raises:
-        Conflict: `gh` is not installed, not logged in, or refuses.
-        GitFailed: git cannot push.
+        Conflict: `gh` is not installed, not logged in, or refuses, or the forge refuses the push.
+        GitFailed: git failed.
     """
     program = shutil.which(GH)
     if program is None:
@@ -79,7 +80,10 @@ def create(
     _check_login(program, to.host)
     show(f"pushes {branch} to {to.url}")
     objects = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-path", "objects").text)
-    git.push(objects, to.url, head, branch, helper=f"!{GH} auth git-credential")
+    try:
+        git.push(objects, to.url, head, branch, helper=f"!{GH} auth git-credential")
+    except GitFailed as error:
+        raise Conflict(f"nothing is pushed: look whether you may write to {to} ({error})") from error
     words = (
         "pr",
         "create",
