@@ -85,9 +85,19 @@ def test_a_base_that_is_checked_out_nowhere_moves_alone(place: Place) -> None:
 def test_a_dirty_checkout_of_the_base_is_refused_with_what_to_do(place: Place) -> None:
     write(place.root, b_txt="mine\n")
     merge = prepared(place)
-    with pytest.raises(Conflict, match="commit them there or switch"):
+    with pytest.raises(Conflict, match=r"^commit 1 change in \S+ first, where main is checked out; or switch"):
         git_merging.carry_out(place.root, merge)
     assert (place.root / "b.txt").read_text() == "mine\n"
+    assert git(place.root, "rev-parse", "main") == merge.old
+
+
+def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) -> None:
+    commit(place.tree, "New", new_txt="of the agent\n")
+    write(place.root, new_txt="mine\n")
+    merge = prepared(place)
+    with pytest.raises(Conflict, match=r"^move new\.txt out of \S+ first"):
+        git_merging.carry_out(place.root, merge)
+    assert (place.root / "new.txt").read_text() == "mine\n"
     assert git(place.root, "rev-parse", "main") == merge.old
 
 

@@ -108,7 +108,7 @@ BAD = {
     "no git repository": (lambda repo: shutil.rmtree(repo / ".git"), {}, "git init"),
     "no commit": (empty, {}, "has no commit yet: make a first commit"),
     "bare": (bare, {}, "is a bare repository: start from a checkout"),
-    "detached": (detached, {}, "is on no branch: name the branch to begin on with --base"),
+    "detached": (detached, {}, "is on no branch: name one by --base, or by base:BRANCH in the form"),
     "base is gone": (lambda repo: None, {"base": "gone"}, "no branch gone: `git branch` lists them"),
     "branch exists": (lambda repo: git(repo, "branch", "task/1-rotate-api-keys"), {}, "exists already: delete it"),
     "bad branch": (lambda repo: None, {"branch": "--upload-pack=x"}, "git takes no branch called"),

@@ -17,6 +17,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.times import count
+from tui_tasks.work import git_review
 from tui_tasks.work.git_commits import Identity, commit_tree
 from tui_tasks.work.git_review import Review, merge_trees, tree_at
 from tui_tasks.work.git_worktrees import checked_out_at, commit_of
@@ -202,9 +203,29 @@ def carry_out(root: Path, merge: Merge) -> None:
     folder = Path(where)
     check_clean(folder, merge.base)
     words = ("merge", "--ff-only", "--quiet", "--no-squash", "--no-stat", "--no-autostash", "--no-verify-signatures")
-    git.run(folder, *words, merge.new)
+    try:
+        git.run(folder, *words, merge.new)
+    except GitFailed:
+        _refuse_untracked(folder, merge)
+        raise
     if commit_of(root, ref) != merge.new:
         raise Moved(f"{merge.base} was moved by somebody else meanwhile: look again", base=merge.base)
+
+
+def _refuse_untracked(folder: Path, merge: Merge) -> None:
+    """Refuse a merge that brings files which stand in the checkout without being in git.
+
+    Raises:
+        Conflict: there are some.
+        GitFailed: git failed.
+    """
+    brought = [one.path for one in git_review.changes(folder, merge.old, merge.new) if one.status == "A"]
+    if found := [path for path in brought if os.path.lexists(folder / path)]:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        raise Conflict(
+            f"move {found[0]}{more} out of {folder} first: not in git there, and the merge brings it",
+            files=found[:50],
+        )
 
 
 def is_built_upon(root: Path, merge: Merge) -> bool:
@@ -255,8 +276,8 @@ def check_clean(folder: Path, base: str) -> None:
     changed = [line[3:] for line in git.run(folder, *words).printed.split(b"\0") if line]
     if changed:
         raise Conflict(
-            f"{base} is checked out at {folder} with {count(len(changed), 'uncommitted change')}: "
-            "commit them there or switch to another branch, then merge again; or open a pull request",
+            f"commit {count(len(changed), 'change')} in {folder} first, where {base} is checked out; "
+            "or switch that to another branch, or open a pull request",
             files=[os.fsdecode(one) for one in changed[:50]],
             path=str(folder),
         )

@@ -79,7 +79,7 @@ def plan(
     """
     base = base or settings.base or repository.branch or ""
     if not base:
-        raise Conflict(f"{repository.root} is on no branch: name the branch to begin on with --base")
+        raise Conflict(f"{repository.root} is on no branch: name one by --base, or by base:BRANCH in the form")
     values = {
         "data": data, "repo": _plain(repository.root.name), "number": number, "slug": work_settings.slug(name) + suffix
     }  # fmt: skip
