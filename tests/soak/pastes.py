@@ -107,7 +107,11 @@ def screen(folder: Path, numbers: Sequence[int], places: Sequence[Place] = PLACE
     walk = Walk(database, 120, 40)
     try:
         for place in places:
-            walk.terminal.type(f"1{place.keys}")
+            # What the last place has shown may stand there still.
+            walk.terminal.type("1")
+            walk.step(Step("", "[1 List]"))
+            walk.settle()
+            walk.terminal.type(place.keys)
             walk.step(Step("", place.shows))
             walk.settle()
             for number in numbers:
