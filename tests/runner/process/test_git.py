@@ -23,7 +23,7 @@ from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.tui.tasks import links
-from tui_tasks.work import progress, pull_requests, worktrees
+from tui_tasks.work import git_commits, git_merge_recovery, git_merging, git_review, progress, pull_requests, worktrees
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -202,7 +202,36 @@ CALLERS: dict[str, Callable[[Path], object]] = {
     "the log of a branch": lambda folder: links.link_text(folder, {"kind": "branch", "target": "work"}),
     "the facts of a commit": lambda folder: links.facts(folder, commit(folder)),
     "the diff of a commit": lambda folder: links.link_text(folder, commit(folder)),
+    "the files of a tree": lambda folder: git_trees.blobs(folder, git_trees.tree_of(folder)),
+    "the programs that are named": git.programs_named,
+    "a review": lambda folder: git_review.review(folder, "work"),
+    "the diffs of a review": lambda folder: [
+        git_review.file_diff(folder, "HEAD", git_trees.tree_of(folder), change)
+        for change in git_review.changes(folder, "HEAD", git_trees.tree_of(folder))
+    ],
+    "what may be committed": lambda folder: git_merging.check_clean(folder, "work"),
+    "who commits": lambda folder: git_commits.identity(folder, folder),
+    "a merge that was cut off": lambda folder: cut_off(folder, undo=False),
+    "an undo that was cut off": lambda folder: cut_off(folder, undo=True),
+    "the merge of a synchronized file": lambda folder: merged_lines(folder),
 }
+
+
+def cut_off(folder: Path, *, undo: bool) -> object:
+    """Carry on where a merge of the last commit has written some files."""
+    old, new = (run(folder, "rev-parse", at).strip() for at in ("HEAD", "HEAD"))
+    merge = git_merging.Merge("ff", "work", old, new, new, str(folder))
+    return git_merge_recovery.recover(folder, merge, undo=undo, lock_seconds=0)
+
+
+def merged_lines(folder: Path) -> object:
+    """Merge a file of the repository, as git's merge driver does: its working directory is the repository."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return git.merge_lines(folder / "a", folder / "a", folder / "a", "7")
+    finally:
+        os.chdir(before)
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
