@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -16,7 +17,7 @@ from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
@@ -24,6 +25,7 @@ from tui_tasks.postgres import moving
 from tui_tasks.postgres.progress import ignore
 from tui_tasks.runner.process import processes
 from tui_tasks.state.person import other_caller
+from tui_tasks.tui.agents import agent_text
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
 PERMISSION = {
@@ -227,3 +229,14 @@ def test_a_message_is_left_for_the_hook_of_the_sessions_own_machine_alone(store_
             assert (box is not None) == bool(expected)
             if box is not None:
                 box.close()
+
+
+def test_the_agents_pane_names_the_host_of_an_agent_elsewhere_alone(store_on):
+    here, there = store_on("a"), store_on("b")
+    leave(here, {**START, "cwd": "/src/web"})
+    state_of(there)
+    host = here.db.machine.rpartition("-")[0]
+    for store, expected in ((here, "web"), (there, f"web@{host}")):
+        [member] = fleet.everyone(store.db, 0)
+        context = SimpleNamespace(db=store.db, state=SimpleNamespace(projects=SimpleNamespace(of_member=lambda _: ())))
+        assert agent_text.where(member, context) == expected
