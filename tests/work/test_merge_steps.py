@@ -4,6 +4,7 @@ ended.
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -19,6 +20,8 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, RunWork, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.runner.process import git as git_process
+from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import git_merging, git_worktrees, merge_steps, recovery
 from tui_tasks.work.git_commits import Identity
 from tui_tasks.work.git_merging import Merge
@@ -60,6 +63,33 @@ def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended(store, clock, 
     assert task_queries.task(store.db, task).status == "done"
     assert not worktree(store).exists() and branches(repo) == ["main"]
     assert recovery.recover(store, clock()) == []
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2, 3, 5, 8, 13, 21])
+def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
+    store, clock, repo, begun, monkeypatch, slow
+):
+    """`slow`: which git command takes too long."""
+    work, merge = begun()
+    git_merging.carry_out(repo, merge)
+    calls = itertools.count()
+
+    def timing_out(original):
+        def run(*words, **more):
+            if next(calls) == slow:
+                raise GitFailed("git took over 5 seconds")
+            return original(*words, **more)
+
+        return run
+
+    with monkeypatch.context() as slowly:
+        for name in ("run", "read"):
+            slowly.setattr(git_process, name, timing_out(getattr(git_process, name)))
+        recovery.recover(store, clock())
+    recovery.recover(store, clock())
+    found = work_queries.find(store.db, work.uid)
+    assert (found.state, found.intent) == ("merged", None)
+    assert not work_queries.begun(store.db) and not worktree(store).exists() and branches(repo) == ["main"]
 
 
 def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, acceptance):
