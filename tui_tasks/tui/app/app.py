@@ -42,7 +42,7 @@ from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
-from tui_tasks.tui.widgets.now_line import AGENTS, FAILED_AND_NEXT, NEEDS_YOU, NowLine
+from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
 if TYPE_CHECKING:
@@ -188,11 +188,10 @@ class TaskApp(Actor, ResilientApp):
         return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
-        """Compose tabs, the Now lines, the pane and the footer."""
+        """Compose tabs, the two Now lines, the pane and the footer."""
         yield TopLine(self.context, id="top")
         yield NowLine(self.context, NEEDS_YOU, id="now")
         yield NowLine(self.context, AGENTS, id="at-work")
-        yield NowLine(self.context, FAILED_AND_NEXT, id="next")
         with TransparentContainer(id="panes"):
             yield panes.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")

@@ -1,18 +1,19 @@
-"""The lines around every pane: the panes above it, the keys below; and the sizes of the terminal at
-which the layout changes. `now_line` has the lines between.
+"""The lines around every pane: the panes and what is next above it, the keys below; and the sizes of the terminal at
+which the layout changes. `now_line` has the line between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 from textual.geometry import Size
 from textual.timer import Timer
 
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, count, duration, moment
+from tui_tasks.text.times import SECOND, age_lasts, count, due, duration, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
@@ -51,8 +52,35 @@ _HINT_GAP: Final = 2
 _IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_hour_back", "past_hour_on")
 
 
+class _Step(NamedTuple):
+    """What the right side of the top line shows: the file and how many agents are there, the mode, the time of the job.
+
+    `task` and `job` are the widths of names in cells, 0: none.
+    """
+
+    has_file: bool
+    has_mode: bool
+    has_time: bool
+    task: int
+    job: int
+
+
+_STEPS: Final = (
+    _Step(True, True, True, 24, 16),
+    _Step(True, True, False, 24, 16),
+    _Step(True, True, False, 16, 12),
+    _Step(False, False, False, 24, 12),
+    _Step(False, False, False, 16, 12),
+    _Step(False, False, False, 12, 8),
+    _Step(False, False, False, 8, 8),
+    _Step(False, False, False, 6, 7),
+    _Step(False, False, False, 8, 0),
+    _Step(False, False, False, 0, 0),
+)
+
+
 class TopLine(FrameLine):
-    """The panes at the left; at the right the project, the file, the mode, and how many agents are there."""
+    """The panes at the left; at the right the file, the mode, how many agents are there, and what is next."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, self._panes, self._state, id=id)
@@ -66,32 +94,65 @@ class TopLine(FrameLine):
         return parts
 
     def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  2 agents`, as much as there is room for. In the past, its moment."""
+        """`auth.db  live  2 agents  next #8 Backup drill  ◷ audit 09:00, in 12h`, as much as there is room for.
+
+        In the past, its moment.
+        """
         context = self.context
         room = width - sum(cell_len(text) for text, _ in self._panes(width)) - 3
         if context.link.as_of is not None:
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
-        ways = [self._place(has_file=True), self._place(has_file=False)]
+        least = self._place(_STEPS[-1])
+        ways = (
+            *([*self._place(step), *self._next_task(step), *self._next_job(step)] for step in _STEPS),
+            [*least, *self._next_task(_STEPS[-1])],
+        )
         fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
-        return [*next(fitting, ways[-1]), (" ", "")]
+        return [*next(fitting, least), (" ", "")]
 
-    def _place(self, *, has_file: bool) -> list[Part]:
+    def _place(self, step: _Step) -> list[Part]:
         """Return the project, the file, the mode, and how many agents are there."""
         context, here = self.context, self.context.state.agent_count
         parts: list[Part] = []
         if title := context.state.projects.title:
             parts.append((f"{title}  ", "bold"))
-        if has_file:
+        if step.has_file:
             parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
         if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
             since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
             parts.append((f"server away{since}  ", "$state-overdue"))
         elif context.link.read_only:
             parts.append(("read only  ", "$state-overdue"))
-        elif has_file:
+        elif step.has_mode:
             parts.append(("live  ", "$muted"))
         # Where there is no room for it, the line of the agents suffices.
-        return [*parts, (count(here, "agent") if here else "no agent", "$muted")] if has_file else parts
+        return [*parts, (count(here, "agent") if here else "no agent", "$muted")] if step.has_file else parts
+
+    def _next_task(self, step: _Step) -> list[Part]:
+        """Return the task that is suggested next."""
+        task = self.context.state.next_task
+        if task is None:
+            return []
+        name = f" {safe_line(task.name, step.task, ascii_only=self.context.ascii_only)}" if step.task else ""
+        return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
+
+    def _next_job(self, step: _Step) -> list[Part]:
+        """Return the next job and when it is due."""
+        context, job = self.context, self.context.state.next_job
+        if job is None:
+            return []
+        name, when = job
+        now, ascii_only = context.clock.now(), context.ascii_only
+        self.lasts(age_lasts(when, now))
+        is_late = when < now
+        mark = look("overdue").mark(ascii_only=ascii_only) if is_late else sign("scheduled", ascii_only=ascii_only)
+        words = due(when, now)
+        if step.has_time:
+            words = f"{context.clock.time_of(when)}, {words}"
+        elif not step.has_mode:
+            words = words.removeprefix("overdue ").removeprefix("in ")
+        name = f"{safe_line(name, step.job, ascii_only=ascii_only)} " if step.job else ""
+        return [(f"  {mark} {name}{words}", "$state-overdue" if is_late else "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Show the pane that was clicked."""

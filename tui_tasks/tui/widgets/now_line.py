@@ -1,4 +1,4 @@
-"""The lines above every pane: what needs the human; what each agent does; what has failed, and what is next."""
+"""The two lines above every pane: what needs the human and what has failed; below it, what each agent does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # In cells: the longest name of an agent, the name that is never cut, and the longest text of an entry.
 _WHO: Final = 16
-_SHORT_WHO: Final = 12
+_SHORT_WHO: Final = 9
 _TEXT: Final = 60
 # In cells: the least of a text that is worth showing, on a wide screen and on a narrow one, and the least of a task's
 # name beside its agent's last word.
@@ -35,19 +35,15 @@ _LEAST_WIDE: Final = 16
 _LEAST_NARROW: Final = 10
 _LEAST_NAME: Final = 10
 _MAX_WORDS: Final = 200
-# In cells: the longest name of a task that is to be reviewed, has a failed check or is next, and of a job.
+# In cells: the longest name of the task of a failed check or of work to review.
 _SHORT_NAME: Final = 24
 
 # The kinds of entries, most urgent first.
-TROUBLE, ASKS, COUNTS, WORK, FAILED, NEXT_TASK, NEXT_JOB = range(7)
-NEEDS_YOU: Final = (ASKS, COUNTS)
+TROUBLE, ASKS, COUNTS, WORK, FAILED = range(5)
+NEEDS_YOU: Final = (ASKS, COUNTS, FAILED)
 """Those of the first line."""
 AGENTS: Final = (TROUBLE, WORK)
 """Those of the second: what each agent does, those that are stuck or gone first."""
-FAILED_AND_NEXT: Final = (FAILED, NEXT_TASK, NEXT_JOB)
-"""Those of the third."""
-_WITH_COUNT: Final = (COUNTS, FAILED, NEXT_TASK, NEXT_JOB)
-"""Those whose first text is never cut."""
 # The states of agents that have an entry, most urgent first.
 _RANKS: Final = ("gone", "stuck", "stopped", "failed", "quiet", "working", "paused")
 
@@ -80,7 +76,7 @@ class Entry:
     def least(self, text: int) -> int:
         """Return the least width in cells that is worth showing; `text`: that of its texts."""
         least = text + 2 if self.kind == TROUBLE else text
-        first = cell_len(self.texts[0]) if self.kind in _WITH_COUNT else min(cell_len(" ".join(self.texts)), least)
+        first = cell_len(self.texts[0]) if self.kind in (COUNTS, FAILED) else min(cell_len(" ".join(self.texts)), least)
         return self._head(min(cell_len(self.name), _SHORT_WHO)) + first
 
     @property
@@ -99,15 +95,16 @@ class Entry:
         left = cells - sum(cell_len(text) for text, _ in parts)
         return [*parts, (self._fitted(left, ascii_only), self.text_color)]
 
-    def _head(self, who: int) -> int:
-        return cell_len(self.mark) + 1 + (who + 1 if who else 0)
+    @staticmethod
+    def _head(who: int) -> int:
+        return 2 + (who + 1 if who else 0)
 
     def _fitted(self, room: int, ascii_only: bool) -> str:
         """Return the texts in so many cells."""
         whole = " ".join(self.texts)
         if cell_len(whole) <= room:
             return whole
-        if self.kind in _WITH_COUNT and room - cell_len(self.texts[0]) <= _LEAST_NARROW:
+        if self.kind in (COUNTS, FAILED) and room - cell_len(self.texts[0]) <= _LEAST_NARROW:
             return safe_line(self.texts[0], room, ascii_only=ascii_only)
         if self.kind != WORK or len(self.texts) < 3:
             return safe_line(whole, room, ascii_only=ascii_only)
@@ -119,13 +116,13 @@ class Entry:
 
 
 class NowLine(FrameLine):
-    """Entries of some kinds, most urgent first; where there is one line only, of all kinds but what is next.
+    """What needs the human, and what has failed; where there is one line only, what agents do as well.
 
     It is cut to the width; a click on a part goes to what it names.
     """
 
     def __init__(self, context: Context, kinds: Collection[int], *, id: str) -> None:
-        """Create a line of these kinds of entries."""
+        """Create a line of these kinds of entries. Where there is one line only, it shows all."""
         super().__init__(context, self._drawn, id=id)
         self._kinds = kinds
         self._acts: list[Callable[[], None] | None] = []
@@ -136,9 +133,9 @@ class NowLine(FrameLine):
     # With room for words
 
     def _in_words(self, width: int) -> list[Part]:
-        """`? claude-2 Bash: rm -rf build/   ? claude-1 jose or pyjwt?   +1   ⇡ 1 to review #9 Rotate keys`."""
+        """`? claude-2 Bash: rm -rf build/   ◐ claude-1 #5 Ship auth flow "tests 14/22"   +1   ✗ 1 failed`."""
         found, is_alone = list(self._entries()), is_compact(self.app.size)
-        entries = [entry for entry in found if (entry.kind <= FAILED if is_alone else entry.kind in self._kinds)]
+        entries = [entry for entry in found if is_alone or entry.kind in self._kinds]
         gap, least = ("   ", _LEAST_WIDE) if width >= WIDE else ("  ", _LEAST_NARROW)
         room = width - 1
         shown = _chosen(entries, room, len(gap), least)
@@ -159,8 +156,6 @@ class NowLine(FrameLine):
         if (is_alone or ASKS in self._kinds) and not any(entry.kind < WORK for entry in entries):
             has_trouble = any(entry.kind == TROUBLE for entry in found)
             self._add_if_room(line, f"nothing {'else ' * has_trouble}needs you", gap, width)
-        if FAILED in self._kinds and not is_alone and not entries:
-            self._add_if_room(line, "nothing failed, nothing next", gap, width)
         self._acts = line.acts
         return line.parts
 
@@ -199,7 +194,6 @@ class NowLine(FrameLine):
             yield self._counted("held", f"{state.held} filed", "asks", state.held)
         yield from (entry for entry in found if entry.kind == WORK)
         yield from self._failures()
-        yield from self._next()
 
     def _of_member(self, member: Member, shown: str, now: int, quiet_after: int) -> Entry | None:
         """Return the entry of an agent that is in trouble or at work; None of another."""
@@ -310,27 +304,6 @@ class NowLine(FrameLine):
         elif jobs:
             text = f"{safe_ends(jobs[0], 24) if len(jobs) == 1 else count(len(jobs), 'job')} failed"
             yield self._counted("failed", text, "pane_schedule", number, FAILED)
-
-    def _next(self) -> Iterator[Entry]:
-        """Yield the task that is suggested next, and the next job with its time."""
-        context, task, job = self.context, self.context.state.next_task, self.context.state.next_job
-        if context.link.as_of is not None:
-            return
-        if task is not None:
-            name = safe_line(task.name, _SHORT_NAME, ascii_only=context.ascii_only)
-            uid = task.uid
-            yield Entry(NEXT_TASK, "next", "$muted", "", (f"#{task.number}", name), lambda: self._go_to(uid)())
-        if job is not None:
-            name, when = job
-            now = context.clock.now()
-            self.lasts(age_lasts(when, now))
-            state, color = ("overdue", "$state-overdue") if when < now else ("", "$muted")
-            mark = look(state).mark(ascii_only=context.ascii_only) if state else self._sign("scheduled")
-            text = f"{safe_line(name, _SHORT_NAME, ascii_only=context.ascii_only)} {due(when, now)}"
-            yield Entry(NEXT_JOB, mark, color, "", (text,), self._do("pane_schedule"), color)
-
-    def _sign(self, name: str) -> str:
-        return sign(name, ascii_only=self.context.ascii_only)
 
     # With room for marks and numbers
 
