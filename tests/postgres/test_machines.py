@@ -75,7 +75,7 @@ def test_a_folder_that_was_copied_to_another_host_is_another_machine(store_on, m
 
 def test_only_its_own_machine_ends_a_session_whose_process_has_ended(store_on):
     here, there = store_on("a"), store_on("b")
-    program = subprocess.Popen(["sleep", "1000"])
+    program = Started(["sleep", "1000"])
     leave(here, START, program)
     assert state_of(there) == "idle"
     program.kill()
@@ -100,7 +100,7 @@ def test_sessions_of_two_machines_have_names_of_their_own_and_one_can_go_on_else
     leave(here, START)
     leave(there, {**START, "session_id": "s2"})
     assert state_of(here, "claude-2") == "idle"
-    program = subprocess.Popen(["sleep", "1000"])
+    program = Started(["sleep", "1000"])
     leave(there, {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}, program)
     assert state_of(here, "claude-1") == "working"
     program.kill()
