@@ -341,11 +341,11 @@ async def test_the_questions_tell_the_numbers_of_their_tasks_which_stay(plan, ma
         await settle(pilot, "a")
         numbers = [app.screen.tasks.number(ask) for ask in app.screen.listed.rows]
         assert numbers == ["#4", "#7"]
-        assert "? #4  Pick JWT" in shown(app)
+        assert "? #4  jose is" in shown(app)
         assert "? #7  Approve" in shown(app)
         by_agent(plan, "claude-3", AddTask("comes before the others", before=plan[1]))
         await until(pilot, lambda: app.state.current_list.total == 10)
-        assert "? #4  Pick JWT" in shown(app)
+        assert "? #4  jose is" in shown(app)
         assert "? #7  Approve" in shown(app)
 
 
@@ -405,7 +405,7 @@ async def test_fifty_questions_of_one_agent_do_not_bury_those_of_others(plan, ma
         assert [word in row for word, row in zip(("0?", "1?", "2?", "47 more of noisy"), rows, strict=False)] == [
             True
         ] * 4
-        assert "Pick JWT" in rows[4] and "Approve" in rows[5]
+        assert "jose is maintained" in rows[4] and "Approve" in rows[5]
         assert "52 waiting" in shown(app)
         await settle(pilot, "j", "j", "j")
         assert "noisy asks 47 more questions" in shown(app)

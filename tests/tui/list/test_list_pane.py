@@ -311,7 +311,7 @@ async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_whe
         rows = lines(app)[5:14]
         assert re.search(r'#5  • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
         assert re.search(r"#3  • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
-        assert re.search(r'#4  • \? Pick JWT lib: jose or pyjwt +asks "jose is maintained', rows[3])
+        assert re.search(r"#4  • \? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         rows = lines(app)[5:14]
@@ -321,6 +321,20 @@ async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_whe
         await pilot.pause()
         assert all(any(name in line for line in lines(app)) for name in ("Fix flaky DST test", "Ship auth flow"))
         assert "Fix flaky DST test  test_dst" in shown(app)
+
+
+async def test_a_row_with_a_question_says_how_long_it_waits_and_the_detail_below_has_it_whole(app, plan):
+    by_agent(plan, "claude-1", EditTask(plan[4], {"priority": 2}))
+    async with opened(app, (120, 40)) as pilot:
+        await pilot.pause()
+        assert re.search(r"9m$", next(line for line in lines(app) if line.startswith("  #4")))
+        await press(app, pilot, "j", "j", "j")
+        assert "claude-1 asks: jose is maintained" in shown(app)
+
+
+async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app):
+    async with opened(app, (120, 40)):
+        assert "2/9 done · 1 skipped · 1 failed" in shown(app)
 
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):

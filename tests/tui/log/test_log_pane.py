@@ -50,7 +50,7 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
             " 17:01:00  → status   claude-2   #1  Inventory GA usage            pending -> done",
             " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test            test_dst_gap: expected 02:30, got",
             " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt   jose is maintained but heavier;",
-            ">20:15:02  · log      claude-1   #5  Ship auth flow                3 words, last: running tests 14/22",
+            ">20:15:02  · log      claude-1   #5  Ship auth flow                3 messages, last: running tests 14/22",
         ):
             assert line in text
         assert text.count("test_dst_gap") == 1, "the reason is told once"
@@ -62,7 +62,7 @@ async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         told = shown(app)
-        assert "#5  Ship auth flow                3 words, last: running tests 14/22" in told
+        assert "#5  Ship auth flow                3 messages, last: running tests 14/22" in told
         assert "#5  Ship it                       was called Ship auth flow" in told
         assert "#5  Ship it                       priority high -> urgent" in told
 
@@ -71,11 +71,11 @@ async def test_a_line_has_the_number_of_its_task_wherever_that_stands_now(plan, 
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "claude-1   #5  Ship auth flow                3 words, last: running tests 14/22" in shown(app)
+        assert "claude-1   #5  Ship auth flow                3 messages, last: running tests 14/22" in shown(app)
         by_agent(plan, "claude-2", AddTask("Before all", before=plan[1]), DeleteTask(plan[6]))
         by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
-        assert "claude-1   #5   Ship auth flow                3 words, last: running tests 14/22" in shown(app)
+        assert "claude-1   #5   Ship auth flow                3 messages, last: running tests 14/22" in shown(app)
         assert "claude-2   #5   Ship auth flow                and on" in shown(app)
         assert "claude-2   #10  Before all" in shown(app)
         assert "claude-2   #6   Write integration tests" in shown(app)

@@ -71,6 +71,13 @@ async def test_the_reason_of_the_last_failure_is_told(jobs, make_app, size):
             assert "next: Sun 22 Nov 08:00, Mon 23 Nov 08:00" in shown(app)
 
 
+async def test_a_row_with_room_says_why_its_last_run_failed(jobs, make_app):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "failed 4h ago: smtp" in row_of(app, "Digest mail")
+
+
 async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
@@ -309,7 +316,7 @@ async def test_what_is_wrong_is_told_and_the_form_stays(jobs, make_app):
         await settle(pilot, "n", "ctrl+s")
         assert "a job needs a name" in shown(app)
         await settle(pilot, *"digest MAIL", *["tab"] * 6, *"x", "ctrl+s")
-        assert "already" in shown(app)
+        await until(pilot, lambda: "already" in shown(app))
         assert isinstance(app.screen, JobForm)
         await settle(pilot, "escape", "escape")
         assert not isinstance(app.screen, JobForm)

@@ -39,7 +39,7 @@ class InboxItem(msgspec.Struct, frozen=True):
         state: the name of its look in `glyphs.LOOKS`.
         title: what it is about.
         who: its agent; empty without one.
-        word: why it is here, in a word; its age follows.
+        word: why it is here, in a word, for a screen without room for the title.
     """
 
     uid: str
@@ -179,6 +179,8 @@ def kind_of(line: InboxLine) -> str:
     return line.kind if isinstance(line, InboxItem) else "ask"
 
 
+# In cells: how long it has waited, or its state.
+_STANDING: Final = 9
 MAX_SHOWN: Final = 3
 """How many questions of one agent are listed before the others are folded."""
 
@@ -263,11 +265,11 @@ class InboxRows(RowDrawing[InboxLine]):
                 (safe_ends(agent_text.who(row.agent), max(4, width - len(head) - 9)), "$muted"),
                 (f"  {waited if row.state == 'open' else agent_text.ask_word(row)}", "$muted"),
             )
-        late = "later" if row.uid in self._later else "waiting"
-        standing = f"{late} {waited}" if row.state == "open" else agent_text.ask_word(row)
+        late = "later " if row.uid in self._later else ""
+        standing = f"{late}{waited}" if row.state == "open" else agent_text.ask_word(row)
         project = self.context.state.projects.of_ask(row)
         where = f"{fit(project, 8)}  " if self._names_projects else ""
-        right = f"{where}{fit_ends(agent_text.who(row.agent), 10)}  {standing:<11} "
+        right = f"{where}{fit_ends(agent_text.who(row.agent), 10)}  {standing:>{_STANDING}} "
         head = f" {number:<3} " if number else "     "
         room = max(1, width - 4 - len(head) - cell_len(right))
         quiet = row.state != "open" or row.uid in self._later
@@ -275,7 +277,7 @@ class InboxRows(RowDrawing[InboxLine]):
             (f" {sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted"),
             (mark, state.color),
             (head, "$muted"),
-            (fit(self._title(row, room), room), "$muted" if quiet else ""),
+            (fit(self._title(row), room), "$muted" if quiet else ""),
             (" " + right, "$muted"),
         )
 
@@ -296,7 +298,7 @@ class InboxRows(RowDrawing[InboxLine]):
                 (right, "$muted"),
             )
         where = f"{'':8}  " if self._names_projects else ""
-        right = f" {where}{fit_ends(who, 10)}  {f'{row.word} {old}':<11} "
+        right = f" {where}{fit_ends(who, 10)}  {old:>{_STANDING}} "
         room = max(1, width - 4 - cell_len(right))
         self._sources[row.kind].painted(row.row, is_whole=cell_len(safe_line(row.title)) <= room)
         return (
@@ -323,15 +325,9 @@ class InboxRows(RowDrawing[InboxLine]):
         asks = (row for row in self._listed.rows if isinstance(row, Ask))
         return any(map(self.context.state.projects.of_ask, asks))
 
-    def _title(self, row: Ask, room: int) -> str:
-        """Return the question if it fits, else the name of its task if that fits."""
-        question, task = (
-            safe_line(agent_text.request_line(row, ascii_only=self.context.ascii_only)),
-            self._tasks.of(row),
-        )
-        if task is None or cell_len(question) <= room or cell_len(safe_line(task.name)) > room:
-            return question
-        return task.name
+    def _title(self, row: Ask) -> str:
+        """Return the question; its task is named by its number, and below."""
+        return safe_line(agent_text.request_line(row, ascii_only=self.context.ascii_only))
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw how a question gets here."""

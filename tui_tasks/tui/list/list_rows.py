@@ -24,6 +24,7 @@ from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_note import (
     EmptiedNote,
     after_text,
+    ask_of,
     field_parts,
     last_words,
     late_mark,
@@ -61,8 +62,7 @@ class TaskRows(RowDrawing[TaskLine]):
 
     def draw(self, row: TaskLine, look_: RowLook, line: int) -> Sequence[Part]:
         """`> #5  • ◐ Ship auth flow   "tests 14/22"   !high  #auth   in 2d   claude-1   40s`."""
-        context, ascii_only, state = self.context, self.context.ascii_only, self.context.state
-        self.lasts(age_lasts(row.updated_at, context.clock.now()))
+        ascii_only, state = self.context.ascii_only, self.context.state
         cursor = sign("cursor", ascii_only=ascii_only) if look_.cursor else " "
         flag = "+" if look_.marked else sign("changed", ascii_only=ascii_only) if row.uid in state.new else " "
         number = f"{f'#{row.number}':<{max(3, state.number_width + 1)}}"
@@ -89,6 +89,9 @@ class TaskRows(RowDrawing[TaskLine]):
             self.lasts(lasts)
             due = due or (None if row.finished_at else (_short_late(part[0]), part[1]))
         why, checked, urgency = reason(context, row, state), note(context, row), priority(row)
+        ask = ask_of(context, row) if state == "needs_you" else None
+        since = ask.opened_at if ask is not None else row.updated_at
+        self.lasts(age_lasts(since, context.clock.now()))
         if why is None and row.uid in context.state.unproven:
             why, checked = checked, None
         return RowFacts(
@@ -100,7 +103,7 @@ class TaskRows(RowDrawing[TaskLine]):
             due=due,
             late=late_mark(context, row),
             agent=agent_text.who(row.who),
-            age=age(row.updated_at, context.clock.now()),
+            age=age(since, context.clock.now()),
         )
 
     def _waits(self, row: TaskLine) -> Part | None:
@@ -192,7 +195,7 @@ class ListLines:
         return [(f"{self._sign('changed')} {new}{since} ", "$changed")] if new else ()
 
     def _progress(self, width: int) -> Sequence[Part]:
-        """` progress ███████░░░░░  2/9 done · 1 failed`; on a small screen the number of tasks."""
+        """` progress ███████░░░░░  2/9 done · 1 skipped · 1 failed`; on a small screen the number of tasks."""
         found, ascii_only = self._context.state.current_list, self._context.ascii_only
         if found is None or not found.total:
             return ()
@@ -201,11 +204,13 @@ class ListLines:
             return [(f" {count(found.total, 'task')}{f', {word}' if word else ''}", "$muted")]
         # A task whose work is not merged is not done on the screen.
         done = found.done - self._context.state.not_merged.get(found.id, 0)
+        dropped = (found.skipped, "skipped"), (found.cancelled, "cancelled")
         ended = done + found.skipped + found.cancelled
         parts: list[Part] = [
             (" progress ", "$muted"),
             (bar(ended / found.total, 20, ascii_only=ascii_only), "$state-done"),
             (f"  {done}/{found.total} done", "$muted"),
+            *((f" · {number} {word}", "$muted") for number, word in dropped if number),
         ]
         return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
 

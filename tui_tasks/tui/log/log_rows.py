@@ -181,7 +181,7 @@ class LogRows(RowDrawing[LogLine]):
         if row.words > 1:
             if width >= 60:
                 many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
-                parts.append((f"{many} words, last: " if width >= 100 else f"({many}) ", "$muted"))
+                parts.append((f"{many} messages, last: " if width >= 100 else f"({many}) ", "$muted"))
             where += " >" if ascii_only else " ▸"
         room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
         return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), text_ink), (where, "$muted")]

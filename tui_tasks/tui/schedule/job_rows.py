@@ -26,11 +26,18 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
+# In cells: the longest words for a schedule on a wide screen.
+_WHEN: Final = 28
+
+
 def columns(width: int) -> tuple[int, int, int, int, int]:
     """Return the widths in cells of task, when, last run, next and history."""
     if width >= 100:
         rest = width - 7 - 19 - 14 - job_lines.HISTORY - 1
-        return rest * 9 // 20, rest - rest * 9 // 20, 19, 14, job_lines.HISTORY + 1
+        task = rest * 9 // 20
+        when = min(_WHEN, rest - task)
+        # The rest is for the reason of a failure.
+        return task, when, 19 + rest - task - when, 14, job_lines.HISTORY + 1
     rest = width - 7 - 18 - 12 - 1
     return rest // 2, rest - rest // 2, 18, 12, 0
 
@@ -79,7 +86,7 @@ class JobRows(RowDrawing[JobLine]):
             *head,
             (fit(job.name, task - 1) + " ", quiet),
             (fit(job_text.when(job), when - 1) + " ", "$muted"),
-            (fit(job_text.last(row, now), last - 1) + " ", last_ink),
+            (fit(job_text.last(row, now, with_reason=history > 0), last - 1) + " ", last_ink),
             (fit(next_, next_wide - 1) + " ", urgent),
             *(self._history(row) if history else ()),
         )
@@ -102,7 +109,7 @@ class JobRows(RowDrawing[JobLine]):
 def titles(width: int) -> list[Part]:
     """Return the titles of the columns: `       task    when    last run    next    history`."""
     task, when, last, next_, history = columns(width)
-    titled = f"{'task':<{task}}{'when':<{when}}{'last run' if width >= 100 else 'last':<{last}}{'next':<{next_}}"
+    titled = f"{'task':<{task}}{'when':<{when}}{'last run' if history else 'last':<{last}}{'next':<{next_}}"
     return [(f"       {titled}{'history' if history else ''}", "$muted")]
 
 

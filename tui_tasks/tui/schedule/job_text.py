@@ -96,8 +96,11 @@ def when(job: Job) -> str:
     return count(len(plan), "date")
 
 
-def last(line: JobLine, now: int) -> str:
-    """Return how the last run went: `now 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`."""
+def last(line: JobLine, now: int, *, with_reason: bool = False) -> str:
+    """Return how the last run went: `now 41s`, `2m ago ok 41s`, `failed 4h ago`, `never`.
+
+    `with_reason`: with why it failed, as in `failed 4h ago: no answer`.
+    """
     run = line.running
     if run is not None:
         if run.state == "running" and run.started_at is not None:
@@ -111,7 +114,8 @@ def last(line: JobLine, now: int) -> str:
     if ended.outcome == "success":
         took = f" {duration(ended.took)}" if ended.took is not None and ended.took >= 1_000_000 else ""
         return f"{ago(ended.ended_at, now)} ok{took}"
-    return f"{look(ended.outcome or '').word} {ago(ended.ended_at, now)}"
+    why = f": {line.failure.why}" if with_reason and line.failing and line.failure and line.failure.why else ""
+    return f"{look(ended.outcome or '').word} {ago(ended.ended_at, now)}{why}"
 
 
 def next_(job: Job, now: int, *, ascii_only: bool = False) -> str:

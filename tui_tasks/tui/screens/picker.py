@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -118,6 +118,10 @@ class EntriesFound:
         return len(self._rows)
 
 
+# In cells: the longest key that stands in front of titles.
+_KEYS_WIDE: Final = 14
+
+
 class EntryRows(RowDrawing[Numbered]):
     """Draws entries, one in each line: key, title, then `beside` or the reason against it.
 
@@ -134,11 +138,12 @@ class EntryRows(RowDrawing[Numbered]):
         entry = row.entry
         if entry.heading:
             return ((f" {fit(entry.title, look.width - 1)}", "bold"),)
-        # A narrow help leaves out the ids.
-        beside = entry.beside if look.width >= 60 or not self.keys_wide else ""
+        key = f"{fit(entry.key, self.keys_wide)}  " if self.keys_wide else ""
+        # The id of an action is left out where it would cut the title.
+        left = look.width - 9 - cell_len(key) - cell_len(safe_line(entry.title)) - cell_len(entry.why_not)
+        beside = entry.beside if not self.keys_wide or cell_len(entry.beside) <= left else ""
         right = safe_line(f"{entry.why_not}  {beside}".strip(), max(0, look.width // 2))
         right = f"  {right}" if right else ""
-        key = f"{fit(entry.key, self.keys_wide)}  " if self.keys_wide else ""
         room = max(1, look.width - 5 - cell_len(key) - cell_len(right))
         return (
             (" > " if look.cursor else "   ", "$primary bold"),
@@ -219,7 +224,7 @@ class Picker(Dialog[None]):
 
     def _search(self, text: str) -> None:
         window = self.window
-        self._drawing.keys_wide = max((cell_len(entry.key) for entry in self._entries), default=0)
+        self._drawing.keys_wide = min(_KEYS_WIDE, max((cell_len(entry.key) for entry in self._entries), default=0))
         window.show(EntriesFound([*self._typed(text.strip()), *self._entries], text))
         if window.row is not None and window.row.entry.heading:
             window.move(1)

@@ -63,7 +63,7 @@ class TaskDetails:
 
 
 class DetailText(TextDrawing):
-    """Draws the text below the head. `brief`: only the newest log entries, for a place of a few lines."""
+    """Draws the text below the head. `brief`: the most important lines, for a place of a few lines."""
 
     details: TaskDetails | None = None
     brief = False
@@ -75,9 +75,8 @@ class DetailText(TextDrawing):
         if details is None:
             return []
         if self.brief:
-            lines = self._log(details, details.log[:8], room)
-            return lines if len(lines) > 2 else lines + _block(details.task.description, room, "")[:8]
-        lines = []
+            return self._in_brief(details, room)
+        lines: list[Drawn] = []
         if (
             cell_len(f"#{details.number} {safe_line(details.task.name)}")
             > room - cell_len(look(details.state).word) - 4
@@ -92,9 +91,7 @@ class DetailText(TextDrawing):
         if details.task.description:
             lines += [(), *self._words(details.task, details.task.description, room)]
         for ask in details.asks:
-            first, *others = ask_lines(ask, ascii_only=self.context.ascii_only)
-            asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
-            lines += [(), *decided_blocks(asked, room, "$state-needs-you", ascii_only=self.context.ascii_only)]
+            lines += [(), *self._asked(ask, room)]
         if self.links is not None:
             lines += self.links.lines(details.task, room)
         if details.task.result is not None:
@@ -105,11 +102,25 @@ class DetailText(TextDrawing):
             lines += self._log(details, details.log, room)
         return lines + self._neighbours("Blocks", details.blocks, room)
 
+    def _in_brief(self, details: TaskDetails, room: int) -> list[Drawn]:
+        """Return what is asked, the newest log entries, the description, and the tasks before and after it."""
+        lines = [line for ask in details.asks for line in self._asked(ask, room)]
+        lines += self._log(details, details.log[:8], room)
+        lines += self._words(details.task, details.task.description, room)[:8]
+        around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
+        return lines + [line for line in around if line]
+
+    def _asked(self, ask: Ask, room: int) -> list[Drawn]:
+        """Return a question about the task, with who asks it."""
+        first, *others = ask_lines(ask, ascii_only=self.context.ascii_only)
+        asked = [f"{agent_text.who(ask.agent, 40)} asks: {first}", *others]
+        return decided_blocks(asked, room, "$state-needs-you", ascii_only=self.context.ascii_only)
+
     def _words(self, task: Task, text: str, room: int, ink: str = "") -> list[Drawn]:
         """Return words of a task; of one that waits to be accepted as the human decides about them."""
-        return (
-            decided_prose(text, room, ink, ascii_only=self.context.ascii_only) if task.held else _block(text, room, ink)
-        )
+        if task.held and text:
+            return decided_prose(text, room, ink, ascii_only=self.context.ascii_only)
+        return _block(text, room, ink)
 
     def _age(self, instant: int, *, short: bool) -> str:
         now = self.context.clock.now()

@@ -182,8 +182,9 @@ def reason(context: Context, task: TaskLine, state: str) -> Part | None:
         return why, "$state-overdue"
     ask = ask_of(context, task) if state == "needs_you" else None
     if ask is not None:
-        who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)} "
-        return f"{who}asks {quoted(agent_text.request_line(ask, ascii_only=context.ascii_only))}", "$state-needs-you"
+        who = "" if ask.agent == task.who else f"{safe_ends(agent_text.who(ask.agent), 16)}: "
+        asked = safe_line(agent_text.request_line(ask, ascii_only=context.ascii_only), _NOTE_CHARS)
+        return f"{who}{asked}", "$state-needs-you"
     if state == "reviewable":
         return safe_line(context.state.reviewable[task.uid] or "to be reviewed", 60), "$state-needs-you"
     word = last_word(context, task, state) if state == "failed" else ""
