@@ -99,24 +99,24 @@ def leave(plan: Plan, *agents: str) -> None:
     [
         (
             (120, 24),
-            " ? claude-1 jose is maintained but heavier; pyjwt is in the …"
+            " ? claude-1 jose is maintained but heavier; pyjwt is in the…"
             "   ? claude-2 Approve: delete the old GA prop…"
             '   ✗ 1 failed\n ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
         ),
         (
             (80, 24),
-            " ? claude-1 jose is maintained but h…  ? claude-2 Approve: delete t…  ✗ 1 failed\n"
+            " ? claude-1 jose is maintained but h…  ? claude-2 Approve: delete …  ✗ 1 failed\n"
             ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
         ),
         (
             (60, 24),
-            " ? claude-1 jose is mai…  ? claude-2 Approve: d…  ✗ 1 failed\n"
+            " ? claude-1 jose is ma…  ? claude-2 Approve: d…  ✗ 1 failed\n"
             ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
         ),
         (
             (120, 12),
             " ? claude-1 jose is maintained but h…   ? claude-2 Approve: delete the o…"
-            '   ◐ claude-1 #5 "running tests 1…   ✗ 1 failed',
+            '   ◐ claude-1 #5 "running tests …   ✗ 1 failed',
         ),
         ((40, 24), " ◐ #5 40s   ? 2   ✗ 1"),
     ],

@@ -137,7 +137,8 @@ class NowLine(FrameLine):
         found, is_alone = list(self._entries()), is_compact(self.app.size)
         entries = [entry for entry in found if is_alone or entry.kind in self._kinds]
         gap, least = ("   ", _LEAST_WIDE) if width >= WIDE else ("  ", _LEAST_NARROW)
-        room = width - 1
+        # One cell at each side stays empty, as in all lines.
+        room = width - 2
         shown = _chosen(entries, room, len(gap), least)
         widths = _shared(shown, room - _needed(entries, shown, len(gap), least), least)
         line = _Line()
@@ -161,7 +162,7 @@ class NowLine(FrameLine):
 
     @staticmethod
     def _add_if_room(line: _Line, text: str, gap: str, width: int) -> None:
-        if line.size + cell_len(gap + text) <= width:
+        if line.size + cell_len(gap + text) < width:
             line.add([(text, "$muted")], None, gap)
 
     def _idle(self) -> str:
