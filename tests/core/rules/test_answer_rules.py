@@ -93,6 +93,22 @@ git grep | -nOsh x
 git grep | --open=sh x
 git grep | --open-files-in-page=sh x
 git bisect | run ./x
+git commit | --template=x -e
+git commit | -a
+git commit | --amend
+git commit | -m x -e
+git commit | -m x -S
+git commit | --author -m
+git commit | -t -m
+git commit | -tm
+git commit | -- -m
+git commit -m | x --gpg-si
+git add | -e
+git tag | -a v1
+git tag | --annotate v1
+git tag | -s v1 -m x
+git tag | -v v1
+git tag | --verif v1
 git submodule | foreach x
 git push | ext::sh
 git ls-remote | --upload-pac=/tmp/x .
@@ -277,6 +293,13 @@ def test_what_is_surely_not_denied_is_allowed() -> None:
         ("git diff *", "git diff --stat"),
         ("git log *", "git log --oneline -n 5 --format=%H"),
         ("git --no-pager log *", "git --no-pager log -p"),
+        ("git commit *", "git commit -q -m 'a message' src"),
+        ("git commit *", "git commit -am ready"),
+        ("git commit *", "git commit --amend --no-edit"),
+        ("git commit -m *", "git commit -m ready"),
+        ("git tag *", "git tag -a -m first v1"),
+        ("git tag *", "git tag --list"),
+        ("git add *", "git add -A src"),
         ("sort *", "sort -u x"),
         ("md5sum *", "md5sum x"),
         ("git status", ["bash", "-lc", "git status"]),

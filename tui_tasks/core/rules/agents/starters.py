@@ -38,6 +38,12 @@ diff-tree for-each-ref grep log ls-files ls-tree merge-base mv name-rev reflog r
 shortlog show show-ref stash status switch tag whatchanged
 """
 _GIT: Final = frozenset(_GIT_NAMES.split())
+# What subcommands start by these letters and long options: an editor or a program that signs.
+_GIT_LETTERS: Final = {"add": "e", "commit": "eS", "tag": "esuv"}
+_GIT_LONG: Final = {"commit": ("gpg-sign",), "tag": ("sign", "local-user", "verify")}
+# With one of these no editor asks for the message. Before it may stand flags that take no value.
+_MESSAGE: Final = re.compile(r"-[afnqsv]*[mF].*|--(?:message|file)(?:=.*)?|--no-edit", re.DOTALL)
+_FLAGS: Final = re.compile(r"-[afnqsv]+|--(?:all|amend|annotate|force|no-verify|quiet|signoff|verbose)")
 # Options by which commands start others or write files. Programs take the beginning of a long name for it.
 _LONG_NAMES: Final = """
 exec execdir exec-batch ok okdir upload-pack receive-pack ext-diff textconv open-files-in-pager output exec-path
@@ -60,12 +66,29 @@ def starts_others(words: Sequence[str], fixed: int) -> bool:
         known = [word for word in words[1:fixed] if word != "--no-pager"]
         if not known or known[0] not in _GIT or any("%G" in word for word in words[fixed:]):
             return True
+        return _git_starts(known[0], words, fixed)
     letters = _ALL_LETTERS + _LETTERS.get(program, "")
-    return any(_is_starting(word, letters) for word in words[fixed:])
+    return any(_is_starting(word, letters, _LONG) for word in words[fixed:])
 
 
-def _is_starting(word: str, letters: str) -> bool:
+def _git_starts(subcommand: str, words: Sequence[str], fixed: int) -> bool:
+    letters, longs = _ALL_LETTERS + _GIT_LETTERS.get(subcommand, ""), (*_LONG, *_GIT_LONG.get(subcommand, ()))
+    if any(_is_starting(word, letters, longs) for word in words[fixed:]):
+        return True
+    after = words[words.index(subcommand) + 1 :]
+    is_annotated = any("--annotate".startswith(word) or _has_letter(word, "a") for word in after)
+    if subcommand != "commit" and not (subcommand == "tag" and is_annotated):
+        return False
+    first = next((word for word in after if _FLAGS.fullmatch(word) is None), "")
+    return _MESSAGE.fullmatch(first) is None
+
+
+def _has_letter(word: str, letters: str) -> bool:
+    return word.startswith("-") and not word.startswith("--") and any(char in letters for char in word)
+
+
+def _is_starting(word: str, letters: str, longs: Sequence[str]) -> bool:
     if word.startswith("--"):
         name = word[2:].partition("=")[0]
-        return bool(name) and any(long.startswith(name) for long in _LONG)
-    return word.startswith("-") and (_FIND.fullmatch(word) is not None or any(char in letters for char in word))
+        return bool(name) and any(long.startswith(name) for long in longs)
+    return word.startswith("-") and (_FIND.fullmatch(word) is not None or _has_letter(word, letters))
