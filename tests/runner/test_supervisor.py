@@ -345,15 +345,16 @@ def test_a_run_that_stops_its_supervisor_again_and_again_is_ended_whole(host, st
 
 
 @pytest.mark.linux
-def test_a_run_reads_in_the_environment_of_its_supervisor_what_it_is_given_itself(host, path, monkeypatch):
-    monkeypatch.setenv("SECRET", "hunter2")
+@pytest.mark.parametrize("secret", ["SECRET", "PGPASSWORD"])
+def test_a_run_reads_in_the_environment_of_its_supervisor_what_it_is_given_itself(host, path, monkeypatch, secret):
+    monkeypatch.setenv(secret, "hunter2")
     read = "tr '\\0' '\\n' < /proc/$PPID/environ; tr '\\0' '\\n' < /proc/$(ps -o ppid= $PPID | tr -d ' ')/environ"
     with hosted(str(path), runners(**shell(read))):
         run = host.run_to_end("reads")
     names = {line.partition("=")[0] for line in run.result.splitlines()}
     assert run.outcome == "success"
     assert "PATH" in names
-    assert names <= {name for name in os.environ if name != "SECRET"} | {"PYTHONPATH"}
+    assert names <= {name for name in os.environ if name != secret} | {"PYTHONPATH"}
     assert "hunter2" not in run.result
 
 

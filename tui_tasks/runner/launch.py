@@ -57,6 +57,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
         snapshot: whether the command runs in a private copy of these files.
         worktree: the git worktree whose files a check's run is about; None: none.
         filters: git filters that may run when these files are hashed.
+        server_password: the password of the database's server, for the supervisor alone; empty: none.
         die_at: the step at which the supervisor kills itself; used by tests.
     """
 
@@ -74,6 +75,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: bool = False
     worktree: str | None = None
     filters: tuple[str, ...] = ()
+    server_password: str = ""
     die_at: str = ""
 
     def step(self, name: str) -> None:
@@ -103,6 +105,8 @@ def clear_away(run_uid: str) -> None:
 
 # Seconds between SIGTERM and SIGKILL for a check.
 CHECK_GRACE_SECONDS: Final = 10
+# The variable by which libpq reads a password.
+PASSWORD: Final = "PGPASSWORD"
 # The variables that the supervisor itself needs beside those passed to every run.
 SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", "PG*", DRIVER)
 # By name, as the runner may not import the second, which depends on hooks.
@@ -196,8 +200,11 @@ class Launcher:
 def _start_supervisor(assignment: Assignment) -> subprocess.Popen[bytes]:
     """Start a supervisor that outlives this process: it has its own session and inherits no descriptors.
 
-    Its environment is limited to what every run sees and what Python needs, because its run can read it.
+    Its environment is limited to what every run sees and what Python needs, because its run can read it. A password
+    goes through the pipe.
     """
+    environment = passed_on(os.environ, (*ALWAYS_PASSED, *SUPERVISOR_VARIABLES))
+    assignment = msgspec.structs.replace(assignment, server_password=environment.pop(PASSWORD, ""))
     package = str(Path(tui_tasks.__file__).parent.parent)
     path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
     supervisor = subprocess.Popen(
@@ -205,7 +212,7 @@ def _start_supervisor(assignment: Assignment) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env={**passed_on(os.environ, (*ALWAYS_PASSED, *SUPERVISOR_VARIABLES)), "PYTHONPATH": path},
+        env={**environment, "PYTHONPATH": path},
         start_new_session=True,
     )
     assert supervisor.stdin is not None

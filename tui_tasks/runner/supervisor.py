@@ -29,7 +29,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.launch import Assignment, folder
+from tui_tasks.runner.launch import PASSWORD, Assignment, folder
 from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import RunProcess
 from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
@@ -310,6 +310,8 @@ def main(converse: Converse | None = None) -> None:
     except msgspec.DecodeError:
         # The scheduler died while writing the assignment.
         sys.exit(1)
+    if assignment.server_password:
+        os.environ[PASSWORD] = assignment.server_password
     if not processes.can_adopt() or _fork_supervisor():
         execute_run(assignment, converse)
 
