@@ -205,7 +205,7 @@ async def test_undo_says_what_it_cannot_take_back_and_leaves_it_or_passes_over_i
         await press(app, pilot, "u", "n")
         assert task(app, jammed[9]).status == "pending"
         await pilot.press("u")
-        await pilot.pause()
+        await until(pilot, lambda: "“Plan”: not possible" in " ".join(shown(app).split()))
         asked = " ".join(shown(app).split())
         assert "Undo of change of list “Plan”: not possible" in asked
         assert "Ship auth flow" in asked
