@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import itertools
 import re
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -290,3 +293,26 @@ def test_who_leaves_while_the_journal_is_replayed_leaves_nothing_behind(plan: Pl
     with pytest.raises(KeyboardInterrupt):
         PastLink(plan.path, "3", clock=lambda: NOW, report=leave)
     assert not list(scratch.iterdir())
+
+
+async def test_who_leaves_during_a_step_sees_no_error_of_python(plan: Plan) -> None:
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+    link = PastLink(plan.path, "3", clock=lambda: NOW)
+    is_left = threading.Event()
+
+    def step(*_: object) -> None:
+        is_left.wait(10)
+        raise RuntimeError
+
+    moving = asyncio.ensure_future(link.move(step, lambda done, total: None))
+    await asyncio.sleep(0)
+    moving.cancel()
+    await asyncio.gather(moving, return_exceptions=True)
+    is_left.set()
+    link.stop()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    del moving
+    gc.collect()
+    assert told == []

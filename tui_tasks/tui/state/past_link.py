@@ -105,6 +105,8 @@ class PastLink(DatabaseLink):
             Conflict: what was between is damaged, or was compacted away.
         """
         moving = asyncio.get_running_loop().run_in_executor(self._worker, self._move, step)
+        # Where the screen is left meanwhile nobody awaits it, and asyncio would print the exception that ends it.
+        moving.add_done_callback(lambda done: done.cancelled() or done.exception())
         while not (await asyncio.wait({moving}, timeout=TOLD_EVERY))[0]:
             report(*self._progress)
         has_moved = await moving
