@@ -317,6 +317,13 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
         assert "? 1 check failed #6 Write integration tests" in lines(app)[1]
 
 
+async def test_a_question_alone_is_told_by_as_many_words_as_the_line_has_room_for(app, plan):
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+    by_agent(plan, "claude-1", OpenAsk("Which of the two libraries " * 8))
+    async with opened(app, (120, 40)):
+        assert re.fullmatch(r" \? claude-1 Which of .{70,}…   ✗ 1 failed ?", lines(app)[1])
+
+
 @pytest.mark.parametrize(
     ("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie banner starts"), (6, "codex-1 may ask something in its")]
 )

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
     from tui_tasks.tui.state.context import Context
 
-# In cells: the longest name of an agent, the name that is never cut, and the longest text of an entry.
+# In cells: the longest name of an agent, and the name that is never cut.
 _WHO: Final = 16
 _SHORT_WHO: Final = 9
-_TEXT: Final = 60
 # In cells: the least of a text that is worth showing, on a wide screen and on a narrow one, and the least of a task's
 # name beside its agent's last word.
 _LEAST_WIDE: Final = 16
@@ -82,13 +81,13 @@ class Entry:
     @property
     def most(self) -> int:
         """The width in cells with which nothing is cut."""
-        return self._head(min(cell_len(self.name), _WHO)) + min(cell_len(" ".join(self.texts)), _TEXT)
+        return self._head(min(cell_len(self.name), _WHO)) + cell_len(" ".join(self.texts))
 
     def parts(self, cells: int, *, ascii_only: bool) -> list[Part]:
         """Return it in at most so many cells."""
         parts: list[Part] = [(f"{self.mark} ", self.color)]
         if self.who:
-            texts = min(cell_len(" ".join(self.texts)), _TEXT)
+            texts = cell_len(" ".join(self.texts))
             room = min(_WHO, max(_SHORT_WHO, cells - self._head(0) - 1 - texts))
             who = safe_ends(self.name, room, ascii_only=ascii_only)
             parts.append((f"{who} ", "$muted" if self.kind == WORK else self.color))
