@@ -195,3 +195,18 @@ async def test_enter_on_an_agent_without_a_terminal_of_ours_shows_its_log_and_pe
             await settle(pilot, "j")
         await settle(pilot, "enter")
         assert app.navigation.pane_name == "log"
+
+
+@pytest.mark.parametrize("pane", ["list", "board"])
+async def test_the_foot_names_the_review_on_a_task_whose_work_waits_for_it(plan, make_app, pane):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), actor="system", now=NOW)
+    app = make_app(plan.path, pane=pane)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+        assert "Enter Review" not in lines(app)[-1]
+        app.navigation.go_to(plan[9])
+        await until(pilot, lambda: "Enter Review" in lines(app)[-1])
+        app.navigation.go_to(plan[8])
+        await until(pilot, lambda: "Enter Review" not in lines(app)[-1])

@@ -224,6 +224,9 @@ class ListPane(TaskPane):
         """Show the task under the cursor in the detail."""
         event.stop()
         self.detail.show(event.key)
+        if self.context.state.reviewable:
+            # The foot names the review only on such a task.
+            self.context.redraw_frame()
 
     # Opening and going back
 

@@ -10,6 +10,7 @@ from typing_extensions import override
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.tui.inputs.filter_bar import FilterBar
+from tui_tasks.tui.keys.action_table import Action
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.detail import Detail
@@ -86,6 +87,20 @@ class TaskPane(Pane):
     @override
     def is_busy(self) -> bool:
         return self.quick_add.is_open or self.filter_bar.is_open or bool(self.row_list.marks)
+
+    @override
+    def footer(self, small: bool) -> tuple[str, ...]:
+        """The key that opens a task comes first where it opens the review of its work."""
+        ids = super().footer(small)
+        return ("open", *ids) if self._opens_review else ids
+
+    @override
+    def short(self, action: Action) -> str:
+        return "Review" if action.id == "open" and self._opens_review else super().short(action)
+
+    @property
+    def _opens_review(self) -> bool:
+        return self.target() in self.context.state.reviewable
 
     def focus_rows(self) -> None:
         """Focus the rows, before the next key is handled."""
