@@ -303,7 +303,7 @@ class Importer:
         if fields.get("status") != "in_progress":
             return None
         if self._is_of_others(fields, before):
-            # It is in progress on another machine, so it takes up nobody's turn here.
+            # Another machine works on it, and an agent here may start another task.
             return f"imported:{uid[:6]}"
         if home.one_in_progress:
             whose = fields.get("agent", None if before is None else before.agent) or self._starter(before)

@@ -54,7 +54,8 @@ def _is_whole(ask: Ask) -> bool:
     offered = ask.options[:MAX_ACTIONS] if (ask.request or {}).get("kind") != "permission" else ()
     fits = all(safe_line(option, _LABEL_CHARS) == option for option in (*offered, *ask_options(ask, offered)))
     rows = sum(max(1, -(-cell_len(line) // _COLUMNS)) for line in ask_lines(ask))
-    return rows <= MAX_ROWS and fits
+    # Combining marks take bytes and no columns.
+    return rows <= MAX_ROWS and len(_text(ask).encode()) <= MAX_TEXT_BYTES and fits
 
 
 def _text(ask: Ask) -> str:

@@ -1,4 +1,4 @@
-"""What of the inbox has stood on screen, so that a key acts on nothing that the human could not have read."""
+"""The rows that stood on screen long enough to be read: a key acts on no other."""
 
 from __future__ import annotations
 
