@@ -35,7 +35,7 @@ from tui_tasks.settings.remote_access import Tokens
 from tui_tasks.todo_tool import TodoTool
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.painting import theme_file
-from tui_tasks.work import worktrees
+from tui_tasks.work import agent_worktrees
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -100,7 +100,7 @@ def test_as_the_configuration_of_a_git_repository(tmp_path: Path, hostile: Put) 
 def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     git(tmp_path, "init", "-q")
     hostile(tmp_path / ".gitattributes")
-    assert not worktrees._has_lfs(tmp_path / ".gitattributes")
+    assert not agent_worktrees._has_lfs(tmp_path / ".gitattributes")
     assert git_merge._named(tmp_path) is None
     monkeypatch.setattr(git_merge, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
     with pytest.raises(OSError, match=r"no regular file|bytes"):

@@ -30,7 +30,8 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.state import person
-from tui_tasks.work import pull_requests, starting
+from tui_tasks.work import starting
+from tui_tasks.work.git import pull_requests
 
 PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 

@@ -13,9 +13,10 @@ from tui_tasks.cli import decided
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
-from tui_tasks.work import git_merging, git_review, git_worktrees, progress, recovery
+from tui_tasks.work import progress, recovery
 from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.git_commits import Identity
+from tui_tasks.work.git import merging, reviewing, worktrees
+from tui_tasks.work.git.commits import Identity
 
 ME = Identity("Ada", "ada@example.org")
 
@@ -72,16 +73,16 @@ def copy(made: Place, folder: Path) -> Place:
 
 def round_of(place: Place, folder: Path) -> None:
     """A worktree made, reviewed, merged, put away and brought back."""
-    seen = git_review.review(place.tree, "main", "task/1")
+    seen = reviewing.review(place.tree, "main", "task/1")
     for one in seen.files:
-        git_review.file_diff(place.tree, seen.merge_base, seen.tree, one)
-    merge = git_merging.prepare(place.root, seen, "merge", "Merge it", ME)
-    git_worktrees.materialise(place.root, merge.new, folder / "proof")
-    git_merging.carry_out(place.root, merge)
-    git_merging.take_back(place.root, merge)
-    kept = git_worktrees.put_away(place.tree, "u1", folder / "trash", remove_branch="task/1")
-    git_worktrees.remove(place.root, kept)
-    git_worktrees.bring_back(place.root, kept)
+        reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one)
+    merge = merging.prepare(place.root, seen, "merge", "Merge it", ME)
+    worktrees.materialise(place.root, merge.new, folder / "proof")
+    merging.carry_out(place.root, merge)
+    merging.take_back(place.root, merge)
+    kept = worktrees.put_away(place.tree, "u1", folder / "trash", remove_branch="task/1")
+    worktrees.remove(place.root, kept)
+    worktrees.bring_back(place.root, kept)
 
 
 def accepted(place: Place, folder: Path) -> None:

@@ -17,7 +17,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.work import merge_steps, recovery, starting
 from tui_tasks.work.accepting import LineComment
-from tui_tasks.work.git_merging import Moved
+from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
 
 

@@ -22,9 +22,10 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.runner.process import git as git_process
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import git_merging, git_worktrees, merge_steps, recovery
-from tui_tasks.work.git_commits import Identity
-from tui_tasks.work.git_merging import Merge
+from tui_tasks.work import merge_steps, recovery
+from tui_tasks.work.git import merging, worktrees
+from tui_tasks.work.git.commits import Identity
+from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.merge_steps import Intent
 
 GONE = Process()
@@ -38,7 +39,7 @@ def begun(store, clock, repo, configure, starter, task, acceptance):
         configure(COMMITS)
         work = starter.start(task, ROBOT).work
         review = acceptance.review(work)
-        merge = git_merging.prepare(repo, review, "squash", "Rotate", Identity("Ada", "ada@x"))
+        merge = merging.prepare(repo, review, "squash", "Rotate", Identity("Ada", "ada@x"))
         intent = msgspec.to_builtins(Intent("merge", merge, GONE, **more))
         store.commit(BeginMerge(work.uid, intent), actor="human", now=clock())
         return work_queries.find(store.db, work.uid), merge
@@ -56,7 +57,7 @@ def test_a_merge_that_was_cut_off_before_the_branch_moved_is_taken_back(store, c
 
 def test_a_merge_that_was_cut_off_after_the_branch_moved_is_ended(store, clock, repo, task, begun):
     work, merge = begun()
-    git_merging.carry_out(repo, merge)
+    merging.carry_out(repo, merge)
     assert recovery.recover(store, clock()) == ["ended the merge of robot-1"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("merged", None)
@@ -71,7 +72,7 @@ def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
 ):
     """`slow`: which git command takes too long."""
     work, merge = begun()
-    git_merging.carry_out(repo, merge)
+    merging.carry_out(repo, merge)
     calls = itertools.count()
 
     def timing_out(original):
@@ -94,12 +95,12 @@ def test_a_merge_whose_recovery_git_was_too_slow_for_is_ended_at_the_next_look(
 
 def test_a_clean_up_that_was_cut_off_is_ended(store, clock, repo, begun, acceptance):
     work, merge = begun()
-    git_merging.carry_out(repo, merge)
+    merging.carry_out(repo, merge)
     (worktree(store) / "late.md").write_text("late\n")
     held = msgspec.to_builtins(Intent("clean", merge, GONE))
     kept = {"merge": msgspec.to_builtins(merge)}
     store.commit(MergeWork(work.uid, merge.head, kept, held), actor="human", now=clock())
-    git_worktrees.put_away(worktree(store), work.uid, Path(store.path).parent / "trash" / work.uid)
+    worktrees.put_away(worktree(store), work.uid, Path(store.path).parent / "trash" / work.uid)
     assert recovery.recover(store, clock()) == ["cleaned up after robot-1"]
     assert not worktree(store).exists()
     acceptance.take_back(work_queries.find(store.db, work.uid))
@@ -115,7 +116,7 @@ def test_an_undo_that_was_cut_off_is_carried_on(store, clock, repo, configure, s
     held = msgspec.to_builtins(Intent("undo", merge, GONE))
     store.commit(SetWork(work.uid, {"intent": held}), actor="human", now=clock())
     if has_moved:
-        git_merging.take_back(repo, merge)
+        merging.take_back(repo, merge)
     assert recovery.recover(store, clock()) == ["undid the merge of robot-1, as was begun"]
     found = work_queries.find(store.db, work.uid)
     assert (found.state, found.intent) == ("ready", None)
@@ -126,7 +127,7 @@ def test_the_second_worktree_of_a_merge_that_was_cut_off_is_removed(store, clock
     proof = Path(store.path).parent / "proofs" / "1"
     proof.parent.mkdir()
     _, merge = begun(proof=str(proof))
-    git_worktrees.materialise(repo, merge.new, proof)
+    worktrees.materialise(repo, merge.new, proof)
     assert any("its merge was begun" in line for line in recovery.orphans(store))
     recovery.recover(store, clock())
     assert not proof.exists()

@@ -13,7 +13,7 @@ from tui_tasks.core.rules.agents.request_text import decided_line
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.snapshots import Check, Task
-    from tui_tasks.work.git_review import Review
+    from tui_tasks.work.git.reviewing import Review
 
 _BAR: Final = "│ "
 _MAX_DIFF_CHARS: Final = 10_000
@@ -65,14 +65,14 @@ def review_lines(review: Review, checks: Sequence[Check]) -> list[str]:
 
 def diff_lines(review: Review) -> Iterator[str]:
     """Yield the diffs of the files, as far as there is room, and how many files have none here."""
-    from tui_tasks.work import git_review
+    from tui_tasks.work.git import reviewing
 
     left, hidden = _MAX_DIFF_CHARS, 0
     for change in review.files:
         if (change.insertions or 0) + (change.deletions or 0) > left:
             hidden += 1  # git is not asked for what has no room
             continue
-        found = git_review.file_diff(review.folder, review.merge_base, review.tree, change)
+        found = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
         lines = quoted(found.text.rstrip("\n"), is_prose=False)
         size = sum(map(len, lines)) + len(lines)
         if found.is_binary or found.is_cut or size > left:

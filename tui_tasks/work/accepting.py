@@ -27,21 +27,12 @@ from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import (
-    git_commits,
-    git_merging,
-    git_review,
-    git_worktrees,
-    merge_steps,
-    pull_requests,
-    starting,
-    tree_checks,
-    worktrees,
-)
-from tui_tasks.work.git_merging import Merge, MergeConflicts, Method
-from tui_tasks.work.git_review import Review
+from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks
+from tui_tasks.work.git import commits, merging, pull_requests, reviewing, worktrees
+from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
+from tui_tasks.work.git.pull_requests import Forge
+from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent
-from tui_tasks.work.pull_requests import Forge
 from tui_tasks.work.starting import Starter
 from tui_tasks.work.terminals import Terminals
 
@@ -149,8 +140,8 @@ class Acceptance:
             raise Conflict(f"the worktree {folder} is gone: discard the work", path=str(folder))
         began_at = work.base_commit if work.is_on_base and base == work.base else None
         with _one_line():
-            git_worktrees.check_worktree(Path(work.repository), folder)
-            return git_review.review(folder, base, work.branch, began_at=began_at, filters=self._settings.filters)
+            worktrees.check_worktree(Path(work.repository), folder)
+            return reviewing.review(folder, base, work.branch, began_at=began_at, filters=self._settings.filters)
 
     def checks(self, work: Work, review: Review) -> tuple[Check, ...]:
         """Return the checks of the task, with the state of each on exactly the tree that was reviewed."""
@@ -202,17 +193,17 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         self._check_state(work, go_on=go_on)
         with _one_line():
-            who = git_commits.identity(Path(work.repository))
+            who = commits.identity(Path(work.repository))
             if review.is_dirty and commit_message:
-                git_merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
-                git_merging.commit_rest(review, commit_message, who, filters=self._settings.filters)
+                merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
+                merging.commit_rest(review, commit_message, who, filters=self._settings.filters)
                 review = self._committed(work, review)
             if work.is_on_base and review.base == work.base:
                 return self._accept_on_base(work, review)
-            git_merging.check_reviewed(review, filters=self._settings.filters)
+            merging.check_reviewed(review, filters=self._settings.filters)
             text = message or self._message(work)
             try:
-                merge = git_merging.prepare(Path(work.repository), review, method or self.method, text, who)
+                merge = merging.prepare(Path(work.repository), review, method or self.method, text, who)
             except MergeConflicts as conflicts:
                 if work.state == "working":
                     raise
@@ -294,7 +285,7 @@ class Acceptance:
         """
         work = work_queries.find(self._store.db, work.uid)
         with _one_line():
-            git_merging.check_reviewed(review, filters=self._settings.filters)
+            merging.check_reviewed(review, filters=self._settings.filters)
             message = self._message(work)
             address = pull_requests.create(
                 Path(work.repository),
@@ -323,7 +314,7 @@ class Acceptance:
         """
         now = self.review(work, review.base)
         if now.tree != review.tree or now.base_commit != review.base_commit or now.is_dirty:
-            raise git_merging.Moved("its files have changed since you looked: look again", head=now.head)
+            raise merging.Moved("its files have changed since you looked: look again", head=now.head)
         return now
 
     def _message(self, work: Work) -> str:
@@ -333,7 +324,7 @@ class Acceptance:
     def _accept_on_base(self, work: Work, review: Review) -> Outcome:
         """Accept work that was done on the base branch itself: there is nothing to merge."""
         now = review._replace(base_commit=review.head)  # the branch is where HEAD is
-        git_merging.check_reviewed(now, filters=self._settings.filters)
+        merging.check_reviewed(now, filters=self._settings.filters)
         checks = self.checks(work, review)
         merged = self._commit(MergeWork(work.uid, review.head))
         merge_steps.end_agent(self._store, merged)
@@ -342,7 +333,7 @@ class Acceptance:
     def _merge(self, work: Work, review: Review, merge: Merge, *, go_on: bool, unproven: bool) -> Outcome:
         """Write the merge down, prove it, carry it out, and clean up."""
         root = Path(work.repository)
-        merged = git_review.tree_at(root, merge.new)
+        merged = reviewing.tree_at(root, merge.new)
         # Where the base has not moved, the merged tree is that of the worktree.
         tree = merged if self.proves_merged else review.tree
         checks = tree_checks.states(self._store, work, tree)
@@ -356,7 +347,7 @@ class Acceptance:
                 checks = self._prove(work, merge, tree, review.folder, proof)
                 if not tree_checks.are_proven(checks):
                     return Outcome("unproven", self._commit(GiveUpMerge(work.uid, _not_passed(checks))), checks=checks)
-            git_merging.carry_out(root, merge)
+            merging.carry_out(root, merge)
         except BaseException as error:
             if not _has_moved(root, merge):
                 self._commit(GiveUpMerge(work.uid, _message(error)))
@@ -391,8 +382,8 @@ class Acceptance:
                 why = f"{merge.base} has moved" if has_moved else "files that are in no commit are among the inputs"
                 self._show(f"{why}: checks run on the merged files alone")
                 make_folder(str(proof.parent))
-                git_worktrees.materialise(root, merge.new, proof, filters=filters)
-                worktrees.furnish(root, proof, self._settings, self._show)
+                worktrees.materialise(root, merge.new, proof, filters=filters)
+                agent_worktrees.furnish(root, proof, self._settings, self._show)
                 if git_trees.tree_of(proof, filters=filters) != tree:
                     raise Conflict(
                         "what `copy` and `setup` in [work] make must be in .gitignore: they change what is checked"
@@ -409,7 +400,7 @@ class Acceptance:
             )
         finally:
             if proof is not None:
-                git_worktrees.drop(root, proof)
+                worktrees.drop(root, proof)
 
 
 def _not_passed(checks: Sequence[Check]) -> str:
@@ -436,7 +427,7 @@ def conflict_text(work: Work, files: Sequence[str]) -> str:
 
 def _has_moved(root: Path, merge: Merge) -> bool:
     with contextlib.suppress(GitFailed):
-        return git_worktrees.commit_of(root, f"refs/heads/{merge.base}") == merge.new
+        return worktrees.commit_of(root, f"refs/heads/{merge.base}") == merge.new
     return False
 
 

@@ -28,9 +28,9 @@ from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
-from tui_tasks.work import git_commits, git_merge_recovery, git_merging, git_worktrees
-from tui_tasks.work.git_merging import Merge
-from tui_tasks.work.git_worktrees import REFS, Kept
+from tui_tasks.work.git import commits, merge_recovery, merging, worktrees
+from tui_tasks.work.git.merging import Merge
+from tui_tasks.work.git.worktrees import REFS, Kept
 from tui_tasks.work.terminals import Terminals
 
 MERGE: Final = "merge"
@@ -132,7 +132,7 @@ def _go_on(work: Work, merge: Merge) -> list[str]:
     folder = Path(work.worktree)
     try:
         git.run(folder, "update-ref", "--no-deref", f"{REFS}/merged/{work.uid}/{merge.head[:16]}", merge.head)
-        if git_worktrees.commit_of(folder, "HEAD") == merge.head:
+        if worktrees.commit_of(folder, "HEAD") == merge.head:
             git.run(folder, "reset", "--keep", "--quiet", merge.new)
             return []
     except GitFailed as error:
@@ -169,15 +169,15 @@ def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
     root, folder = Path(work.repository), Path(work.worktree)
     kept = kept_worktree(work)
     if (folder / ".git").exists():
-        git_worktrees.check_worktree(root, folder)
+        worktrees.check_worktree(root, folder)
         trash = Path(store.path).resolve().parent / "trash" / work.uid
         # The branch of work that was not merged stays.
         gone = work.branch if work.state == "merged" else None
-        kept = git_worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
+        kept = worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
         held: dict[str, Any] = {**(work.kept or {}), WORKTREE: msgspec.to_builtins(kept)}
         store.commit(SetWork(work.uid, {"kept": held}), actor=SYSTEM, now=clock())
     if kept is not None:
-        git_worktrees.remove(root, kept)
+        worktrees.remove(root, kept)
 
 
 def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int], is_revert: bool = False) -> Work:
@@ -192,15 +192,15 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
     root, merge = Path(work.repository), merge_of(work)
     _check_restorable(store, work)
     if merge is not None:
-        if not is_revert and git_merging.is_built_upon(root, merge):
+        if not is_revert and merging.is_built_upon(root, merge):
             raise Conflict(
                 f"{merge.base} has commits since the merge: take it back by a commit that reverts it (--revert)",
                 base=merge.base,
             )
         step = merge
-        if is_revert and git_merging.is_built_upon(root, merge):
+        if is_revert and merging.is_built_upon(root, merge):
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
-            step = git_merging.prepare_revert(root, merge, title, git_commits.identity(root))
+            step = merging.prepare_revert(root, merge, title, commits.identity(root))
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
         _move_back(root, step)
     return restore(store, work, actor=actor, clock=clock)
@@ -208,9 +208,9 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
 
 def _move_back(root: Path, step: Merge) -> None:
     if step.method == "revert":
-        git_merging.carry_out(root, step)
+        merging.carry_out(root, step)
     else:
-        git_merging.take_back(root, step)
+        merging.take_back(root, step)
 
 
 def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -> Work:
@@ -223,7 +223,7 @@ def restore(store: Store, work: Work, *, actor: str, clock: Callable[[], int]) -
     _check_restorable(store, work)
     kept = kept_worktree(work)
     if kept is not None:
-        git_worktrees.bring_back(Path(work.repository), kept)
+        worktrees.bring_back(Path(work.repository), kept)
     else:
         bring_back(work)
     restored: Work = store.commit(RestoreWork(work.uid), actor=actor, now=clock())[0]
@@ -265,15 +265,15 @@ def _carry_on(store: Store, work: Work, intent: Intent, clock: Callable[[], int]
     root, merge = Path(work.repository), intent.merge
     if intent.step == "merge":
         if intent.proof is not None:
-            git_worktrees.drop(root, Path(intent.proof))
-        if not git_merge_recovery.recover(root, merge):
+            worktrees.drop(root, Path(intent.proof))
+        if not merge_recovery.recover(root, merge):
             store.commit(GiveUpMerge(work.uid, "its merge was interrupted"), actor=SYSTEM, now=clock())
             return f"undid the merge of {work.agent}"
         # The human has decided it, and a check that has not passed was looked at then.
         finish(store, work, intent, actor=HUMAN, clock=clock)
         return f"ended the merge of {work.agent}"
     if intent.step == "undo":
-        git_merge_recovery.recover(root, merge, undo=merge.method != "revert")
+        merge_recovery.recover(root, merge, undo=merge.method != "revert")
         _move_back(root, merge)
         restore(store, work, actor=HUMAN, clock=clock)
         return f"undid the merge of {work.agent}, as was begun"
@@ -326,7 +326,7 @@ def bring_back(work: Work) -> None:
     except (GitFailed, OSError):
         words = ("-b", work.branch, "--", str(path), work.head or work.base_commit or "HEAD")
     try:
-        git_worktrees.drop(root, path)  # one that was deleted by hand is still registered
+        worktrees.drop(root, path)  # one that was deleted by hand is still registered
         git.run(root, "worktree", "add", "--quiet", *words)
         git.run(path, "reset", "--quiet", "--hard")
     except (GitFailed, OSError) as error:

@@ -19,9 +19,9 @@ from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import merge_steps, worktrees
+from tui_tasks.work import agent_worktrees, merge_steps
+from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.terminals import Terminals
-from tui_tasks.work.worktrees import Place
 
 START_SECONDS: Final = 900
 """After so many seconds a start that is not over was interrupted; a setup command may take long."""
@@ -40,7 +40,7 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
             continue
         place = _place(work)
         if place.is_new:
-            worktrees.remove(Path(work.repository), place)
+            agent_worktrees.remove(Path(work.repository), place)
         with contextlib.suppress(Refusal):
             store.commit(FailWork(work.uid, "its start was interrupted"), actor=SYSTEM, now=now)
             done.append(f"undid the start of {work.agent}")

@@ -33,11 +33,11 @@ from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import safe_line
-from tui_tasks.work import programs, worktrees
+from tui_tasks.work import agent_worktrees, programs
+from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.programs import prompt
 from tui_tasks.work.terminals import Terminals, is_there
-from tui_tasks.work.worktrees import Place
 
 LAUNCHER: Final = "tui_tasks.work.launcher"
 
@@ -123,15 +123,15 @@ class Starter:
         programs.check(found, program)
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(found)
-        repository = worktrees.find_repository(self._folder)
+        repository = agent_worktrees.find_repository(self._folder)
         if request.beside:
             place = self._beside(task)
             request = msgspec.structs.replace(request, share=True, race=True)
         elif request.here:
-            place = worktrees.checkout(repository, request.base)
+            place = agent_worktrees.checkout(repository, request.base)
         else:
             others = len(work_queries.of_task(self._store.db, task.uid))
-            place = worktrees.plan(
+            place = agent_worktrees.plan(
                 repository,
                 found,
                 task.number,
@@ -145,12 +145,12 @@ class Starter:
         work = self._begin(task, program, repository.root, place, request, has_terminal=has_terminal)
         try:
             if place.is_new:
-                worktrees.make(repository, place, found, self._show)
+                agent_worktrees.make(repository, place, found, self._show)
             self._launch(work, task, found, request.words)
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             if place.is_new:
-                worktrees.remove(repository.root, place)
+                agent_worktrees.remove(repository.root, place)
             self._store.commit(FailWork(work.uid, message), actor=SYSTEM, now=self._clock())
             if isinstance(error, Refusal):
                 raise
@@ -291,7 +291,9 @@ def _project(root: Path) -> str | None:
         return None
 
 
-def _notes(repository: worktrees.Repository, place: Place, found: WorkSettings, program: str, data: Path) -> list[str]:
+def _notes(
+    repository: agent_worktrees.Repository, place: Place, found: WorkSettings, program: str, data: Path
+) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
     if place.is_new and repository.has_changes:

@@ -23,7 +23,8 @@ from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.tui.tasks import links
-from tui_tasks.work import git_commits, git_merge_recovery, git_merging, git_review, progress, pull_requests, worktrees
+from tui_tasks.work import agent_worktrees, progress
+from tui_tasks.work.git import commits, merge_recovery, merging, pull_requests, reviewing
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -193,7 +194,7 @@ def counted(folder: Path) -> object:
 
 CALLERS: dict[str, Callable[[Path], object]] = {
     "the state of a check's folder": lambda folder: git.look(folder),
-    "the repository of a folder": worktrees.find_repository,
+    "the repository of a folder": agent_worktrees.find_repository,
     "the counts of a work": counted,
     "the tree of a worktree": git_trees.tree_of,
     "the index": lambda folder: git.run(folder, "update-index", "-q", "--refresh", statuses=(0, 1)),
@@ -204,13 +205,13 @@ CALLERS: dict[str, Callable[[Path], object]] = {
     "the diff of a commit": lambda folder: links.link_text(folder, commit(folder)),
     "the files of a tree": lambda folder: git_trees.blobs(folder, git_trees.tree_of(folder)),
     "the programs that are named": git.programs_named,
-    "a review": lambda folder: git_review.review(folder, "work"),
+    "a review": lambda folder: reviewing.review(folder, "work"),
     "the diffs of a review": lambda folder: [
-        git_review.file_diff(folder, "HEAD", git_trees.tree_of(folder), change)
-        for change in git_review.changes(folder, "HEAD", git_trees.tree_of(folder))
+        reviewing.file_diff(folder, "HEAD", git_trees.tree_of(folder), change)
+        for change in reviewing.changes(folder, "HEAD", git_trees.tree_of(folder))
     ],
-    "what may be committed": lambda folder: git_merging.check_clean(folder, "work"),
-    "who commits": lambda folder: git_commits.identity(folder, folder),
+    "what may be committed": lambda folder: merging.check_clean(folder, "work"),
+    "who commits": lambda folder: commits.identity(folder, folder),
     "a merge that was cut off": lambda folder: cut_off(folder, undo=False),
     "an undo that was cut off": lambda folder: cut_off(folder, undo=True),
     "the merge of a synchronized file": lambda folder: merged_lines(folder),
@@ -220,8 +221,8 @@ CALLERS: dict[str, Callable[[Path], object]] = {
 def cut_off(folder: Path, *, undo: bool) -> object:
     """Carry on where a merge of the last commit has written some files."""
     old, new = (run(folder, "rev-parse", at).strip() for at in ("HEAD", "HEAD"))
-    merge = git_merging.Merge("ff", "work", old, new, new, str(folder))
-    return git_merge_recovery.recover(folder, merge, undo=undo, lock_seconds=0)
+    merge = merging.Merge("ff", "work", old, new, new, str(folder))
+    return merge_recovery.recover(folder, merge, undo=undo, lock_seconds=0)
 
 
 def merged_lines(folder: Path) -> object:

@@ -31,7 +31,7 @@ from tui_tasks.text.safe import safe_line
 if TYPE_CHECKING:
     from tui_tasks.core.snapshots import Check
     from tui_tasks.work.accepting import Outcome, Sent
-    from tui_tasks.work.git_review import Review
+    from tui_tasks.work.git.reviewing import Review
 
 
 def _declare_review(command: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from tui_tasks.tui.work import diff_lines
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 
 if TYPE_CHECKING:
-    from tui_tasks.work.git_review import FileChange, Review
+    from tui_tasks.work.git.reviewing import FileChange, Review
 
 
 SUMMARY: Final = "summary"

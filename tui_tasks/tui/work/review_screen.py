@@ -39,11 +39,11 @@ from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions
 from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows, shown_path
 from tui_tasks.tui.work.review_text import WorkFacts
-from tui_tasks.work import git_review
 from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.git import reviewing
 
 if TYPE_CHECKING:
-    from tui_tasks.work.git_review import FileChange, Review
+    from tui_tasks.work.git.reviewing import FileChange, Review
 
 REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
 """The states of work that can be looked at."""
@@ -467,7 +467,7 @@ def _read(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tupl
 
 
 def _file_text(review: Review, change: FileChange) -> FileText:
-    found = git_review.file_diff(review.folder, review.merge_base, review.tree, change)
+    found = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
     if found.is_binary:
         return FileText([], {}, "A binary file: its bytes are not shown.")
     lines = diff_lines.parse(found.text)

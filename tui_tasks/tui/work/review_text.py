@@ -18,7 +18,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.work.review_rows import shown_path
 
 if TYPE_CHECKING:
-    from tui_tasks.work.git_review import CommitLine, Review
+    from tui_tasks.work.git.reviewing import CommitLine, Review
 
 _MAX_NAMED: Final = 50
 _OUTPUT_CHARS: Final = 4_000

@@ -26,7 +26,7 @@ from tui_tasks.work import starting
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
-    from tui_tasks.work.git_merging import Method
+    from tui_tasks.work.git.merging import Method
 
 
 _BASE: Final = "base:"

@@ -17,10 +17,10 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.times import count
-from tui_tasks.work import git_review
-from tui_tasks.work.git_commits import Identity, commit_tree
-from tui_tasks.work.git_review import Review, merge_trees, tree_at
-from tui_tasks.work.git_worktrees import checked_out_at, commit_of
+from tui_tasks.work.git import reviewing
+from tui_tasks.work.git.commits import Identity, commit_tree
+from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
+from tui_tasks.work.git.worktrees import checked_out_at, commit_of
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 MIN_GIT: Final = (2, 38)
@@ -219,7 +219,7 @@ def _refuse_untracked(folder: Path, merge: Merge) -> None:
         Conflict: there are some.
         GitFailed: git failed.
     """
-    brought = [one.path for one in git_review.changes(folder, merge.old, merge.new) if one.status == "A"]
+    brought = [one.path for one in reviewing.changes(folder, merge.old, merge.new) if one.status == "A"]
     if found := [path for path in brought if os.path.lexists(folder / path)]:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         raise Conflict(

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.text.safe import path_text
-from tui_tasks.work import git_worktrees
+from tui_tasks.work.git import worktrees
 
 MAX_COMMITS: Final = 500
 MAX_DIFF_BYTES: Final = 1024 * 1024
@@ -148,10 +148,10 @@ def review(
         Conflict: there is no such base, no commit, or nothing in common.
         GitFailed: git failed.
     """
-    head = git_worktrees.commit_of(folder, "HEAD")
+    head = worktrees.commit_of(folder, "HEAD")
     if head is None:
         raise Conflict(f"{folder} has no commit")
-    base_commit = git_worktrees.commit_of(folder, began_at or f"refs/heads/{base}")
+    base_commit = worktrees.commit_of(folder, began_at or f"refs/heads/{base}")
     if base_commit is None:
         raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
     merge_base = git.run(folder, "merge-base", head, base_commit, statuses=(0, 1)).text
@@ -166,7 +166,7 @@ def review(
         head=head,
         tree=tree,
         head_tree=head_tree,
-        branch=git_worktrees.branch_of(folder),
+        branch=worktrees.branch_of(folder),
         base=base,
         base_commit=base_commit,
         merge_base=merge_base,
@@ -292,10 +292,10 @@ def _commits(folder: Path, base_commit: str, head: str) -> tuple[CommitLine, ...
 def _notes(folder: Path, head: str, branch: str | None) -> list[str]:
     """Return what the one who worked there may have changed beside files."""
     notes = []
-    now_on = git_worktrees.branch_of(folder)
+    now_on = worktrees.branch_of(folder)
     if branch is not None and now_on != branch:
         notes.append(f"it stands on {f'branch {now_on}' if now_on else 'no branch'}, not on {branch}")
-        tip = git_worktrees.commit_of(folder, f"refs/heads/{branch}")
+        tip = worktrees.commit_of(folder, f"refs/heads/{branch}")
         if tip is None:
             notes.append(f"branch {branch} is gone")
         elif tip != head:

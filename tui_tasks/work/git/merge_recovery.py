@@ -10,9 +10,9 @@ from typing import Final
 
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git, git_trees
-from tui_tasks.work import git_review, git_worktrees
-from tui_tasks.work.git_merging import Merge
-from tui_tasks.work.git_worktrees import REFS, checked_out_at, commit_of
+from tui_tasks.work.git import reviewing, worktrees
+from tui_tasks.work.git.merging import Merge
+from tui_tasks.work.git.worktrees import REFS, checked_out_at, commit_of
 
 STALE_LOCK_SECONDS: Final = 10.0
 """A lock file that has not changed for so long after a crash belongs to a git that was killed."""
@@ -64,11 +64,11 @@ def _repair(folder: Path, source: str, target: str, now: str) -> None:
     A file that is neither of the two versions, nor the beginning of one, is somebody's own and stays.
     """
     git_trees.check_folder(folder)
-    moved = git_review.changes(folder, source, target)
+    moved = reviewing.changes(folder, source, target)
     between = {path for one in moved for path in (one.path, one.old_path) if path is not None}
     tree = git_trees.tree_of(folder)
-    wrong = {one.path for one in git_review.changes(folder, now, tree)} | {
-        one.old_path for one in git_review.changes(folder, now, tree) if one.old_path is not None
+    wrong = {one.path for one in reviewing.changes(folder, now, tree)} | {
+        one.old_path for one in reviewing.changes(folder, now, tree) if one.old_path is not None
     }
     index = git.run(folder, "diff-index", "--cached", "--name-only", "-z", "--no-renames", now).printed
     staged = {os.fsdecode(name) for name in index.split(b"\0") if name}
@@ -80,7 +80,7 @@ def _repair(folder: Path, source: str, target: str, now: str) -> None:
     if not paths:
         return
     words = ("commit-tree", tree, "-p", now, "-m", f"The files of {folder.name} after a merge was cut off")
-    kept = git.run(folder, *words, variables=git_worktrees.NOBODY).text
+    kept = git.run(folder, *words, variables=worktrees.NOBODY).text
     git.run(folder, "update-ref", "--no-deref", f"{REFS}/recovered/{kept[:16]}", kept)
     there = [path for path in paths if _blob(folder, now, path) is not None]
     git.run(folder, "reset", "--quiet", now, "--", *paths, statuses=(0, 1))

@@ -24,7 +24,7 @@ from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.settings import work_settings
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import telling_line
-from tui_tasks.work import git_worktrees
+from tui_tasks.work.git import worktrees
 
 SETUP_SECONDS: Final = 600.0
 _LAST_WORDS: Final = 300
@@ -117,7 +117,7 @@ def make(repository: Repository, place: Place, settings: WorkSettings, show: Cal
     """
     make_folder(str(place.path.parent))
     try:
-        git_worktrees.add(repository.root, place.path, place.base_commit, branch=place.branch, filters=settings.filters)
+        worktrees.add(repository.root, place.path, place.base_commit, branch=place.branch, filters=settings.filters)
         furnish(repository.root, place.path, settings, show)
     except (GitFailed, OSError, Conflict) as error:
         remove(repository.root, place)
@@ -140,7 +140,7 @@ def furnish(root: Path, path: Path, settings: WorkSettings, show: Callable[[str]
 def remove(root: Path, place: Place) -> None:
     """Remove a worktree that a start has made, and its branch if nothing was committed on it."""
     with contextlib.suppress(GitFailed, OSError):
-        git_worktrees.drop(root, place.path)
+        worktrees.drop(root, place.path)
     with contextlib.suppress(GitFailed):
         git.run(root, "worktree", "remove", "--", str(place.path))
     with contextlib.suppress(OSError):

@@ -8,8 +8,8 @@ import pytest
 
 from tests.work.repositories import Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
-from tui_tasks.work import git_review
-from tui_tasks.work.git_review import review
+from tui_tasks.work.git import reviewing
+from tui_tasks.work.git.reviewing import review
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_diff_of_a_file_is_bounded_and_binary_is_told(place: Place) -> None:
     write(place.tree, big_txt="x\n" * 5000)
     (place.tree / "image").write_bytes(b"\0\1\2")
     seen = review(place.tree, "main")
-    diffs = {one.path: git_review.file_diff(place.tree, seen.merge_base, seen.tree, one, 1000) for one in seen.files}
+    diffs = {one.path: reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one, 1000) for one in seen.files}
     assert "-line 19\n+changed\n" in diffs["a.txt"].text
     assert (diffs["big.txt"].is_cut, len(diffs["big.txt"].text) <= 1000) == (True, True)
     assert diffs["image"].is_binary
@@ -66,7 +66,7 @@ def test_attributes_replacements_and_settings_hide_nothing(place: Place) -> None
     seen = review(place.tree, "main")
     a = seen.files[1]
     assert (a.path, a.insertions, a.deletions) == ("a.txt", 1, 1)
-    assert "+changed" in git_review.file_diff(place.tree, seen.merge_base, seen.tree, a).text
+    assert "+changed" in reviewing.file_diff(place.tree, seen.merge_base, seen.tree, a).text
     assert seen.ahead == 1
 
 
@@ -97,7 +97,7 @@ def test_names_of_any_bytes_are_kept_apart(place: Place) -> None:
     seen = review(place.tree, "main")
     assert {one.path for one in seen.files} == {"a.txt", "new.txt", *names}
     for one in seen.files:
-        assert git_review.file_diff(place.tree, seen.merge_base, seen.tree, one).text.count("diff --git") == 1
+        assert reviewing.file_diff(place.tree, seen.merge_base, seen.tree, one).text.count("diff --git") == 1
 
 
 def test_a_base_that_is_gone_is_named(place: Place) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.work.repositories import Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
 from tui_tasks.runner.process import git_trees
-from tui_tasks.work import git_worktrees
+from tui_tasks.work.git import worktrees
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def place(made: Place, tmp_path: Path) -> Place:
 def test_a_new_worktree_has_the_base_and_none_of_the_checkouts_changes(place: Place, tmp_path: Path) -> None:
     write(place.root, a_txt="mine\n", untracked_txt="mine too\n")
     before = git(place.root, "status", "--porcelain")
-    git_worktrees.add(place.root, tmp_path / "new", git(place.root, "rev-parse", "HEAD"), branch="task/2")
+    worktrees.add(place.root, tmp_path / "new", git(place.root, "rev-parse", "HEAD"), branch="task/2")
     assert git(tmp_path / "new", "status", "--porcelain", "--branch") == "## task/2"
     assert (tmp_path / "new" / "a.txt").read_text().startswith("line 0\n")
     assert git(place.root, "status", "--porcelain") == before
@@ -59,14 +59,14 @@ def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> 
     git(place.tree / "nested", "init", "-q")
     inner = commit(place.tree / "nested", "Inner")
     head = git(place.tree, "rev-parse", "HEAD")
-    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
-    git_worktrees.remove(place.root, kept)
-    git_worktrees.remove(place.root, kept)
+    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    worktrees.remove(place.root, kept)
+    worktrees.remove(place.root, kept)
     assert not place.tree.exists()
     assert git(place.root, "branch", "--list", "task/1") == ""
     git(place.root, "gc", "-q", "--prune=now")
-    git_worktrees.bring_back(place.root, kept)
-    git_worktrees.bring_back(place.root, kept)
+    worktrees.bring_back(place.root, kept)
+    worktrees.bring_back(place.root, kept)
     assert git(place.tree, "rev-parse", "HEAD") == head
     assert git(place.tree, "branch", "--show-current") == "task/1"
     assert git(place.tree, "status", "--porcelain").splitlines() == [" M b.txt", "?? keep.txt", "?? nested/"]
@@ -78,28 +78,28 @@ def test_what_is_put_away_comes_back_as_it_was(place: Place, tmp_path: Path) -> 
 
 
 def test_a_worktree_that_has_changed_since_it_was_put_away_is_not_removed(place: Place, tmp_path: Path) -> None:
-    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
     write(place.tree, late_txt="written meanwhile\n")
     with pytest.raises(Conflict, match="has changed since"):
-        git_worktrees.remove(place.root, kept)
+        worktrees.remove(place.root, kept)
     assert (place.tree / "late.txt").exists()
     assert git(place.root, "branch", "--list", "task/1")
 
 
 def test_a_branch_that_somebody_moved_stays(place: Place, tmp_path: Path) -> None:
-    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
-    git_worktrees.drop(place.root, place.tree)
+    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    worktrees.drop(place.root, place.tree)
     git(place.root, "update-ref", "refs/heads/task/1", "main")
-    git_worktrees.remove(place.root, kept)
+    worktrees.remove(place.root, kept)
     assert git(place.root, "branch", "--list", "task/1")
 
 
 def test_nothing_is_brought_back_over_something_else(place: Place, tmp_path: Path) -> None:
-    kept = git_worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
-    git_worktrees.remove(place.root, kept)
+    kept = worktrees.put_away(place.tree, "u1", tmp_path / "trash", remove_branch="task/1")
+    worktrees.remove(place.root, kept)
     write(place.tree, mine_txt="mine\n")
     with pytest.raises(Conflict, match="exists already"):
-        git_worktrees.bring_back(place.root, kept)
+        worktrees.bring_back(place.root, kept)
     assert (place.tree / "mine.txt").read_text() == "mine\n"
 
 
@@ -114,9 +114,9 @@ def test_a_worktree_whose_making_was_cut_off_keeps_no_other_from_being_listed_an
     half = place.root / ".git" / "worktrees" / "tree"
     (half / "commondir").write_text("")
     (half / "locked").write_text("initializing\n")
-    assert [one.path for one in git_worktrees.entries(place.root)] == [place.root, place.tree]
+    assert [one.path for one in worktrees.entries(place.root)] == [place.root, place.tree]
     (half / "commondir").write_text("")
     (place.tree / ".git").unlink()
-    git_worktrees.drop(place.root, place.tree)
-    assert [one.path for one in git_worktrees.entries(place.root)] == [place.root]
+    worktrees.drop(place.root, place.tree)
+    assert [one.path for one in worktrees.entries(place.root)] == [place.root]
     assert not half.exists()

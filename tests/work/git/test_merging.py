@@ -8,9 +8,9 @@ import pytest
 
 from tests.work.repositories import ME, Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
-from tui_tasks.work import git_commits, git_merge_recovery, git_merging, git_worktrees
-from tui_tasks.work.git_merging import Merge, MergeConflicts, Method, Moved
-from tui_tasks.work.git_review import review
+from tui_tasks.work.git import commits, merge_recovery, merging, worktrees
+from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
+from tui_tasks.work.git.reviewing import review
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,8 @@ def place(made: Place, tmp_path: Path) -> Place:
 
 def prepared(place: Place, method: Method = "squash") -> Merge:
     seen = review(place.tree, "main")
-    git_merging.check_reviewed(seen)
-    return git_merging.prepare(place.root, seen, method, "Merge it", ME)
+    merging.check_reviewed(seen)
+    return merging.prepare(place.root, seen, method, "Merge it", ME)
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_work_is_merged_as_set_where_the_base_is_checked_out(
     write(place.root, mine_txt="untracked\n")
     merge = prepared(place, method)
     assert git(place.root, "rev-parse", "main") == merge.old
-    git_merging.carry_out(place.root, merge)
-    git_merging.carry_out(place.root, merge)
+    merging.carry_out(place.root, merge)
+    merging.carry_out(place.root, merge)
     assert sorted(git(place.root, "log", "--format=%s").splitlines()) == sorted(titles)
     assert len(git(place.root, "log", "-1", "--format=%P").split()) == parents
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
     assert (place.root / "d.txt").read_text() == "d\n"
     assert git(place.root, "log", "-1", "--format=%cn") == "Ada"
-    git_merging.take_back(place.root, merge)
+    merging.take_back(place.root, merge)
     assert git(place.root, "rev-parse", "HEAD") == merge.old
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
 
@@ -77,7 +77,7 @@ def test_a_conflict_names_its_files_and_changes_nothing(place: Place, method: Me
 def test_a_base_that_is_checked_out_nowhere_moves_alone(place: Place) -> None:
     git(place.root, "switch", "-qc", "other")
     merge = prepared(place)
-    git_merging.carry_out(place.root, merge)
+    merging.carry_out(place.root, merge)
     assert git(place.root, "rev-parse", "main") == merge.new
     assert git(place.root, "status", "--porcelain", "--branch") == "## other"
 
@@ -86,7 +86,7 @@ def test_a_dirty_checkout_of_the_base_is_refused_with_what_to_do(place: Place) -
     write(place.root, b_txt="mine\n")
     merge = prepared(place)
     with pytest.raises(Conflict, match=r"^commit 1 change in \S+ first, where main is checked out; or switch"):
-        git_merging.carry_out(place.root, merge)
+        merging.carry_out(place.root, merge)
     assert (place.root / "b.txt").read_text() == "mine\n"
     assert git(place.root, "rev-parse", "main") == merge.old
 
@@ -96,7 +96,7 @@ def test_a_file_in_the_way_that_is_not_in_git_is_named_and_kept(place: Place) ->
     write(place.root, new_txt="mine\n")
     merge = prepared(place)
     with pytest.raises(Conflict, match=r"^move new\.txt out of \S+ first"):
-        git_merging.carry_out(place.root, merge)
+        merging.carry_out(place.root, merge)
     assert (place.root / "new.txt").read_text() == "mine\n"
     assert git(place.root, "rev-parse", "main") == merge.old
 
@@ -105,34 +105,34 @@ def test_what_has_moved_since_the_review_is_refused(place: Place) -> None:
     seen = review(place.tree, "main")
     write(place.tree, late_txt="late\n")
     with pytest.raises(Moved, match="files have changed"):
-        git_merging.check_reviewed(seen)
+        merging.check_reviewed(seen)
     commit(place.tree, "Late")
     with pytest.raises(Moved, match="look again"):
-        git_merging.check_reviewed(seen)
+        merging.check_reviewed(seen)
     merge = prepared(place)
     commit(place.root, "Elsewhere", c_txt="of the base\n")
     with pytest.raises(Moved, match="main has moved"):
-        git_merging.carry_out(place.root, merge)
+        merging.carry_out(place.root, merge)
 
 
 def test_uncommitted_work_is_refused_until_it_is_committed_with_the_humans_message(place: Place) -> None:
     write(place.tree, late_txt="late\n")
     seen = review(place.tree, "main")
     with pytest.raises(Conflict, match="not committed"):
-        git_merging.check_reviewed(seen)
-    git_merging.commit_rest(seen, "Late work", ME)
+        merging.check_reviewed(seen)
+    merging.commit_rest(seen, "Late work", ME)
     assert git(place.tree, "status", "--porcelain", "--branch") == "## task/1"
     assert git(place.tree, "log", "-1", "--format=%an: %s") == "Ada: Late work"
 
 
 def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place) -> None:
     merge = prepared(place)
-    git_merging.carry_out(place.root, merge)
+    merging.carry_out(place.root, merge)
     commit(place.root, "Built upon it", d_txt="d\n")
-    assert git_merging.is_built_upon(place.root, merge)
+    assert merging.is_built_upon(place.root, merge)
     with pytest.raises(Moved, match="revert"):
-        git_merging.take_back(place.root, merge)
-    git_merging.carry_out(place.root, git_merging.prepare_revert(place.root, merge, "Revert it", ME))
+        merging.take_back(place.root, merge)
+    merging.carry_out(place.root, merging.prepare_revert(place.root, merge, "Revert it", ME))
     assert not (place.root / "new.txt").exists()
     assert (place.root / "d.txt").exists()
     assert git(place.root, "status", "--porcelain") == ""
@@ -140,8 +140,8 @@ def test_a_merge_on_which_others_have_built_is_reverted_not_undone(place: Place)
 
 def test_the_merged_tree_stands_in_a_worktree_before_the_branch_moves(place: Place, tmp_path: Path) -> None:
     merge = prepared(place)
-    git_worktrees.materialise(place.root, merge.new, tmp_path / "proof")
-    git_worktrees.materialise(place.root, merge.new, tmp_path / "proof")
+    worktrees.materialise(place.root, merge.new, tmp_path / "proof")
+    worktrees.materialise(place.root, merge.new, tmp_path / "proof")
     assert (tmp_path / "proof" / "new.txt").exists()
     assert git(place.root, "rev-parse", "main") == merge.old
 
@@ -151,21 +151,21 @@ def test_a_merge_that_was_cut_off_amid_its_files_is_cleared_away_and_carried_on(
     write(place.root, new_txt="ne", a_txt="line 0\n", mine_txt="untracked\n")
     (place.root / ".git" / "index.lock").write_text("")
     with pytest.raises(Conflict, match="git still works there"):
-        git_merge_recovery.recover(place.root, merge)
-    assert not git_merge_recovery.recover(place.root, merge, lock_seconds=0)
+        merge_recovery.recover(place.root, merge)
+    assert not merge_recovery.recover(place.root, merge, lock_seconds=0)
     assert git(place.root, "status", "--porcelain") == "?? mine.txt"
-    git_merging.carry_out(place.root, merge)
+    merging.carry_out(place.root, merge)
     assert git(place.root, "status", "--porcelain", "--branch").splitlines() == ["## main", "?? mine.txt"]
 
 
 def test_a_file_of_the_humans_own_stays_when_a_merge_is_cleared_away(place: Place) -> None:
     merge = prepared(place)
     write(place.root, new_txt="the human's own\n")
-    git_merge_recovery.recover(place.root, merge)
+    merge_recovery.recover(place.root, merge)
     assert (place.root / "new.txt").read_text() == "the human's own\n"
 
 
 def test_the_human_commits_under_the_humans_own_name(place: Place, tmp_path: Path) -> None:
     git(place.root, "config", "user.name", "An agent's choice")
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    assert git_commits.identity(place.root, tmp_path) == ME
+    assert commits.identity(place.root, tmp_path) == ME
