@@ -16,7 +16,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.work import progress, recovery
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.git import merging, reviewing, worktrees
-from tui_tasks.work.git.commits import Identity
+from tui_tasks.work.git.merging import Identity
 
 ME = Identity("Ada", "ada@example.org")
 

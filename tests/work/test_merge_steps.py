@@ -24,8 +24,7 @@ from tui_tasks.runner.process import git as git_process
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import merge_steps, recovery
 from tui_tasks.work.git import merging, worktrees
-from tui_tasks.work.git.commits import Identity
-from tui_tasks.work.git.merging import Merge
+from tui_tasks.work.git.merging import Identity, Merge
 from tui_tasks.work.merge_steps import Intent
 
 GONE = Process()

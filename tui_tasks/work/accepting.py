@@ -28,7 +28,7 @@ from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks
-from tui_tasks.work.git import commits, merging, pull_requests, reviewing, worktrees
+from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Forge
 from tui_tasks.work.git.reviewing import Review
@@ -193,7 +193,7 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         self._check_state(work, go_on=go_on)
         with _one_line():
-            who = commits.identity(Path(work.repository))
+            who = merging.identity(Path(work.repository))
             if review.is_dirty and commit_message:
                 merging.check_reviewed(review._replace(uncommitted=()), filters=self._settings.filters)
                 merging.commit_rest(review, commit_message, who, filters=self._settings.filters)

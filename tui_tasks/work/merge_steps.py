@@ -28,7 +28,7 @@ from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
-from tui_tasks.work.git import commits, merge_recovery, merging, worktrees
+from tui_tasks.work.git import merge_recovery, merging, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS, Kept
 from tui_tasks.work.terminals import Terminals
@@ -200,7 +200,7 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
         step = merge
         if is_revert and merging.is_built_upon(root, merge):
             title = f"Revert the work of {work.agent}\n\nThis reverts {merge.new}.\n"
-            step = merging.prepare_revert(root, merge, title, commits.identity(root))
+            step = merging.prepare_revert(root, merge, title, merging.identity(root))
         work = begin(store, work, Intent("undo", step, this_process()), actor=actor, now=clock())
         _move_back(root, step)
     return restore(store, work, actor=actor, clock=clock)

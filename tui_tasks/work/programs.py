@@ -24,7 +24,7 @@ from tui_tasks.core.snapshots import Task, Work
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
 from tui_tasks.text.safe import safe_text
-from tui_tasks.work.git import commits
+from tui_tasks.work.git import merging
 
 SERVER: Final = "tui-tasks"
 # A program describes each tool to its model: those with which an agent works on one task.
@@ -178,7 +178,7 @@ def _gemini(connection: _Connection, prompt: str, is_headless: bool, resumes: st
 def _git_identity(connection: _Connection) -> dict[str, str]:
     """Return variables by which git knows who commits: Gemini CLI hides the human's own settings from it."""
     try:
-        who = commits.identity(Path(connection.work.repository))
+        who = merging.identity(Path(connection.work.repository))
     except Conflict:
         return {}
     given = connection.environment.get("GIT_CONFIG_COUNT", "")

@@ -24,7 +24,7 @@ from tui_tasks.core.snapshots import Work
 from tui_tasks.runner.process import git, git_trees
 from tui_tasks.tui.tasks import links
 from tui_tasks.work import agent_worktrees, progress
-from tui_tasks.work.git import commits, merge_recovery, merging, pull_requests, reviewing
+from tui_tasks.work.git import merge_recovery, merging, pull_requests, reviewing
 
 PROGRAM = "{program}"
 # Settings that name a program, and one that makes git use it where that takes a second one.
@@ -211,7 +211,7 @@ CALLERS: dict[str, Callable[[Path], object]] = {
         for change in reviewing.changes(folder, "HEAD", git_trees.tree_of(folder))
     ],
     "what may be committed": lambda folder: merging.check_clean(folder, "work"),
-    "who commits": lambda folder: commits.identity(folder, folder),
+    "who commits": lambda folder: merging.identity(folder, folder),
     "a merge that was cut off": lambda folder: cut_off(folder, undo=False),
     "an undo that was cut off": lambda folder: cut_off(folder, undo=True),
     "the merge of a synchronized file": lambda folder: merged_lines(folder),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.work.repositories import ME, Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
-from tui_tasks.work.git import commits, merge_recovery, merging, worktrees
+from tui_tasks.work.git import merge_recovery, merging, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method, Moved
 from tui_tasks.work.git.reviewing import review
 
@@ -168,4 +168,4 @@ def test_a_file_of_the_humans_own_stays_when_a_merge_is_cleared_away(place: Plac
 def test_the_human_commits_under_the_humans_own_name(place: Place, tmp_path: Path) -> None:
     git(place.root, "config", "user.name", "An agent's choice")
     (tmp_path / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    assert commits.identity(place.root, tmp_path) == ME
+    assert merging.identity(place.root, tmp_path) == ME

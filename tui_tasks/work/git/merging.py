@@ -1,4 +1,4 @@
-"""Merging without a working tree: prepared as a commit, then the base branch is moved to it, and moved back.
+"""Merging without a working tree, in the name of the human: as a commit, then the base branch is moved, or moved back.
 
 A `Merge` is a value. It is written to the journal before `carry_out`, which can be called again after a crash; so can
 `take_back`. Until the base branch moves, nothing that anybody sees has changed.
@@ -6,24 +6,68 @@ A `Merge` is a value. It is written to the journal before `carry_out`, which can
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_trees
+from tui_tasks.runner.process import git, git_settings, git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.text.times import count
 from tui_tasks.work.git import reviewing
-from tui_tasks.work.git.commits import Identity, commit_tree
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at
 from tui_tasks.work.git.worktrees import checked_out_at, commit_of
 
 Method = Literal["squash", "merge", "rebase", "ff"]
 MIN_GIT: Final = (2, 38)
+
+
+class Identity(NamedTuple):
+    """Who commits: the human's name and address."""
+
+    name: str
+    email: str
+
+
+def identity(root: Path, home: Path | None = None) -> Identity:
+    """Return the human's name and address in git's settings: the human's own, as agents share the repository's.
+
+    Raises:
+        Conflict: there are none.
+    """
+    sources = [("--includes", "--file", str(file)) for file in reversed(git_settings.own_files(home))]
+    found = {}
+    for key in ("user.name", "user.email"):
+        for source in (*sources, ("--local",)):
+            with contextlib.suppress(GitFailed):
+                if text := git.run(root, "config", *source, "--get", key, statuses=(0, 1)).text:
+                    found[key] = text
+                    break
+    if len(found) < 2:
+        raise Conflict('git does not know who you are: `git config --global user.name "…"`, and user.email')
+    return Identity(found["user.name"], found["user.email"])
+
+
+def commit_tree(
+    root: Path, tree: str, parents: list[str], message: str, who: Identity, more: Mapping[str, str] | None = None
+) -> str:
+    """Make a commit of a tree in the name of the human; `more` are variables of git. Return the commit.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    variables = {
+        "GIT_AUTHOR_NAME": who.name,
+        "GIT_AUTHOR_EMAIL": who.email,
+        "GIT_COMMITTER_NAME": who.name,
+        "GIT_COMMITTER_EMAIL": who.email,
+    } | dict(more or {})
+    words = ("commit-tree", tree, *(word for parent in parents for word in ("-p", parent)), "-F", "-")
+    return git.run(root, *words, given=message.encode(errors="replace"), variables=variables).text
 
 
 class Merge(msgspec.Struct, frozen=True):
