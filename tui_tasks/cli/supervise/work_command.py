@@ -1,14 +1,40 @@
-"""`work`: starts agents on tasks, each in a git worktree, and follows their work (docs: work)."""
+"""`work`: its actions, and what a person decides: review, merge, pr, comment, discard, restore, clean (docs: work)."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Final
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.cli.options import require_database
-from tui_tasks.cli.supervise import work_decisions, work_following, work_start
-from tui_tasks.cli.supervise.command_actions import declare_actions
+from tui_tasks import clock
+from tui_tasks.cli import person
+from tui_tasks.cli.decided import diff_lines, quoted, review_lines
+from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
+from tui_tasks.cli.streams import print_json
+from tui_tasks.cli.supervise import work_agents
+from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions
+from tui_tasks.cli.supervise.work_agents import (
+    acceptance_of,
+    declare_base,
+    declare_one,
+    print_changed,
+    refresh,
+    work_json,
+    work_of,
+)
+from tui_tasks.cli.tasks.lookup import find_task, titled
+from tui_tasks.core.errors import Conflict
+from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.vocab import SHELL
+from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.text.safe import safe_line
+
+if TYPE_CHECKING:
+    from tui_tasks.core.snapshots import Check
+    from tui_tasks.work.accepting import Outcome, Sent
+    from tui_tasks.work.git.reviewing import Review
+
 
 _EPILOG: Final = (
     "Without an action: as `ls`. All but `ls`, `show` and `review` need a person at a terminal. "
@@ -30,4 +56,210 @@ def run(name: str, options: argparse.Namespace) -> int:
     return 0
 
 
-_ACTIONS: Final = work_start.ACTIONS | work_following.ACTIONS | work_decisions.ACTIONS
+def _declare_review(command: argparse.ArgumentParser) -> None:
+    declare_base(command)
+    command.add_argument("--diff", action="store_true", help="show the diffs of the files, if there is room")
+
+
+def _review(options: argparse.Namespace) -> None:
+    with open_store(options, on_server=False) as store:
+        session = session_of(options, store, TOOLS)
+        session.look_at_checks()
+        task, work = work_of(session, options.task, options.by)
+        acceptance = acceptance_of(options, store)
+        found = acceptance.review(work, options.base)
+        checks = acceptance.checks(work, found)
+        if options.json:
+            print_json({**work_json(store, work), "review": _review_json(found, checks)})
+            return
+        diffs = list(diff_lines(found)) if options.diff else []
+    print(titled(task.number, task.name), *review_lines(found, checks), *diffs, sep="\n")
+    more = " --commit MESSAGE" * found.is_dirty
+    print(f"`tui-tasks work merge {task.number}{more} --reviewed {found.version}` merges exactly this")
+
+
+def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
+    return {
+        "version": review.version,
+        "head": review.head,
+        "tree": review.tree,
+        "files": [{**one._asdict(), "is_binary": one.is_binary} for one in review.files],
+        "commits": [one._asdict() for one in review.commits],
+        "conflicts": review.conflicts,
+        "notes": review.notes,
+        "checks": [one.to_json() for one in checks],
+    }
+
+
+def _declare_merge(command: argparse.ArgumentParser) -> None:
+    declare_base(command)
+    command.add_argument("--method", choices=("squash", "merge", "rebase", "ff"), help="as set in [work] by default")
+    command.add_argument("--message", default="", help="the message of the merged commit")
+    command.add_argument("--commit", metavar="MESSAGE", default="", help="commit what is not committed, with a message")
+    command.add_argument(
+        "--reviewed", metavar="VERSION", help="merge what `work review` showed as this version, without asking"
+    )
+    command.add_argument("--go-on", action="store_true", help="the agent continues in the same worktree")
+    command.add_argument("--unproven", action="store_true", help="although checks that gate have not passed")
+    command.add_argument("--hand-back", action="store_true", help="send a conflict to the agent, to resolve it")
+
+
+def _merge(options: argparse.Namespace) -> None:
+    from tui_tasks.work.accepting import conflict_text
+
+    with open_store(options, on_server=False) as store:
+        session = session_of(options, store, TOOLS)
+        session.look_at_checks()
+        task, work = work_of(session, options.task, options.by)
+        acceptance = acceptance_of(options, store)
+        review = acceptance.review(work, options.base)
+        if options.reviewed is not None and options.reviewed != review.version:
+            raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
+        method = options.method or acceptance.method
+        head = f"{method} into {decided_line(review.base)}, version {review.version}, the work of {work.agent} on"
+        checks = acceptance.checks(work, review)
+        what = [head, *quoted(task.name), *review_lines(review, checks), *diff_lines(review)]
+        if options.reviewed is None:
+            shows = f"`tui-tasks work review {task.number}` shows it, then add --reviewed {review.version}"
+            person.agree(options, store, what, "Merge exactly this?", shows)
+        person.confirm(options, store, what)
+        person.record(options, store)
+        outcome = acceptance.accept(
+            work,
+            review,
+            method=method,
+            message=options.message,
+            commit_message=options.commit,
+            go_on=options.go_on,
+            unproven=options.unproven,
+        )
+        if outcome.state == "conflict" and options.hand_back:
+            sent = acceptance.comment(work, conflict_text(outcome.work, outcome.files))
+            message = f"it conflicts in {safe_line(', '.join(outcome.files))}; {_sent_text(sent)}"
+        else:
+            message = _merged_text(outcome, review, task.number, is_over=not options.go_on)
+        for note in outcome.notes:
+            print(safe_line(note), file=sys.stderr)
+        print_changed(options, store, work, message)
+
+
+def _merged_text(outcome: Outcome, review: Review, number: int, *, is_over: bool) -> str:
+    """Return what was merged, as a line.
+
+    Raises:
+        Conflict: nothing was; the message says why, and what to do.
+    """
+    if outcome.state == "conflict":
+        files = ", ".join(outcome.files)
+        message = f"it conflicts with {review.base} in {files}: --hand-back sends it to the agent, to resolve it"
+        raise Conflict(message, files=list(outcome.files))
+    if outcome.state == "unproven":
+        raise Conflict(f"{outcome.work.message}; `tui-tasks check {number}`; --unproven merges it all the same")
+    parts = [f"merged into {safe_line(review.base)}"]
+    if outcome.discarded:
+        parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
+    if is_over:
+        parts.append(f"`tui-tasks work restore {number}` takes it back")
+    return "; ".join(parts)
+
+
+def _size(review: Review) -> str:
+    found = review.counts()
+    files = f"{found['files']} file{'s' * (found['files'] != 1)}"
+    return f"{files} +{found['insertions']} -{found['deletions']} at {review.head[:10]}"
+
+
+def _declare_pull_request(command: argparse.ArgumentParser) -> None:
+    declare_base(command)
+    command.add_argument("--to", metavar="URL", default="", help="where it pushes to; without it, that is only shown")
+    command.add_argument("--title", default="", help="the task's name by default")
+    command.add_argument("--message", default="", help="its text; the agent's summary by default")
+
+
+def _pull_request(options: argparse.Namespace) -> None:
+    with open_store(options, on_server=False) as store:
+        task, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
+        acceptance = acceptance_of(options, store)
+        review = acceptance.review(work, options.base)
+        push = acceptance.planned_push(work, review)
+        if options.to != push.to.url:
+            raise Conflict(f"{push.text} Then add --to {push.to.url}", to=push.to.url, branch=push.branch)
+        named = f"{_size(review)}, of {work.agent} on"
+        what = [push.text, named, *quoted(task.name), *review_lines(review, ()), *diff_lines(review)]
+        person.confirm(options, store, what)
+        person.record(options, store)
+        opened = acceptance.open_pull_request(work, review, push, title=options.title, body=options.message)
+        print_changed(options, store, work, safe_line(opened.pull_request or ""))
+
+
+def _declare_comment(command: argparse.ArgumentParser) -> None:
+    declare_one(command)
+    command.add_argument("message", metavar="TEXT", nargs="+", help="what to change")
+
+
+def _comment(options: argparse.Namespace) -> None:
+    with open_store(options, on_server=False) as store:
+        _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
+        person.record(options, store)
+        sent = acceptance_of(options, store).comment(work, " ".join(options.message))
+        print_changed(options, store, work, _sent_text(sent))
+
+
+def _sent_text(sent: Sent) -> str:
+    return f"sent to {sent.work.agent}" + ", which is started again" * sent.is_started_again
+
+
+def _discard(options: argparse.Namespace) -> None:
+    with open_store(options, on_server=False) as store:
+        task, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
+        person.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
+        person.record(options, store)
+        acceptance_of(options, store).discard(work)
+        message = f"discarded; `tui-tasks work restore {task.number}` brings it back"
+        print_changed(options, store, work, message)
+
+
+def _declare_restore(command: argparse.ArgumentParser) -> None:
+    declare_one(command)
+    command.add_argument("--revert", action="store_true", help="add a commit that undoes a merge which others built on")
+
+
+def _restore(options: argparse.Namespace) -> None:
+    with open_store(options, on_server=False) as store:
+        _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
+        person.record(options, store)
+        acceptance_of(options, store).take_back(work, is_revert=options.revert)
+        print_changed(options, store, work, "back for review")
+
+
+def _declare_clean(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tasks", metavar="TASK", nargs="*", help=f"{TASK_REFERENCE}; left out: all")
+
+
+def _clean(options: argparse.Namespace) -> None:
+    from tui_tasks.work import recovery
+
+    with open_store(options, on_server=False) as store:
+        refresh(store)
+        session = session_of(options, store, TOOLS)
+        uids = {find_task(session, reference).uid for reference in options.tasks}
+        person.record(options, store)
+        done = recovery.clean(store, uids, clock.now())
+    if options.json:
+        print_json(done, indent=2)
+        return
+    for line in done:
+        print(safe_line(line))
+    if not done:
+        print("Nothing to clean.")
+
+
+_ACTIONS: Final = work_agents.ACTIONS | {
+    "review": CommandAction("show what a task's work has changed: files, commits, conflicts", _declare_review, _review),
+    "comment": CommandAction("send the agent back to work, with what to change", _declare_comment, _comment),
+    "merge": CommandAction("merge the work on a task as you reviewed it, and clean up", _declare_merge, _merge),
+    "pr": CommandAction("push the work on a task and open a pull request by gh", _declare_pull_request, _pull_request),
+    "discard": CommandAction("discard the work on a task; its branch and files stay", declare_one, _discard),
+    "restore": CommandAction("take a merge back, or bring discarded work back", _declare_restore, _restore),
+    "clean": CommandAction("remove worktrees, terminals and files of ended work", _declare_clean, _clean),
+}

@@ -1,0 +1,261 @@
+"""`work start`, `ls`, `show` and `attach`: starts agents on tasks, and follows them; which work an action means."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from tui_tasks import clock
+from tui_tasks.channel.session import Session
+from tui_tasks.cli import person
+from tui_tasks.cli.decided import quoted, task_lines
+from tui_tasks.cli.options import TASK_REFERENCE, open_store, session_of
+from tui_tasks.cli.streams import print_json
+from tui_tasks.cli.supervise.command_actions import CommandAction
+from tui_tasks.cli.tasks.lookup import find_task, titled
+from tui_tasks.core.errors import Conflict, NotFound
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.agents.request_text import decided_line
+from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.store import Store
+from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import ago
+
+if TYPE_CHECKING:
+    from tui_tasks.work.accepting import Acceptance
+
+_LINES: Final = 20
+_SILENT: Final = "it has not reported yet: it may ask something in its terminal"
+
+
+def declare_task(command: argparse.ArgumentParser) -> None:
+    """Declare the task."""
+    command.add_argument("task", metavar="TASK", help=TASK_REFERENCE)
+
+
+def declare_one(command: argparse.ArgumentParser) -> None:
+    """Declare the task, and whose work on it is meant."""
+    declare_task(command)
+    command.add_argument("--by", metavar="AGENT", default="", help="the work of this agent, if there are several")
+
+
+def declare_base(command: argparse.ArgumentParser) -> None:
+    """Declare the same, and the branch to compare with."""
+    declare_one(command)
+    command.add_argument("--base", default="", help="compare with this branch")
+
+
+def work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Work]:
+    """Return a task and the newest work on it, or that of an agent.
+
+    Raises:
+        NotFound: there is no such task, or no agent was started on it.
+    """
+    task = find_task(session, reference)
+    works = work_queries.of_task(session.store.db, task.uid)
+    if not works:
+        raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
+    if agent and not (of_agent := [work for work in works if work.agent == agent]):
+        raise NotFound("work", f"of {agent} on #{task.number}; use one of {', '.join(one.agent for one in works)}")
+    return task, of_agent[-1] if agent else works[-1]
+
+
+def work_json(store: Store, work: Work) -> dict[str, Any]:
+    """Return a work as JSON, with its task."""
+    task = task_queries.any_task(store.db, work.task_uid)
+    named = {"task": work.task_uid, "number": task.number if task is not None else None}
+    return {**named, **work.to_json(work_queries.counts_json(store.db, work.uid))}
+
+
+def refresh(store: Store) -> None:
+    """Count what git has, and end what has ended."""
+    if store.read_only:
+        return
+    from tui_tasks.hooks import departures
+    from tui_tasks.work import progress, recovery
+
+    departures.end_departed(store, clock.now())
+    recovery.recover(store, clock.now())
+    progress.look(store, clock.now())
+
+
+def acceptance_of(options: argparse.Namespace, store: Store) -> Acceptance:
+    """Return what decides on works; its long steps are shown on standard error."""
+    from tui_tasks.work.accepting import Acceptance
+
+    return Acceptance(store, clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
+
+
+def print_changed(options: argparse.Namespace, store: Store, work: Work, message: str) -> None:
+    """Print a work that has changed as JSON, else the message."""
+    if options.json:
+        print_json(work_json(store, work_queries.find(store.db, work.uid)))
+    else:
+        print(message)
+
+
+def _declare_start(command: argparse.ArgumentParser) -> None:
+    command.add_argument("tasks", metavar="TASK", nargs="+", help=TASK_REFERENCE)
+    command.add_argument("--program", default="", help="claude, codex, gemini, opencode, or one of the settings")
+    command.add_argument("--here", action="store_true", help="in this checkout, without a worktree of its own")
+    command.add_argument("--base", default="", help="the branch to begin on and to merge into")
+    command.add_argument("--branch", default="", help="the name of the new branch")
+    command.add_argument("--words", default="", help="extra words for the agent")
+    command.add_argument(
+        "--limit",
+        metavar="NAME=VALUE",
+        action="append",
+        type=_limit,
+        default=[],
+        help="tokens, cost_usd, minutes, turns or context, in place of the settings' limit",
+    )
+    command.add_argument(
+        "--race", action="store_true", help="a second agent on the same task, in a worktree of its own"
+    )
+    command.add_argument(
+        "--beside", action="store_true", help="a second agent in the worktree of the task's newest work"
+    )
+    command.add_argument("--share", action="store_true", help="a second agent in the same folder")
+
+
+def _limit(text: str) -> tuple[str, float]:
+    """Return the name and the value of a limit.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    from tui_tasks.settings.work_settings import LimitSettings
+
+    name, _, value = text.partition("=")
+    try:
+        checked = msgspec.convert({name: float(value)}, LimitSettings, strict=False)
+    except (ValueError, msgspec.ValidationError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no limit, as `minutes=30` is: {error}") from None
+    return name, getattr(checked, name)
+
+
+def _start(options: argparse.Namespace) -> None:
+    from tui_tasks.work.starting import Request, Starter
+
+    with open_store(options, on_server=False) as store:
+        session = session_of(options, store, TOOLS)
+        tasks = [find_task(session, reference) for reference in options.tasks]
+        named = f"{options.program or 'the program that is set'}{', here' * options.here}"
+        what = [f"Start {decided_line(named)} in {decided_line(str(Path.cwd()))} on"]
+        for task in tasks:
+            what += [f"#{task.number}:", *task_lines(store.db, task, with_log=False)]
+        what += ["Extra words:", *quoted(options.words)] if options.words else []
+        person.confirm(options, store, what)
+        for task in tasks:
+            if task_queries.task(store.db, task.uid).version != task.version:
+                raise Conflict(f"#{task.number} has changed since it was shown: look at it again")
+        person.record(options, store)
+        starter = Starter(store, Path.cwd(), clock.now, show=lambda line: print(safe_line(line), file=sys.stderr))
+        names = ("program", "here", "words", "base", "branch", "race", "share", "beside")
+        request = Request(**{name: getattr(options, name) for name in names}, limits=dict(options.limit))
+        started = []
+        for task in tasks:
+            work, notes = starter.start(task.uid, request)
+            started.append(work_json(store, work))
+            for note in notes:
+                print(safe_line(note), file=sys.stderr)
+            if not options.json:
+                print(f"{work.agent} is at work on {titled(task.number, task.name)} in {safe_line(work.worktree)}")
+        if options.json:
+            print_json(started, indent=2)
+
+
+def _declare_ls(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--all", action="store_true", help="merged, discarded and failed work as well")
+
+
+def _ls(options: argparse.Namespace) -> None:
+    with open_store(options, on_server=False) as store:
+        refresh(store)
+        everyone = getattr(options, "all", False)
+        found = work_queries.everything(store.db) if everyone else work_queries.live(store.db)
+        if options.json:
+            print_json([work_json(store, work) for work in found], indent=2)
+            return
+        for work in found:
+            print(_line(store, work))
+        if not found:
+            print("No agent is at work. `tui-tasks work start TASK` starts one.")
+
+
+def _line(store: Store, work: Work) -> str:
+    task = task_queries.any_task(store.db, work.task_uid)
+    title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
+    words = [
+        title,
+        work.state,
+        work.agent,
+        work_queries.counts_text(store.db, work.uid),
+        work.branch or work.worktree,
+        work.message or "",
+    ]
+    return "  ".join(safe_line(word, 60) for word in words if word)
+
+
+def _show(options: argparse.Namespace) -> None:
+    from tui_tasks.work.starting import last_lines
+
+    with open_store(options, on_server=False) as store:
+        refresh(store)
+        task, work = work_of(session_of(options, store, TOOLS), options.task)
+        lines = last_lines(store.path, work, _LINES)
+        if options.json:
+            print_json({**work_json(store, work), "lines": lines}, indent=2)
+            return
+        print(titled(task.number, task.name))
+        print(f"{work.state}  {work.agent}  started {ago(work.started_at, clock.now())}")
+        for name, value in (("worktree", work.worktree), ("branch", work.branch), ("base", work.base)):
+            if value:
+                print(f"{name} {safe_line(value)}")
+        if work_queries.is_silent(store.db, work, clock.now()):
+            print(_SILENT)
+        known = work_queries.counts(store.db, work.uid)
+        near = known.near if known is not None else None
+        for text in (work_queries.counts_text(store.db, work.uid), near, work.message, work.summary):
+            if text:
+                print(safe_line(text))
+        if lines:
+            print()
+        for line in lines:
+            print(safe_line(line))
+
+
+def _attach(options: argparse.Namespace) -> None:
+    from tui_tasks.work.terminals import DETACH_WORDS, Terminals
+
+    with open_store(options, on_server=False) as store:
+        task, work = work_of(session_of(options, store, TOOLS), options.task)
+        terminals = Terminals(store.path)
+        if options.json:
+            argv = terminals.attach_argv(work.terminal) if work.terminal is not None else None
+            print_json({"agent": work.agent, "argv": argv})
+            return
+        if work.terminal is None:
+            raise Conflict(f"{work.agent} has no terminal: `tui-tasks work show {task.number}` shows its last lines")
+        if not terminals.has(work.terminal):
+            raise Conflict(f"the terminal of {work.agent} is closed")
+        argv = terminals.attach_argv(work.terminal)
+        person.record(options, store)
+    print(f"{DETACH_WORDS} comes back", file=sys.stderr)
+    subprocess.run(argv, check=False, env=os.environ)
+
+
+ACTIONS: Final = {
+    "start": CommandAction("start an agent on each task", _declare_start, _start),
+    "ls": CommandAction("list the work that is not over", _declare_ls, _ls),
+    "attach": CommandAction("go to the terminal of a task's agent", declare_task, _attach),
+    "show": CommandAction("show the work on a task, and the last lines of its terminal", declare_task, _show),
+}
