@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tui_tasks import clock
 from tui_tasks.cli import person
@@ -29,10 +29,12 @@ from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.shell import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
-    from tui_tasks.core.snapshots import Check
-    from tui_tasks.work.accepting import Outcome, Sent
+    from tui_tasks.core.snapshots import Check, Task, Work
+    from tui_tasks.core.store import Store
+    from tui_tasks.work.accepting import Acceptance, Outcome, Sent
     from tui_tasks.work.git.reviewing import Review
 
 
@@ -61,21 +63,34 @@ def _declare_review(command: argparse.ArgumentParser) -> None:
     command.add_argument("--diff", action="store_true", help="show the diffs of the files, if there is room")
 
 
+class _Reviewed(NamedTuple):
+    """A task, the work on it, what decides on it, and what it has changed."""
+
+    task: Task
+    work: Work
+    acceptance: Acceptance
+    review: Review
+
+
+def _reviewed(options: argparse.Namespace, store: Store) -> _Reviewed:
+    session = session_of(options, store, TOOLS)
+    session.look_at_checks()
+    task, work = work_of(session, options.task, options.by)
+    acceptance = acceptance_of(options, store)
+    return _Reviewed(task, work, acceptance, acceptance.review(work, options.base))
+
+
 def _review(options: argparse.Namespace) -> None:
     with open_store(options, on_server=False) as store:
-        session = session_of(options, store, TOOLS)
-        session.look_at_checks()
-        task, work = work_of(session, options.task, options.by)
-        acceptance = acceptance_of(options, store)
-        found = acceptance.review(work, options.base)
-        checks = acceptance.checks(work, found)
+        task, work, acceptance, review = _reviewed(options, store)
+        checks = acceptance.checks(work, review)
         if options.json:
-            print_json({**work_json(store, work), "review": _review_json(found, checks)})
+            print_json({**work_json(store, work), "review": _review_json(review, checks)})
             return
-        diffs = list(diff_lines(found)) if options.diff else []
-    print(titled(task.number, task.name), *review_lines(found, checks), *diffs, sep="\n")
-    more = " --commit MESSAGE" * found.is_dirty
-    print(f"`tui-tasks work merge {task.number}{more} --reviewed {found.version}` merges exactly this")
+        diffs = list(diff_lines(review)) if options.diff else []
+    print(titled(task.number, task.name), *review_lines(review, checks), *diffs, sep="\n")
+    more = " --commit MESSAGE" * review.is_dirty
+    print(f"`tui-tasks work merge {task.number}{more} --reviewed {review.version}` merges exactly this")
 
 
 def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
@@ -108,11 +123,7 @@ def _merge(options: argparse.Namespace) -> None:
     from tui_tasks.work.accepting import conflict_text
 
     with open_store(options, on_server=False) as store:
-        session = session_of(options, store, TOOLS)
-        session.look_at_checks()
-        task, work = work_of(session, options.task, options.by)
-        acceptance = acceptance_of(options, store)
-        review = acceptance.review(work, options.base)
+        task, work, acceptance, review = _reviewed(options, store)
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
         method = options.method or acceptance.method
@@ -164,9 +175,8 @@ def _merged_text(outcome: Outcome, review: Review, number: int, *, is_over: bool
 
 
 def _size(review: Review) -> str:
-    found = review.counts()
-    files = f"{found['files']} file{'s' * (found['files'] != 1)}"
-    return f"{files} +{found['insertions']} -{found['deletions']} at {review.head[:10]}"
+    counts = review.counts()
+    return f"{count(counts['files'], 'file')} +{counts['insertions']} -{counts['deletions']} at {review.head[:10]}"
 
 
 def _declare_pull_request(command: argparse.ArgumentParser) -> None:
