@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,9 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import progress, starting, terminals
+from tui_tasks.work.git import worktrees
 from tui_tasks.work.starting import Request, Starter, last_lines, parse_auto
 
 ROBOT = Request(program="robot")
@@ -35,7 +38,7 @@ def nothing_is_left(store: Store, repo: Path, task: str) -> None:
     assert git(repo, "branch", "--list", "--format=%(refname:short)").split() in (["main"], [])
     assert git(repo, "worktree", "list", "--porcelain").count("worktree ") == 1
     found = task_queries.task(store.db, task)
-    assert (found.status, found.claimed_by) == ("pending", None)
+    assert (found.status, found.claimed_by, found.links) == ("pending", None, ())
     assert [one.state for one in session_queries.everyone(store.db)] == [session_queries.GONE] * len(
         work_queries.everything(store.db)
     )
@@ -108,9 +111,13 @@ BAD = {
     "no git repository": (lambda repo: shutil.rmtree(repo / ".git"), {}, "git init"),
     "no commit": (empty, {}, "has no commit yet: make a first commit"),
     "bare": (bare, {}, "is a bare repository: start from a checkout"),
-    "detached": (detached, {}, "is on no branch: name one by --base, or by base:BRANCH in the form"),
+    "detached": (detached, {}, "is on no branch: switch to one, or name a base (--base, or base:BRANCH)"),
     "base is gone": (lambda repo: None, {"base": "gone"}, "no branch gone: `git branch` lists them"),
-    "branch exists": (lambda repo: git(repo, "branch", "task/1-rotate-api-keys"), {}, "exists already: delete it"),
+    "branch exists": (
+        lambda repo: git(repo, "branch", "task/1-rotate-api-keys"),
+        {},
+        "exists already: delete or rename it",
+    ),
     "bad branch": (lambda repo: None, {"branch": "--upload-pack=x"}, "git takes no branch called"),
     "no such program": (lambda repo: None, {"program": "hal"}, "no program hal; use one of claude"),
     "not installed": (lambda repo: None, {"program": "absent"}, "absent cannot be started: no program /absent"),
@@ -180,7 +187,7 @@ def test_a_dirty_checkout_is_told_and_its_changes_stay_out(store, repo, configur
     configure("cat a.txt")
     (repo / "a.txt").write_text("changed\n")
     started = starter.start(task, ROBOT)
-    assert started.notes == (f"{repo} has uncommitted changes; the worktree begins without them",)
+    assert started.notes == (f"The uncommitted changes of {repo} are not in the worktree",)
     assert last_lines(store.path, started.work, 9)[0] == "one"
 
 
@@ -226,6 +233,22 @@ def test_a_disk_that_is_full_is_told_in_one_line_and_leaves_nothing(store, repo,
     nothing_is_left(store, repo, task)
 
 
+def test_a_disk_that_is_full_under_the_worktrees_is_told_and_the_next_start_has_the_same_name(
+    store, repo, configure, starter, task, monkeypatch
+):
+    configure()
+    with monkeypatch.context() as full:
+        full.setattr(
+            worktrees, "add", lambda *_, **__: (_ for _ in ()).throw(GitFailed("error: unable to write file a"))
+        )
+        full.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=4096))
+        with pytest.raises(Refusal, match=r"the disk of .*/worktrees/api is full: make room, or set"):
+            starter.start(task, ROBOT)
+    nothing_is_left(store, repo, task)
+    assert not worktree(store).parent.exists()
+    assert starter.start(task, ROBOT).work.branch == "task/1-rotate-api-keys"
+
+
 def test_empty_submodules_and_pointers_of_large_files_are_told(store, repo, configure, starter, task):
     configure()
     (repo / ".gitmodules").write_text('[submodule "inner"]\n\tpath = inner\n\turl = ../inner\n')
@@ -233,8 +256,8 @@ def test_empty_submodules_and_pointers_of_large_files_are_told(store, repo, conf
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "Modules and large files")
     assert starter.start(task, ROBOT).notes == (
-        "its submodules are empty: a `setup` command can fetch them",
-        'its LFS files are pointers: `filters = ["lfs"]` in [work] fetches them',
+        "Submodules are empty: a `setup` command can fetch them",
+        'LFS files are pointers: `filters = ["lfs"]` in [work] fetches them',
     )
 
 
@@ -243,8 +266,9 @@ def test_without_a_tmux_that_is_new_enough_agents_run_without_a_terminal(store, 
     config = Path(starter._environ["TUI_TASKS_CONFIG"])
     config.write_text(config.read_text().replace('terminal = "none"\n', ""))
     monkeypatch.setattr(terminals, "version", lambda: (2, 9))
-    work = starter.start(task, ROBOT).work
+    work, notes = starter.start(task, ROBOT)
     assert (work.terminal, work.state) == (None, "ready")
+    assert notes == ("Without a terminal: tmux 2.9 is too old: install 3.0 or newer",)
 
 
 GONE = json.dumps(["another boot", "", 1, ""])

@@ -27,6 +27,7 @@ from tui_tasks.text.safe import telling_line
 from tui_tasks.work.git import worktrees
 
 SETUP_SECONDS: Final = 600.0
+_FULL_BYTES: Final = 1024 * 1024  # with less, git says no more than that it cannot write a file
 _LAST_WORDS: Final = 300
 # The end of what a setup command prints that is searched for an error, in lines.
 _SEARCHED_LINES: Final = 40
@@ -79,7 +80,7 @@ def plan(
     """
     base = base or settings.base or repository.branch or ""
     if not base:
-        raise Conflict(f"{repository.root} is on no branch: name one by --base, or by base:BRANCH in the form")
+        raise Conflict(f"{repository.root} is on no branch: switch to one, or name a base (--base, or base:BRANCH)")
     values = {
         "data": data, "repo": _plain(repository.root.name), "number": number, "slug": work_settings.slug(name) + suffix
     }  # fmt: skip
@@ -115,13 +116,20 @@ def make(repository: Repository, place: Place, settings: WorkSettings, show: Cal
     Raises:
         Conflict: it cannot be made; the message says why.
     """
-    make_folder(str(place.path.parent))
+    parent = place.path.parent
+    is_new = not parent.exists()
+    make_folder(str(parent))
     try:
         worktrees.add(repository.root, place.path, place.base_commit, branch=place.branch, filters=settings.filters)
         furnish(repository.root, place.path, settings, show)
     except (GitFailed, OSError, Conflict) as error:
-        remove(repository.root, place)
         message = error.message if isinstance(error, Conflict) else str(error)
+        if shutil.disk_usage(parent).free < _FULL_BYTES:
+            message = f"the disk of {parent} is full: make room, or set [work] worktree to a path elsewhere"
+        remove(repository.root, place)
+        if is_new:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
         raise Conflict(f"no worktree was made: {message}", path=str(place.path)) from error
 
 
@@ -312,7 +320,7 @@ def check_branch(repository: Repository, branch: str) -> None:
         git.read(repository.root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
     except GitFailed:
         return
-    raise Conflict(f"branch {branch} exists already: delete it, or name another with --branch", branch=branch)
+    raise Conflict(f"branch {branch} exists already: delete or rename it", branch=branch)
 
 
 def check_path(path: Path) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,7 +33,7 @@ from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import safe_line
-from tui_tasks.work import agent_worktrees, programs
+from tui_tasks.work import agent_worktrees, programs, terminals
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.programs import prompt
@@ -130,7 +130,7 @@ class Starter:
         elif request.here:
             place = agent_worktrees.checkout(repository, request.base)
         else:
-            others = len(work_queries.of_task(self._store.db, task.uid))
+            others = _count_places(work_queries.of_task(self._store.db, task.uid))
             place = agent_worktrees.plan(
                 repository,
                 found,
@@ -268,6 +268,16 @@ class Starter:
             raise
 
 
+def _count_places(works: Sequence[Work]) -> int:
+    """Return how many works of a task there are, up to the last that is not a failure of which nothing is left."""
+    places = (
+        at
+        for at, work in enumerate(works, 1)
+        if work.state != "failed" or work.kept is not None or os.path.lexists(work.worktree)
+    )
+    return max(places, default=0)
+
+
 def _start_headless(argv: list[str], log: Path, cwd: str, environ: Mapping[str, str]) -> None:
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
     try:
@@ -296,12 +306,14 @@ def _notes(
 ) -> list[str]:
     """Return what the human should know of the place of work."""
     notes = []
+    if found.terminal == "tmux" and not is_there():
+        notes.append(f"Without a terminal: {terminals.why_not()}")
     if place.is_new and repository.has_changes:
-        notes.append(f"{repository.root} has uncommitted changes; the worktree begins without them")
+        notes.append(f"The uncommitted changes of {repository.root} are not in the worktree")
     if place.is_new and repository.has_submodules:
-        notes.append("its submodules are empty: a `setup` command can fetch them")
+        notes.append("Submodules are empty: a `setup` command can fetch them")
     if place.is_new and repository.has_lfs and "lfs" not in found.filters:
-        notes.append('its LFS files are pointers: `filters = ["lfs"]` in [work] fetches them')
+        notes.append('LFS files are pointers: `filters = ["lfs"]` in [work] fetches them')
     if program == "gemini" and (open_one := _open_to_others(data)) is not None:
         notes.append(f"Gemini CLI reads no settings below {open_one}, as others may write there: it reports nothing")
     return notes

@@ -70,6 +70,16 @@ def is_there() -> bool:
     return (version() or (0, 0)) >= MIN_TMUX
 
 
+def why_not() -> str | None:
+    """Return why there is no terminal, and what to do; None: there is one."""
+    found = version()
+    if found is None:
+        return 'tmux is not installed: install it, or set terminal = "none" in [work]'
+    if found < MIN_TMUX:
+        return f"tmux {found[0]}.{found[1]} is too old: install {MIN_TMUX[0]}.{MIN_TMUX[1]} or newer"
+    return None
+
+
 class Terminals:
     """The tmux server of a database.
 
@@ -111,11 +121,8 @@ class Terminals:
         Raises:
             Conflict: tmux is not there, too old, or refuses; the message says what to do.
         """
-        found = version()
-        if found is None:
-            raise Conflict('tmux is not installed: install it, or set terminal = "none" in [work]')
-        if found < MIN_TMUX:
-            raise Conflict(f"tmux {found[0]}.{found[1]} is too old: install {MIN_TMUX[0]}.{MIN_TMUX[1]} or newer")
+        if (why := why_not()) is not None:
+            raise Conflict(why)
         self._make_folder()
         columns, rows = map(max, shutil.get_terminal_size(_SIZE), _MIN_SIZE)
         size = ("-x", str(columns), "-y", str(rows - 1))  # its last line is tmux's own

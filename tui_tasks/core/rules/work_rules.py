@@ -194,8 +194,17 @@ def fail_work(tx: Transaction, op: FailWork) -> Work:
     session = session_queries.find(tx.db, work.agent)
     if session is not None and not session.pid:
         end_session(tx, EndSession(work.agent, "it was not started"))
+        _unlink(tx, work)
     _give_back(tx, work)
     return work
+
+
+def _unlink(tx: Transaction, work: Work) -> None:
+    """Remove the link of a task to the branch of a work that was never started."""
+    task = task_queries.any_task(tx.db, work.task_uid)
+    if task is not None and not task.deleted and work.makes_worktree:
+        link = {"kind": work_links.BRANCH, "target": work.branch}
+        change_task(tx, task, "task.updated", {"links": tuple(one for one in task.links if one != link)})
 
 
 def _give_back(tx: Transaction, work: Work) -> None:

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual import events
 from textual.geometry import Size
+from textual.strip import Strip
 from textual.timer import Timer
+from typing_extensions import override
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import SECOND, age_lasts, count, due, duration, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
-from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.line_painter import FrameLine, strip_of
+from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.panes import PANES
 
 if TYPE_CHECKING:
@@ -195,11 +198,12 @@ class FootLine(FrameLine):
         self._hints: Sequence[tuple[str, str, str]] | None = None
 
     def say(self, text: str, seconds: float = 6.0) -> None:
-        """Show a safe line instead of the keys for a moment."""
+        """Show a safe text instead of the keys for a moment, in two lines if it is too long for one."""
         self._said = text
         if self._quiet is not None:
             self._quiet.stop()
         self._quiet = self.set_timer(seconds, self.hush) if text else None
+        self.set_class(cell_len(text) > self.size.width - 2 > 0, "-two")
         self.again()
 
     def hush(self) -> None:
@@ -223,11 +227,27 @@ class FootLine(FrameLine):
     def _keys(self, width: int) -> Sequence[Part]:
         """` ? Help  / Filter ...`, as many hints as fit."""
         if message := self.message:
-            return [(" ", ""), (safe_line(message, width - 2), "$changed")]
+            return [(" ", ""), (self._message_lines(message, width)[0], "$changed")]
         parts: list[Part] = [(" ", "")]
         for key, word, _ in self._shown_hints(width):
             parts += [(key, "$key"), (f" {word}  ", "$muted")]
         return parts
+
+    def _message_lines(self, message: str, width: int) -> list[str]:
+        """Return a message as the lines that there is room for; the last one is cut."""
+        if not self.has_class("-two"):
+            return [safe_line(message, width - 2)]
+        first = wrapped(message, width - 2)[0]
+        return [first, safe_line(message.removeprefix(first).lstrip(), width - 2)]
+
+    @override
+    def render_line(self, y: int) -> Strip:
+        """Paint a line."""
+        if not y:
+            return super().render_line(y)
+        width = self.own_size.width
+        parts = [(" ", ""), (self._message_lines(self.message, width)[-1], "$changed")]
+        return strip_of(parts, width, StyleCache.of(self.app))
 
     def _moment(self, width: int) -> Sequence[Part]:
         """The moment of the past that is shown, on screens without the line of the panes."""

@@ -148,7 +148,7 @@ class WorkActions(Controller):
                 for task in tasks:
                     work, more = starter.start(task.uid, request)
                     started.append(work.agent)
-                    notes += [note for note in more if note not in notes]
+                    notes += [f"{note}." for note in more if f"{note}." not in notes]
         except (Refusal, DatabaseRefused) as refused:
             notes = [str(refused)]
         sentences = [f"{', '.join(started)} started."] if started else []
