@@ -1,4 +1,4 @@
-"""The page of scripts: the clients on it work, and the schemas are those of what is said on the channel."""
+"""The page of scripts: its clients work, and the schemas are those of what is said on the channel."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from tests.client.test_client import CUTTER
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import schema_page
+from tui_tasks.cli.help import BASH
 from tui_tasks.cli.main import main
 
 PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
@@ -20,16 +21,14 @@ PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 
 @pytest.fixture
 def shell(tmp_path: Path):
-    """Runs a script that has the page's client in bash; the lines that it prints."""
-    (code,) = re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)
-    (tmp_path / "client.sh").write_text(code)
+    """Runs a script that has the client in bash; the lines that it prints."""
     (tmp_path / "bin").mkdir()
     starter = tmp_path / "bin" / "tui-tasks"
     starter.write_text("#!/bin/sh\nexec " + " ".join(f'"{word}"' for word in program()) + ' "$@"\n')
     starter.chmod(0o755)
 
     def run(script: str, options: str = "-euo pipefail") -> list[str]:
-        (tmp_path / "use.sh").write_text(f"set {options}\n. ./client.sh\n{script}")
+        (tmp_path / "use.sh").write_text(f"set {options}\nsource '{BASH}'\n{script}")
         env = environment(tmp_path)
         env["PATH"] = f"{starter.parent}:{env.get('PATH', '/usr/bin:/bin')}"
         done = subprocess.run(
@@ -40,6 +39,12 @@ def shell(tmp_path: Path):
 
     run.starter = starter
     return run
+
+
+def test_the_example_in_bash_loads_the_client_from_the_program_and_adds_a_task(shell) -> None:
+    (code,) = re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL)
+    (reply,) = shell(code)
+    assert json.loads(reply)["result"]["name"] == "Build"
 
 
 def test_the_client_in_bash_asks_hears_refusals_and_ends(shell) -> None:

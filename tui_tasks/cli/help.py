@@ -1,4 +1,4 @@
-"""`help` and `schema`: the pages of `tui_tasks/docs`, the manual page of all commands, and the JSON Schemas."""
+"""`help` and `schema`: the pages of `tui_tasks/docs`, the manual page of all commands, the client for Bash, and the JSON Schemas."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ SCHEMA: Final = PAGES / "schema.json"
 """The JSON Schemas of every request, reply and event of the channel, and of what commands print with `--json`."""
 MANUAL: Final = PAGES / "tui-tasks.1"
 """All commands as a manual page."""
+BASH: Final = Path(__file__).parents[1] / "client" / "client.sh"
+"""A client of the channel for Bash."""
 _COMMANDS: Final = "commands"
 GROUPS: Final = {
     "start here": ("first-day", "index"),
@@ -78,15 +80,14 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
         help="the name of a page; without: the list of pages",
     )
     command.add_argument("--man", action="store_true", help="print all commands as a manual page, for `man -l -`")
+    command.add_argument("--bash", action="store_true", help="print a client of the channel for Bash, for `source`")
 
 
 def run(name: str, options: argparse.Namespace) -> int:
-    """Print a page, the manual page, the list of pages, or the schemas. Return exit status 0."""
-    if name == "schema":
-        sys.stdout.write(SCHEMA.read_text(encoding="utf-8"))
-        return 0
-    if options.man:
-        sys.stdout.write(MANUAL.read_text(encoding="utf-8"))
+    """Print a page, a file of the package, the list of pages, or the schemas. Return exit status 0."""
+    file = SCHEMA if name == "schema" else MANUAL if options.man else BASH if options.bash else None
+    if file is not None:
+        sys.stdout.write(file.read_text(encoding="utf-8"))
         return 0
     if options.topic is None:
         print(listing())
