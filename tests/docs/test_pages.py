@@ -69,7 +69,8 @@ def test_the_index_links_to_every_page_and_the_readme_to_the_index() -> None:
 def test_the_configuration_page_says_of_each_setting_once_when_a_change_of_it_takes_effect() -> None:
     named = [name for row in rows(read("configuration"), "changed") for name in re.findall(r"`(\w+)`", row[0])]
     # The hooks' waits are read at another time than the other settings of sessions.
-    assert sorted(named) == sorted([*(field.name for field in msgspec.structs.fields(Config)), "wait", "wait", "sessions"])
+    settings = [field.name for field in msgspec.structs.fields(Config)]
+    assert sorted(named) == sorted([*settings, "sessions", "wait", "wait"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`help` and `schema`: the pages of `tui_tasks/docs`, the manual page of all commands, the client for Bash, and the JSON Schemas."""
+"""`help` and `schema`: the pages of `tui_tasks/docs`, the manual page, the client for Bash, and the JSON Schemas."""
 
 from __future__ import annotations
 
