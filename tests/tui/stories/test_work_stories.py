@@ -18,7 +18,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.transcripts import Source
 from tui_tasks.tui.agents import answering
-from tui_tasks.tui.work import review_screen, syntax
+from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.agent_screens import TranscriptScreen
 from tui_tasks.work import starting
 from tui_tasks.work.accepting import Acceptance
@@ -30,7 +30,9 @@ SIZES = ["120x40", "80x24", "40x12"]
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
-    monkeypatch.setattr(syntax, "_ask", lambda source: [syntax.tokens(source.name, text) for text in source.texts])
+    monkeypatch.setattr(
+        diff_lines, "_ask", lambda source: [diff_lines.tokens(source.name, text) for text in source.texts]
+    )
 
 
 @pytest.mark.parametrize("name", [f"start-an-agent-{size}" for size in SIZES])

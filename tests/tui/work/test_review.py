@@ -14,7 +14,7 @@ from tests.work.repositories import commit, git, write
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.tui.agents import answering
-from tui_tasks.tui.work import review_screen, syntax
+from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import accepting
 from tui_tasks.work.terminals import Terminals
@@ -28,9 +28,9 @@ def at_once(monkeypatch, tmp_path):
     monkeypatch.setattr(answering, "READ_SECONDS", 0.0)
     monkeypatch.setattr(review_screen, "SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(
-        syntax,
+        diff_lines,
         "_ask",
-        lambda source: msgspec.json.encode(source) and [syntax.tokens(source.name, text) for text in source.texts],
+        lambda source: msgspec.json.encode(source) and [diff_lines.tokens(source.name, text) for text in source.texts],
     )
     (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = ada@example.org\n")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -403,7 +403,7 @@ class TaskApp(Actor, ResilientApp):
 
 
 def _ascii_filters() -> Sequence[LineFilter]:
-    from tui_tasks.tui.painting.ascii_filter import AsciiFilter
+    from tui_tasks.tui.painting.styles import AsciiFilter
 
     return (AsciiFilter(),)
 

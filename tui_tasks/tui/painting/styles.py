@@ -1,4 +1,4 @@
-"""The theme's colours for widgets that draw their own lines."""
+"""The theme's colours for widgets that draw their own lines, and letters for glyphs where the terminal has none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.color import Color
-from textual.filter import ANSIToTruecolor
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.strip import Strip
 
 from tui_tasks.text.safe import cell_len
@@ -20,6 +20,25 @@ Part = tuple[str, str]
 `@state-done` is a ground tinted with that colour.
 """
 _TINT: Final = 0.16
+# Each replacement is as wide as its glyph. Scroll bars are drawn in eighths of a cell.
+_LETTERS: Final = str.maketrans(
+    {
+        **dict.fromkeys("–—─━▔▁▂", "-"),
+        **dict.fromkeys("│┃▏▕▐▌▎▍", "|"),
+        **dict.fromkeys("█▇▆▅▄▃▉▊▋", "#"),
+        **dict.fromkeys("┬┴├┤┼", "+"),
+        **dict.fromkeys("·░", "."),
+        "…": "~",
+        "•": "*",
+        "→": ">",
+        "←": "<",
+        "↑": "^",
+        "↓": "v",
+        "“": '"',
+        "”": '"',
+        "’": "'",
+    }
+)
 
 
 class StyleCache:
@@ -95,3 +114,16 @@ class StyleCache:
     @staticmethod
     def _word(words: str) -> Style:
         return Style.parse(words) if words and words != "none" else Style()
+
+
+class AsciiFilter(LineFilter):
+    """Replaces the program's own glyphs with letters; text that somebody wrote stays as it is."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """See `LineFilter`."""
+        return [
+            segment
+            if segment.text.isascii()
+            else Segment(segment.text.translate(_LETTERS), segment.style, segment.control)
+            for segment in segments
+        ]

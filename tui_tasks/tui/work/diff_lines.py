@@ -6,7 +6,10 @@ Nothing of a diff is hidden: control characters are drawn as pictures, and chara
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -14,14 +17,12 @@ import msgspec
 from tui_tasks.text.safe import beginning, cell_len, whole_text
 
 if TYPE_CHECKING:
-    # The process that colours the lines imports no more than it needs.
     from tui_tasks.tui.painting.styles import Part
 
 Runs = Sequence[tuple[int, str]]
 """The colours of a line: how many characters each has, and the kind of the token (`KINDS`), empty for none."""
 Colours = Mapping[int, Runs]
 """The colours of the lines of a diff, by their indexes."""
-
 KINDS: Final = {
     "keyword": "$primary",
     "name": "$secondary",
@@ -35,6 +36,10 @@ _HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 _HEADERS: Final = ("diff --git ", "index ", "--- ", "+++ ")
 _SIGNS: Final = {"+": "$state-done", "-": "$state-failed"}
 _GROUNDS: Final = {"+": "@state-done", "-": "@state-failed"}
+MAX_CHARS: Final = 256 * 1024
+"""The most characters of a diff that are coloured."""
+SECONDS: Final = 5.0
+_Lines = list[list[tuple[int, str]]]
 
 
 class DiffLine(msgspec.Struct, frozen=True):
@@ -145,3 +150,86 @@ def _coloured(text: str, start: int, runs: Runs, ground: str) -> list[Part]:
 def digits_of(lines: Sequence[DiffLine], width: int) -> int:
     """Return the width of the column of numbers; 0 where there is no room for one."""
     return len(str(max((line.number for line in lines), default=0))) if width >= 50 else 0
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What the process is given: the name of a file, and parts of its text."""
+
+    name: str
+    texts: tuple[str, ...]
+
+
+def colours(path: str, lines: Sequence[DiffLine]) -> Colours:
+    """Return the colours of a diff's lines; none where its language is not known, or takes too long.
+
+    It waits for a process, so it is called in a thread. A file may be made so that a lexer takes very long over it, and
+    a regular expression holds the lock of its interpreter.
+    """
+    taken: list[list[int]] = []
+    left = MAX_CHARS
+    for side in sides(lines):
+        left -= sum(len(lines[at].text) + 1 for at in side)
+        if left < 0:
+            break
+        taken.append(side)
+    if not taken:
+        return {}
+    texts = tuple("\n".join(lines[at].text for at in side) for side in taken)
+    found: dict[int, Runs] = {}
+    for side, runs in zip(taken, _ask(Source(PurePosixPath(path).name, texts)), strict=False):
+        for at, run in zip(side, runs, strict=False):
+            if sum(length for length, _ in run) == len(lines[at].text):
+                # A line that is on both sides has the colours of the new one.
+                found.setdefault(at, run)
+    return found
+
+
+def _ask(source: Source) -> list[_Lines]:
+    command = [sys.executable, "-P", "-m", __name__]
+    try:
+        done = subprocess.run(
+            command, input=msgspec.json.encode(source), capture_output=True, timeout=SECONDS, check=True
+        )
+        return msgspec.json.decode(done.stdout, type=list[_Lines])
+    except (OSError, subprocess.SubprocessError, msgspec.MsgspecError):
+        return []
+
+
+def tokens(name: str, text: str) -> _Lines:
+    """Return the runs of each line of a text, by the language of a file of that name."""
+    from pygments.lexers import find_lexer_class_for_filename
+    from pygments.token import Token
+
+    kinds = (
+        (Token.Comment, "comment"),
+        (Token.String, "string"),
+        (Token.Keyword, "keyword"),
+        (Token.Operator.Word, "keyword"),
+        (Token.Name.Function, "name"),
+        (Token.Name.Class, "name"),
+        (Token.Name.Tag, "name"),
+        (Token.Name.Decorator, "name"),
+        (Token.Name.Builtin, "name"),
+    )
+    lexer = find_lexer_class_for_filename(name)
+    if lexer is None:
+        return []
+    lines: _Lines = [[]]
+    for token, value in lexer(stripnl=False, ensurenl=False).get_tokens(text):
+        kind = next((word for known, word in kinds if token in known), "")
+        for number, piece in enumerate(value.split("\n")):
+            if number:
+                lines.append([])
+            if piece:
+                lines[-1].append((len(piece), kind))
+    return lines
+
+
+def main() -> None:
+    """Read a `Source` from standard input, and print the runs of its texts."""
+    source = msgspec.json.decode(sys.stdin.buffer.read(), type=Source)
+    sys.stdout.buffer.write(msgspec.json.encode([tokens(source.name, text) for text in source.texts]))
+
+
+if __name__ == "__main__":
+    main()

@@ -34,7 +34,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
-from tui_tasks.tui.work import diff_lines, review_rows, review_text, syntax
+from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions
 from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows, shown_path
@@ -296,7 +296,7 @@ class ReviewScreen(Overlay):
         self._texts[key] = text
         self._show_read(key)
         if text.lines:
-            text.colours = await asyncio.to_thread(syntax.colours, change.name, text.lines)
+            text.colours = await asyncio.to_thread(diff_lines.colours, change.name, text.lines)
             if text.colours and self.is_mounted:
                 self._show_read(key)
 
