@@ -5,7 +5,7 @@ import sys
 # Every hook of an agent imports this module, and importing `typing` takes longer than the hook itself.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tui_tasks.state.state import DatabaseRefused, State, ToolError, open_state
+    from tui_tasks.state.open_state import DatabaseRefused, State, ToolError, open_state
 
 __all__ = ["DatabaseRefused", "State", "ToolError", "__version__", "open_state"]
 __version__ = "0.1.0"
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> object:
     """Import what `open_state` needs when it is asked for: every command imports this package."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from tui_tasks.state import state
+    from tui_tasks.state import open_state
 
-    found: object = getattr(state, name)
+    found: object = getattr(open_state, name)
     return found

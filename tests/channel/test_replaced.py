@@ -21,7 +21,7 @@ from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ReleaseClaim
 from tui_tasks.core.read import ask_queries

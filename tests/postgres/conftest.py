@@ -10,7 +10,7 @@ from tests.postgres import cluster as clusters
 from tests.postgres.cluster import Cluster
 from tui_tasks.core.store import Store
 from tui_tasks.postgres.replica_files import replica_of
-from tui_tasks.state.state import State, open_state
+from tui_tasks.state.open_state import State, open_state
 
 
 @pytest.fixture(scope="session")

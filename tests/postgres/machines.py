@@ -10,7 +10,7 @@ from hashlib import sha256
 
 from tests.contract.client import ROOT
 from tui_tasks.core.schema.tables import STATE
-from tui_tasks.state.state import State
+from tui_tasks.state.open_state import State
 
 
 def names(state: State) -> list[str]:

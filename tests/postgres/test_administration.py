@@ -22,7 +22,7 @@ from tui_tasks.cli.screen import screen_commands
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import replica_files
 from tui_tasks.postgres.comparison import compare
-from tui_tasks.state.state import open_state
+from tui_tasks.state.open_state import open_state
 
 
 @pytest.fixture

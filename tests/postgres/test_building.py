@@ -10,7 +10,7 @@ import pytest
 from tests.postgres.machines import digest, names
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.postgres import replica, replica_files, snapshots
-from tui_tasks.state.state import open_state
+from tui_tasks.state.open_state import open_state
 
 CHUNK = 4_096
 

@@ -11,7 +11,7 @@ from tests.entries import all_entries
 from tests.postgres.machines import digest, names, run
 from tui_tasks.client.requests import ToolError
 from tui_tasks.postgres import snapshots
-from tui_tasks.state.state import open_state
+from tui_tasks.state.open_state import open_state
 
 
 def path_of(state) -> str:

@@ -21,10 +21,9 @@ from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
-from tui_tasks.postgres import moving
-from tui_tasks.postgres.progress import ignore
+from tui_tasks.postgres import moving, no_report
 from tui_tasks.runner.process import processes
-from tui_tasks.state.person import other_caller
+from tui_tasks.state.caller import other_caller
 from tui_tasks.tui.agents import agent_text
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}
@@ -146,7 +145,7 @@ def test_a_moved_sessions_process_counts_as_ended_where_the_journal_went(store_o
     leave(here, START)
     target = tmp_path / "copy.db"
     with psycopg.connect(server_url, autocommit=True) as connection:
-        moving.to_file(connection, target, ignore)
+        moving.to_file(connection, target, no_report)
     with Store(str(target)) as copy:
         assert departures.end_departed(copy, clock.now()) == 1
 

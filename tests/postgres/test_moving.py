@@ -10,13 +10,12 @@ from tests.postgres.journal_writer import write
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import backup, compacting, diagnosis
+from tui_tasks.core.maintenance import backup, compaction_steps, diagnosis
 from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import companions, moving
+from tui_tasks.postgres import companions, moving, no_report
 from tui_tasks.postgres.moving import to_file, to_server
-from tui_tasks.postgres.progress import ignore
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, t
     assert [each for each in shown if each[0] == moving.MOVING][-1] == (moving.MOVING, newest, newest)
     kept = server.execute(f"SELECT {moving._COLUMNS} FROM tui_tasks.journal ORDER BY seq").fetchall()
     assert kept == entries(file)
-    assert to_file(server, tmp_path / "to.db", ignore) == newest
+    assert to_file(server, tmp_path / "to.db", no_report) == newest
     assert entries(tmp_path / "to.db") == kept
     with Store(str(tmp_path / "to.db")) as store:
         assert backup.broken_link(store.db) is None
@@ -55,14 +54,14 @@ def test_a_file_goes_to_a_server_and_back_with_its_whole_journal(file, server, t
 
 
 def test_what_came_after_the_snapshot_is_applied_to_the_file(file, server, tmp_path):
-    to_server(file, server, ignore)
+    to_server(file, server, no_report)
     with Store(str(file)) as store:
         (home,) = store.commit(EnsureList("work", "task"), actor="bob", now=START)
         store.commit(AddTask("Later", home.uid), actor="bob", now=START)
-    to_server(file, server, ignore)
+    to_server(file, server, no_report)
     server.execute("DELETE FROM tui_tasks.snapshot WHERE seq = (SELECT max(seq) FROM tui_tasks.snapshot)")
     assert server.execute("SELECT count(*) FROM tui_tasks.snapshots()").fetchone() == (1,)
-    to_file(server, tmp_path / "to.db", ignore)
+    to_file(server, tmp_path / "to.db", no_report)
     assert entries(tmp_path / "to.db") == entries(file)
 
 
@@ -78,7 +77,7 @@ def test_what_came_with_later_entries_is_in_the_file(server, server_url, opened_
     if is_cut_off:
         with pytest.raises(ZeroDivisionError):
             to_file(server, tmp_path / "to.db", lambda what, done, total: 1 / 0)
-    to_file(server, tmp_path / "to.db", ignore)
+    to_file(server, tmp_path / "to.db", no_report)
     rows = "SELECT agent, key, fingerprint, reply FROM kept_reply ORDER BY key"
     until = "SELECT key, value FROM view WHERE key LIKE 'until:%'"
     with Store(str(tmp_path / "to.db")) as moved:
@@ -120,11 +119,11 @@ def test_a_move_that_was_cut_off_is_continued(file, server, tmp_path, monkeypatc
 
 def test_a_compacted_journal_begins_on_the_server_where_it_begins_in_the_file(file, server, tmp_path):
     with Store(str(file)) as store:
-        assert compacting.compact(store, START + 20, START + 100) > 0
+        assert compaction_steps.compact(store, START + 20, START + 100) > 0
         first = journal.oldest(store.db)
-    newest = to_server(file, server, ignore)
+    newest = to_server(file, server, no_report)
     assert server.execute("SELECT min(seq), max(seq) FROM tui_tasks.journal").fetchone() == (first, newest)
-    to_file(server, tmp_path / "to.db", ignore)
+    to_file(server, tmp_path / "to.db", no_report)
     assert entries(tmp_path / "to.db") == entries(file)
 
 
@@ -132,7 +131,7 @@ def test_a_server_with_another_journal_is_left_as_it_is(file, server):
     moving.prepare(server)
     head = write(server)
     with pytest.raises(Conflict, match="the server has another journal"):
-        to_server(file, server, ignore)
+        to_server(file, server, no_report)
     assert server.execute("SELECT seq, hash FROM tui_tasks.head").fetchone() == head
 
 
@@ -140,20 +139,20 @@ def test_a_file_whose_chain_or_tables_are_not_its_journals_is_not_moved(file, se
     with closing(sqlite3.connect(file)) as raw, raw:
         raw.execute("UPDATE task SET name = 'changed' WHERE id = 3")
     with pytest.raises(DatabaseRefused, match="differs from the journal"):
-        to_server(file, server, ignore)
+        to_server(file, server, no_report)
     with closing(sqlite3.connect(file)) as raw, raw:
         raw.execute("UPDATE journal SET why = 'changed' WHERE seq = 3")
     with pytest.raises(DatabaseRefused, match="entry 3 does not follow"):
-        to_server(file, server, ignore)
+        to_server(file, server, no_report)
     assert server.execute("SELECT to_regclass('tui_tasks.head')").fetchone() == (None,)
 
 
 def test_a_server_whose_chain_was_rewritten_is_not_moved_to_a_file(file, server, tmp_path):
-    to_server(file, server, ignore)
+    to_server(file, server, no_report)
     server.execute("DELETE FROM tui_tasks.snapshot")
     server.execute("UPDATE tui_tasks.journal SET why = 'changed' WHERE seq = 3")
     with pytest.raises(DatabaseRefused, match="entry 3 of the server does not follow"):
-        to_file(server, tmp_path / "to.db", ignore)
+        to_file(server, tmp_path / "to.db", no_report)
     assert not (tmp_path / "to.db").exists()
 
 
@@ -161,13 +160,13 @@ def test_a_file_with_what_a_server_has_not_yet_is_not_moved(file, server):
     with Store(str(file)) as store:
         store.commit(DefineChecks("/config.toml", (NamedCheck("tests", "0"),)), actor="system", now=START)
     with pytest.raises(DatabaseRefused, match="has checks, which a database on a server has not yet"):
-        to_server(file, server, ignore)
+        to_server(file, server, no_report)
     assert server.execute("SELECT to_regclass('tui_tasks.journal')").fetchone() == (None,)
 
 
 def test_a_file_that_is_there_is_not_overwritten(file, server):
     with pytest.raises(Conflict, match="exists already"):
-        to_file(server, file, ignore)
+        to_file(server, file, no_report)
 
 
 def test_a_server_that_is_lost_is_told_in_one_line_and_the_move_continues_later(file, server, cluster, database):
@@ -183,4 +182,4 @@ def test_a_server_that_is_lost_is_told_in_one_line_and_the_move_continues_later(
         moving.PAGE = moving_page
     assert "\n" not in refused.value.message
     with cluster.connect(database) as again:
-        assert to_server(file, again, ignore) == len(entries(file))
+        assert to_server(file, again, no_report) == len(entries(file))

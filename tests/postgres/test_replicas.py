@@ -21,7 +21,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import RecordSettings
 from tui_tasks.postgres import journal_client, replica, replica_files
-from tui_tasks.state.state import open_state
+from tui_tasks.state.open_state import open_state
 
 
 def test_what_one_machine_writes_another_reads(opened_on):
@@ -130,7 +130,7 @@ def test_a_commit_that_did_not_reach_the_server_is_busy_and_leaves_nothing(opene
 def test_a_replica_killed_between_the_servers_commit_and_its_own_catches_up(machine, server_url, opened_on):
     folder = machine("a")
     script = (
-        "import os, signal, sys\nfrom tui_tasks.state.state import open_state\n"
+        "import os, signal, sys\nfrom tui_tasks.state.open_state import open_state\n"
         "from tui_tasks.postgres.replica import Replica\n"
         "state = open_state(sys.argv[1], agent='codex')\n"
         "real = Replica._publish\n"
@@ -285,7 +285,7 @@ def test_many_writers_on_two_machines_lose_and_double_nothing(opened_on, machine
 
     def write(name: str, agent: str) -> None:
         script = (
-            "import sys; from tui_tasks.state.state import open_state, ToolError\n"
+            "import sys; from tui_tasks.state.open_state import open_state, ToolError\n"
             "state = open_state(sys.argv[1], agent=sys.argv[2])\n"
             "for n in range(25):\n"
             "    while True:\n"

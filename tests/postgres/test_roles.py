@@ -9,7 +9,7 @@ from psycopg import errors
 
 from tests.postgres.journal_writer import NOTHING, append, entries, write
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.read.log.log_lines import KINDS
+from tui_tasks.core.read.pages.log_lines import KINDS
 from tui_tasks.postgres import roles as roles_module
 from tui_tasks.postgres.roles import AgentRole, script
 from tui_tasks.postgres.server_schema import SERVER_SCHEMA, prepare

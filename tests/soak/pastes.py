@@ -23,7 +23,7 @@ from tests.soak.speaking import program
 from tests.terminals import Terminal
 from tests.tui.evening import Jobs
 from tests.tui.plan import Plan
-from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.store import Store
 
 BEGIN, END = "\x1b[200~", "\x1b[201~"

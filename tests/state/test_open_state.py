@@ -19,7 +19,7 @@ from tui_tasks.core.operations.tasks import SetListReview
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
-from tui_tasks.state.state import CheckObject, Event, TaskObject
+from tui_tasks.state.open_state import CheckObject, Event, TaskObject
 
 PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.engine.database import Database
+    from tui_tasks.core.errors import ReservedName
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
@@ -176,22 +177,42 @@ def _is_text(given: str) -> bool:
 
 
 def check_speaker(options: argparse.Namespace) -> None:
-    """Check the given names of agent and list, before anything is opened.
+    """Check the given names of agent and list, before anything is opened: a command line never speaks as the human.
+
+    An attempt to is recorded if the database exists.
 
     Raises:
-        InvalidRequest: the agent's name is reserved or invalid, or no list can have the list's name.
+        InvalidRequest: no agent or no list can have the name.
+        ReservedName: the agent's name is the human's, or the program's own.
     """
     if options.agent is None and options.list is None:
         return
-    from tui_tasks.cli import speaker
-    from tui_tasks.settings import paths
+    from tui_tasks.channel import requests
+    from tui_tasks.core.errors import ReservedName
 
     tool = getattr(options, "tool", None) or ""
+    requests.name("--list", options.list)
+    requests.name("--agent", options.agent)
+    try:
+        requests.agent_name(options.agent, tool)
+    except ReservedName as refused:
+        if not options.read_only:
+            _record_refusal(options, tool, refused)
+        raise
 
-    def database() -> str:
-        return paths.database(options.db, on_server=True)
 
-    speaker.check(options.agent, options.list, tool, database, _default(options), read_only=options.read_only)
+def _record_refusal(options: argparse.Namespace, tool: str, refused: ReservedName) -> None:
+    from tui_tasks import clock
+    from tui_tasks.core.errors import DatabaseRefused, Refusal
+    from tui_tasks.core.operations.changes import RecordRefusal
+    from tui_tasks.core.store import Store
+    from tui_tasks.settings import paths
+
+    with contextlib.suppress(DatabaseRefused, Refusal):
+        path = paths.database(options.db, on_server=True)
+        if os.path.exists(path):
+            with Store(path) as store:
+                store.commit(RecordRefusal(tool, refused.message), actor=_default(options), now=clock.now())
 
 
 def is_first_use(options: argparse.Namespace) -> bool:

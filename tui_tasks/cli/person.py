@@ -78,14 +78,14 @@ def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) 
 
 def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.state import person
+    from tui_tasks.state import caller
 
     # On a screen, `--agent` names who speaks on the pipe beside it.
     is_screen = options.command.name in ("", "web")
     named = None if is_screen else getattr(options, "agent", None)
-    other = person.other_caller(None if store is None else store.db, named)
-    if other is None and not is_screen and not person.has_terminal():
-        other = person.OtherCaller(None, "standard input is no terminal")
+    other = caller.other_caller(None if store is None else store.db, named)
+    if other is None and not is_screen and not caller.has_terminal():
+        other = caller.OtherCaller(None, "standard input is no terminal")
     if other is None:
         return
     refused = Forbidden(f"`{_called(options)}` is for a person at a terminal: {other.why}")
@@ -138,10 +138,10 @@ def record(options: argparse.Namespace, store: Store) -> None:
 def terminal_record(options: argparse.Namespace) -> RecordTerminal:
     """Return the entry about this terminal."""
     from tui_tasks.core.operations.changes import RecordTerminal
-    from tui_tasks.state import person
+    from tui_tasks.state import caller
 
     assert options.is_person, "`check` comes before every use of the human's name"
-    return RecordTerminal(_called(options), *person.terminal_use())
+    return RecordTerminal(_called(options), *caller.terminal_use())
 
 
 def asks_screen(options: argparse.Namespace, store: Store) -> bool:
@@ -184,7 +184,7 @@ def agree(options: argparse.Namespace, store: Store, what: Sequence[str], questi
 def confirm(options: argparse.Namespace, store: Store, what: Sequence[str]) -> None:
     """Ask the open screen, if there is one and the action asks it, and wait for its answer.
 
-    `what`: all that is decided, as lines that are shown as they are (`cli.decided`).
+    `what`: all that is decided, as lines that are shown as they are (`cli.decision_text`).
 
     Raises:
         Conflict: it is too long for a question.

@@ -107,11 +107,11 @@ def _authority(store: Store) -> Authority:
     starts updates them.
     """
     from tui_tasks.runner.checks.check_keeper import Authority
-    from tui_tasks.state import person
+    from tui_tasks.state import caller
 
-    if person.other_caller(store.db, None) is not None:
+    if caller.other_caller(store.db, None) is not None:
         return Authority.ADDS
-    return Authority.RECORDS if person.has_terminal() else Authority.UPDATES
+    return Authority.RECORDS if caller.has_terminal() else Authority.UPDATES
 
 
 _PORT = 8765

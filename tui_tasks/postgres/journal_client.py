@@ -15,9 +15,8 @@ from psycopg import errors
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown
-from tui_tasks.postgres import snapshots
+from tui_tasks.postgres import Report, snapshots
 from tui_tasks.postgres.connection import first_line, open_connection
-from tui_tasks.postgres.progress import Report
 from tui_tasks.postgres.server_schema import prepare
 
 PAGE: Final = 1_000

@@ -23,10 +23,9 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.past.replay import apply_entries
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import companions, snapshots
+from tui_tasks.postgres import Report, companions, snapshots
 from tui_tasks.postgres.connection import first_line
 from tui_tasks.postgres.journal_client import COMPANIONS
-from tui_tasks.postgres.progress import Report
 from tui_tasks.postgres.server_schema import prepare
 from tui_tasks.postgres.snapshots import Covered
 

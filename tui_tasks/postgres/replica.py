@@ -31,8 +31,7 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE
-from tui_tasks.postgres import companions
-from tui_tasks.postgres.progress import Report, ignore
+from tui_tasks.postgres import Report, companions, no_report
 from tui_tasks.postgres.replica_files import machine_in, server_of
 
 _REFUSED: Final = frozenset({"check_definition", "check_run", "task_check", "settings", "work", "auto", "journal"})
@@ -226,7 +225,7 @@ class Replica(Database):
             retryable=False,
         )
 
-    def catch_up(self, report: Report = ignore) -> None:
+    def catch_up(self, report: Report = no_report) -> None:
         """Apply what the server has and this replica lacks, in transactions of its own and without the journal's lock.
 
         Raises:
@@ -254,7 +253,7 @@ class Replica(Database):
     def _has(self, news: Any) -> bool:
         return bool(journal.newest(self) >= news.head.seq and companions.number(self) >= news.head.number)
 
-    def build(self, report: Report = ignore) -> bool:
+    def build(self, report: Report = no_report) -> bool:
         """Put the server's newest snapshot in the place of this replica; return False if there is none.
 
         Raises:
@@ -266,7 +265,7 @@ class Replica(Database):
         self.open_again()
         return is_built
 
-    def cut(self, last: int, report: Report = ignore) -> int:
+    def cut(self, last: int, report: Report = no_report) -> int:
         """Store this replica as a snapshot on the server, and drop the entries up to `last` there; return how many.
 
         Raises:
@@ -447,7 +446,7 @@ def _opened(path: str) -> Replica:
     return db
 
 
-def _catch_up(replica: Replica, report: Report = ignore) -> None:
+def _catch_up(replica: Replica, report: Report = no_report) -> None:
     """Bring a replica up to date; one that lacks entries that the server has dropped is built again first."""
     try:
         replica.catch_up(report)
@@ -464,7 +463,7 @@ def _begin(path: str, report: Report) -> None:
             client.build(path, clock.now(), report)
 
 
-def caught_up(path: str, report: Report = ignore) -> str | None:
+def caught_up(path: str, report: Report = no_report) -> str | None:
     """Bring a replica up to date within `READ_SECONDS`; return how old it is if that failed.
 
     One that was never up to date is built first, however long that takes; `report` takes the progress.

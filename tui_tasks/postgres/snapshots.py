@@ -17,8 +17,7 @@ from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.store import Store
-from tui_tasks.postgres import companions
-from tui_tasks.postgres.progress import Report
+from tui_tasks.postgres import Report, companions
 
 CHUNK: Final = 1 << 20
 PACKING: Final = "packing a snapshot, bytes"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
-    from tui_tasks.postgres.progress import Report
+    from tui_tasks.postgres import Report
     from tui_tasks.runner.checks.check_keeper import CheckKeeper
 
 
@@ -57,9 +57,9 @@ def catch_up(path: str, report: Report | None = None) -> None:
         StorageFailed: it was never as new as its server, which does not answer.
     """
     if is_replica(path):
-        from tui_tasks.postgres import progress, replica
+        from tui_tasks.postgres import no_report, replica
 
-        if (old := replica.caught_up(path, report or progress.ignore)) is not None:
+        if (old := replica.caught_up(path, report or no_report)) is not None:
             import logging
 
             logging.getLogger(__name__).warning("tui-tasks: %s", old)
@@ -72,9 +72,9 @@ def _review() -> ReviewPolicy:
 
 
 def _is_person(db: Database) -> bool:
-    from tui_tasks.state import person
+    from tui_tasks.state import caller
 
-    return person.is_person(db)
+    return caller.is_person(db)
 
 
 def has_hooks(path: str) -> bool:

@@ -27,7 +27,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.backup import backup
-from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import migrations

@@ -30,7 +30,7 @@ from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures
-from tui_tasks.state import person as callers
+from tui_tasks.state import caller as callers
 
 Run = Callable[[str], tuple[int, str]]
 

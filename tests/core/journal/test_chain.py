@@ -9,9 +9,9 @@ from tests.conftest import START
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.store import Store
 
 

@@ -16,8 +16,8 @@ from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, CursorExpired, DatabaseRefused, Forbidden, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.maintenance import compacting as copying
-from tui_tasks.core.maintenance.compacting import compacting
+from tui_tasks.core.maintenance import compaction_steps as copying
+from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations.changes import CompactJournal, Redo, Undo
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, EnsureList, LogTask

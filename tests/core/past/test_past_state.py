@@ -29,14 +29,14 @@ from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.past import moments
 from tui_tasks.core.past.past_state import PREFIX, PastReader, PastState
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.digest import digest
-from tui_tasks.core.read.log import log_pages
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.store import Store
 
 

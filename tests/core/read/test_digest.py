@@ -255,7 +255,7 @@ def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_n
 
 
 def test_entries_that_were_compacted_away_are_told_of(path: Path) -> None:
-    from tui_tasks.core.maintenance.compacting import compact
+    from tui_tasks.core.maintenance.compaction_steps import compact
 
     with Store(str(path)) as store:
         history = History(store)

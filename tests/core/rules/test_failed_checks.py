@@ -11,7 +11,7 @@ from tests.conftest import SECOND
 from tests.core.rules.proof import GATE, LINT, TESTS, checks_json, failing, report_done, verified_of
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.maintenance import backup, diagnosis
-from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.jobs import (
     GiveChecks,

@@ -21,7 +21,7 @@ from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
-from tui_tasks.core.maintenance.compacting import compacting
+from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.past.replay import replay

@@ -4,9 +4,9 @@ import pytest
 
 from tests.tui.plan import NOW, at
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance.compacting import compact
+from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import EditTask, LogTask
-from tui_tasks.core.read.log import log_lines, log_pages
+from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.store import Store

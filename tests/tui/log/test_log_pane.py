@@ -21,7 +21,7 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     SetListReview,
 )
-from tui_tasks.core.read.log import log_lines, log_pages
+from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.store import Store
 from tui_tasks.tui.log.log_entry import EntryDetail
 from tui_tasks.tui.log.log_rows import when

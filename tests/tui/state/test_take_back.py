@@ -9,7 +9,7 @@ from tests.tui.plan import NOW
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.changes import Redo, TakeBack
 from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask
-from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

@@ -203,7 +203,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 def _restore(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
-    from tui_tasks.cli.decided import quoted
+    from tui_tasks.cli.decision_text import quoted
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.backup import restore
     from tui_tasks.default_paths import is_replica
@@ -242,10 +242,10 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
-    from tui_tasks.cli.decided import quoted
+    from tui_tasks.cli.decision_text import quoted
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal import compaction, journal
-    from tui_tasks.core.maintenance import compacting
+    from tui_tasks.core.maintenance import compaction_steps
     from tui_tasks.default_paths import is_replica
 
     if options.read_only:
@@ -269,7 +269,7 @@ def _compact(options: argparse.Namespace) -> int:
                 count = store.db.cut(compaction.last_old(store.db, before, now), progress.show)
             print(f"dropped {count:,} entries on the server; replicas keep them")
             return 0
-        count = compacting.compact(store, before, now)
+        count = compaction_steps.compact(store, before, now)
         print(f"dropped {count:,} entries; the journal begins at {journal.oldest(store.db):,}")
     return 0
 
@@ -304,7 +304,7 @@ def _use_settings(options: argparse.Namespace) -> int:
 
     from tui_tasks import clock
     from tui_tasks.cli import person
-    from tui_tasks.cli.decided import quoted
+    from tui_tasks.cli.decision_text import quoted
     from tui_tasks.cli.options import require_database
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.rules.tasks.held_rules import recording

@@ -17,7 +17,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.read.agents import fleet
-from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes import agent_shapes

@@ -16,7 +16,7 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.cli import person
-from tui_tasks.cli.decided import quoted, task_lines
+from tui_tasks.cli.decision_text import quoted, task_lines
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words

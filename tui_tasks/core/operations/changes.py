@@ -33,7 +33,7 @@ class RecordTerminal(Operation, frozen=True):
 class CompactJournal(Operation, frozen=True):
     """Drop the journal's entries up to `last`. Result: how many are to be deleted.
 
-    It is a step of `core.maintenance.compacting`.
+    It is a step of `core.maintenance.compaction_steps`.
 
     Attributes:
         before: the instant before which entries were to be dropped.

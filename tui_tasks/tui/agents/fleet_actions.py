@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import job_queries, work_queries
-from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.rules.agents.request_text import allows
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.replies import outbox

@@ -22,9 +22,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.private_files import sync
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import compaction, journal
-from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_lines import LogLine
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.json_shapes.events import event
 from tui_tasks.settings import paths

@@ -12,8 +12,8 @@ from textual.containers import Horizontal, VerticalScroll
 
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.log import log_lines
-from tui_tasks.core.read.log.log_lines import LogLine
+from tui_tasks.core.read.pages import log_lines
+from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import clock as time_of_day

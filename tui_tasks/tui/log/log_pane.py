@@ -11,9 +11,9 @@ from textual.widget import Widget
 from typing_extensions import override
 
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_lines import KINDS, LogLine
+from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, Term
+from tui_tasks.core.read.pages.log_lines import KINDS, LogLine
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, safe_copy
 from tui_tasks.text.times import count, moment

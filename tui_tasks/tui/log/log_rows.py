@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read.log import log_lines, log_pages
-from tui_tasks.core.read.log.log_lines import LogLine
-from tui_tasks.core.read.log.log_pages import FIRST, LAST
+from tui_tasks.core.read.pages import log_lines, log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
+from tui_tasks.core.read.pages.log_lines import LogLine
+from tui_tasks.core.read.pages.log_pages import FIRST, LAST
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment

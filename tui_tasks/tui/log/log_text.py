@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core import vocab
-from tui_tasks.core.read.log.log_lines import LogLine
+from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.times import duration
 from tui_tasks.tui.agents import agent_text

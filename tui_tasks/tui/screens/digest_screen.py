@@ -20,8 +20,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.digest import Digest, digest
 from tui_tasks.core.read.digest_entries import PARTS, DigestLine
-from tui_tasks.core.read.log import log_pages
-from tui_tasks.core.read.log.log_lines import LogLine
+from tui_tasks.core.read.pages import log_pages
+from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit
 from tui_tasks.text.times import HOUR, age, age_lasts, count

@@ -212,7 +212,7 @@ class DatabaseLink:
         Raises:
             Refusal: nothing was dropped.
         """
-        from tui_tasks.core.maintenance.compacting import compacting
+        from tui_tasks.core.maintenance.compaction_steps import compacting
 
         assert self._writer is not None, "a read-only screen offers no writes"
         now = self.clock()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.changes import TakeBack
-from tui_tasks.core.read.log import standing_changes
+from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents.agent_text import who
 from tui_tasks.tui.inputs.dialogs import Choice, Menu

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.conftest import SECOND, START, Clock, Talk
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.maintenance.compacting import compacting
+from tui_tasks.core.maintenance.compaction_steps import compacting
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.work import RunWork, StartWork
 from tui_tasks.core.store import Store

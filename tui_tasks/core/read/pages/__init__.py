@@ -1,1 +1,1 @@
-"""Pages of tasks for screens: of a list, a board, or by due date; filters, and the search index."""
+"""Pages for screens: of a list, a board, the log, or by due date; filters, the search index, changes to undo."""

@@ -16,7 +16,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
-from tui_tasks.core.maintenance.compacting import compact, compacting
+from tui_tasks.core.maintenance.compaction_steps import compact, compacting
 from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries

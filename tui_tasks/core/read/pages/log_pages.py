@@ -11,7 +11,8 @@ from tui_tasks.core import names, vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.read.log.log_lines import (
+from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined, contains
+from tui_tasks.core.read.pages.log_lines import (
     FAILED_OUTCOMES,
     FAILURES,
     KINDS,
@@ -22,7 +23,6 @@ from tui_tasks.core.read.log.log_lines import (
     numbers_query,
     read_line,
 )
-from tui_tasks.core.read.pages.filter import ALL, Filter, Term, combined, contains
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.schema.tables.tasks import TaskRow

@@ -1,1 +1,0 @@
-"""Reads of the journal for people, by pages, and of the numbers that tasks had."""
