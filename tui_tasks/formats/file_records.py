@@ -8,7 +8,7 @@ import uuid
 import weakref
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any, Final, Literal, Protocol
@@ -24,6 +24,7 @@ from tui_tasks.core.vocab import CLOSED, MAX_NAME, MAX_TEXT
 
 Step = Callable[[], None]
 """Called for each task, for a progress bar."""
+
 _Name = Annotated[str, Meta(min_length=1, max_length=MAX_NAME, pattern=r"\S")]
 _Word = Annotated[str, Meta(max_length=MAX_NAME)]
 _Text = Annotated[str, Meta(max_length=MAX_TEXT)]
@@ -301,28 +302,3 @@ def is_uid(text: str) -> bool:
         return str(uuid.UUID(text)) == text
     except ValueError:
         return False
-
-
-def closing_edges(after: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return the dependencies to drop so that no cycle is left, each as a task and what it depends on.
-
-    `after` maps a task to what it depends on; tasks without dependencies may be missing.
-    """
-    found: list[tuple[str, str]] = []
-    done: set[str] = set()
-    for first in after:
-        if first in done:
-            continue
-        # Depth-first: each task of the path with its dependencies not visited yet. No recursion, as chains may be long.
-        path = {first: iter(after[first])}
-        while path:
-            task, rest = next(reversed(path.items()))
-            dependency = next(rest, None)
-            if dependency is None:
-                done.add(task)
-                del path[task]
-            elif dependency in path:
-                found.append((task, dependency))
-            elif dependency not in done:
-                path[dependency] = iter(after.get(dependency, ()))
-    return found

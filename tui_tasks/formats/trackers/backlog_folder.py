@@ -10,6 +10,7 @@ from typing import Any, Final
 from tui_tasks.core.errors import InvalidArgument, Problem
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
+from tui_tasks.formats.cycles import closing_edges
 from tui_tasks.formats.dates import since_epoch, utc
 from tui_tasks.formats.file_records import (
     LogRecord,
@@ -17,7 +18,6 @@ from tui_tasks.formats.file_records import (
     Step,
     TaskRecord,
     checked_fields,
-    closing_edges,
     no_step,
     plain_name,
     uid_of,

@@ -1,0 +1,32 @@
+"""Cycles of dependencies: other programs allow them; here the tasks of a cycle could never start. It imports nothing, as
+git's merge driver starts with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def closing_edges(after: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return the dependencies to drop so that no cycle is left, each as a task and what it depends on.
+
+    `after` maps a task to what it depends on; tasks without dependencies may be missing.
+    """
+    found: list[tuple[str, str]] = []
+    done: set[str] = set()
+    for first in after:
+        if first in done:
+            continue
+        # Depth-first: each task of the path with its dependencies not visited yet. No recursion, as chains may be long.
+        path = {first: iter(after[first])}
+        while path:
+            task, rest = next(reversed(path.items()))
+            dependency = next(rest, None)
+            if dependency is None:
+                done.add(task)
+                del path[task]
+            elif dependency in path:
+                found.append((task, dependency))
+            elif dependency not in done:
+                path[dependency] = iter(after.get(dependency, ()))
+    return found
