@@ -1,5 +1,5 @@
-"""Cycles of dependencies: other programs allow them; here the tasks of a cycle could never start. It imports nothing: the
-merge driver of git starts with it.
+"""Cycles of dependencies: other programs allow them; here the tasks of a cycle could never start. It imports nothing,
+as the merge driver of git starts with it.
 """
 
 from __future__ import annotations
