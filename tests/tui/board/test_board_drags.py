@@ -46,7 +46,7 @@ async def test_a_drag_that_breaks_the_rule_of_the_list_says_why(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Active"))
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "◐ In progress"))
         assert "takes one at a time" in shown(app)
         assert status(app, plan[8]) == "pending"
 
@@ -55,7 +55,7 @@ async def test_a_card_dragged_within_its_column_gets_that_place(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Write integration"))
+        await drag(pilot, place_of(app, "#8 Backup"), place_of(app, "#6 Write"))
         await until(pilot, lambda: columns(app)["Pending"][0] == "Backup restore drill")
         assert status(app, plan[8]) == "pending"
 

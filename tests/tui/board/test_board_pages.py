@@ -104,11 +104,11 @@ def test_a_word_that_no_line_holds_is_broken():
 words = st.text(st.sampled_from("abcd  数é-"), max_size=60)
 
 
-@given(name=words, note=words, who=words, room=st.integers(8, 40), most=st.integers(1, 5), first=st.booleans())
+@given(name=words, note=words, who=words, room=st.integers(8, 40), most=st.integers(1, 8), first=st.booleans())
 @settings(max_examples=300)
 def test_a_card_keeps_to_its_lines_and_columns(name, note, who, room, most, first):
     standing = ((wrapped(who, room, 1)[0], ""),) if who.strip() else ()
-    face = CardContent(name, standing, note, ("?", ""), note_first=first)
+    face = CardContent(name, standing, (note, ""), (("?", ""),), note_first=first)
     laid = lines_of(face, room, most)
     assert 1 <= len(laid) <= most
     for line in laid:

@@ -63,7 +63,7 @@ class BoardPane(TaskPane):
     NAME = "board"
     SCOPES = ("rows", "tasks")
     FOOTER = ("status", "card_left", "card_right", "new", "edit", "filter", "asks", "agents", "undo", "quit", "help")
-    FOOTER_SMALL = ("card_left", "card_right", "filter", "asks", "help")
+    FOOTER_SMALL = ("status", "filter", "asks", "help")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     BoardPane #columns { height: 1fr; }
@@ -260,6 +260,9 @@ class BoardPane(TaskPane):
 
     def _redraw_lines(self) -> None:
         self._rule.again()
+        if not self.only:
+            for column in self.columns:
+                column.set_share(is_empty=self._counts.text(column.spec.parts) == "0")
         for column in self.columns:
             column.head.again()
         self._tabs.show([(spec.state, self._counts.text(spec.counts)) for spec in self.specs], self.at)

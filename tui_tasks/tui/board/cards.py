@@ -16,12 +16,22 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import text_lines
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.tasks import task_note
-from tui_tasks.tui.tasks.task_note import after_text, ask_of, field_parts, last_word, quoted
+from tui_tasks.tui.tasks.task_note import after_text, ask_of, field_parts, last_word
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 _QUIET: Final = ("done", "skipped", "cancelled")
+MOST_LINES: Final = 12
+"""A card has at most so many lines, wherever there is room."""
+# Up to so many lines, a card has two for its name, and one for its standing.
+_FEW_LINES: Final = 4
+_NAME_LINES: Final = 4
+_STANDING_LINES: Final = 3
+_NOTE: Final = 400
+_TAGS: Final = 6
+# In cells.
+_TAG: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +40,11 @@ class CardContent:
 
     name: str
     standing: tuple[Part, ...] = ()
-    """The task's standing: who has it, since when, what blocks it, when it is due."""
-    note: str = ""
-    """What was said last."""
-    mark: Part | None = None
-    """The glyph of its state, in a column of several states."""
+    """The task's standing: who has it, since when, what blocks it, when it is due, its tags."""
+    note: Part = ("", "")
+    """What was said last, asked, or the reason of a failure."""
+    marks: tuple[Part, ...] = ()
+    """What stands before the name, one cell each: that it is new or marked, and its state in a column of several."""
     is_quiet: bool = False
     """Whether it is over, and drawn fainter."""
     note_first: bool = False
@@ -47,40 +57,44 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     """Return the content of a card now; `has_mark`: including the glyph of its status."""
     now, ascii_only = context.clock.now(), context.ascii_only
     state = look(card.part)
-    mark = (state.mark(ascii_only=ascii_only), state.color) if has_mark else None
+    mark = (state.mark(ascii_only=ascii_only), state.color)
     who = safe_ends(agent_text.who(card.who), 16)
     timed = [] if card.finished_at else list(field_parts(context, card))
     fields, spans = [part for part, _ in timed], [lasts for _, lasts in timed]
+    urgency = task_note.priority(card)
+    if urgency is not None and card.priority != vocab.LOW:
+        fields.insert(0, urgency)
+    if not card.finished_at:
+        fields += [(f"#{safe_line(tag, _TAG, ascii_only=ascii_only)}", "$muted") for tag in card.tags[:_TAGS]]
     if card.part == "pending":
         name = decided_line(card.name, is_prose=True, ascii_only=ascii_only) if card.held else card.name
-        return CardContent(name, _pending(context, card, who, fields), mark=mark, lasts=min(spans, default=0))
-    since, note = card.updated_at, ""
+        shown = (mark,) * has_mark
+        return CardContent(name, _pending(context, card, who, fields), marks=shown, lasts=min(spans, default=0))
+    since, note = card.updated_at, ("", "")
     if card.part == NEEDS_YOU:
         ask = ask_of(context, card)
         if ask is not None:
-            since, note, who = (
-                ask.opened_at,
-                quoted(agent_text.request_line(ask, ascii_only=ascii_only)),
-                safe_ends(agent_text.who(ask.agent), 16),
-            )
+            since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
+            asked = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE)
+            note = asked, state.color
         elif card.uid in context.state.reviewable:
-            shown = look("reviewable")
-            word = context.state.reviewable[card.uid] or shown.word
-            note = f"{shown.mark(ascii_only=ascii_only)} {word}"
-            mark = mark and (shown.mark(ascii_only=ascii_only), shown.color)
+            shown_as = look("reviewable")
+            mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
+            note = f"{mark[0]} {context.state.reviewable[card.uid] or shown_as.word}", shown_as.color
         else:
-            note = task_note.stands_still(context, card.uid) or ""
+            note = task_note.stands_still(context, card.uid) or "", "$state-overdue"
     elif card.part in ("in_progress", "failed"):
-        note = task_note.stands_still(context, card.uid) or last_word(context, card, card.part)
+        still = task_note.stands_still(context, card.uid)
+        color = "$state-failed" if card.part == "failed" else ""
+        note = (still, "$state-overdue") if still else (last_word(context, card, card.part), color)
     else:
         since = card.finished_at or since
     checked = task_note.note(context, card)
     parts = (*[checked] * (checked is not None), (who, "$muted"), (age(since, now), "$muted"), *fields)
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])
-    first = context.state.needing | context.state.stopped.keys()
-    note_first = card.part == "failed" or card.uid in first
-    return CardContent(card.name, standing, note, mark, card.part in _QUIET, note_first, lasts)
+    first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stopped
+    return CardContent(card.name, standing, note, (mark,) * has_mark, card.part in _QUIET, first, lasts)
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
@@ -92,8 +106,6 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
     elif card.blocked:
         state = look("blocked")
         parts.append((f"{state.mark(ascii_only=context.ascii_only)} {after_text(context, card)}", state.color))
-    if (urgency := task_note.priority(card)) is not None and card.priority != vocab.LOW:
-        parts.append(urgency)
     parts += fields
     if who:
         parts.append((who, "$muted"))
@@ -101,62 +113,61 @@ def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> 
 
 
 def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = False) -> list[list[Part]]:
-    """Return a card as at most `most` lines of `room` cells: its name, then its status, then the note."""
-    room = max(room, 4)
-    standing = _joined(content.standing, room, ascii_only)
-    first = content.note if content.note_first else ""
-    name = _name(content, room, most, 0 if first else _width(standing), ascii_only)
-    beside = len(name) == most > 1 and bool(standing) and not first
-    lines: list[list[Part]] = [[(text, "$muted" if content.is_quiet else "")] for text in name]
-    if beside:
-        lines[-1] += [("  ", ""), *standing]
-    if content.mark:
-        lines[-1] += [(" ", ""), content.mark]
+    """Return a card as at most `most` lines of `room` cells: its name, its standing, and the note.
+
+    What matters more of the last two comes first, and is cut last.
+    """
+    room = max(room, 6)
+    text, color = content.note
+    first, is_small = bool(text) and content.note_first, most <= _FEW_LINES
+    standing = _joined(content.standing, room, ascii_only)[: 1 if is_small else _STANDING_LINES]
+    most_of_name = min(most, 2 if is_small else _NAME_LINES)
+    name = _name(content, room, most_of_name, ascii_only)
+    is_full = len(name) == most > 1 and len(standing) == 1 and not first
+    if is_full and _width(name[-1]) + 2 + _width(standing[0]) <= room:
+        return [*name[:-1], [*name[-1], ("  ", ""), *standing[0]]]
+    kept = min(most - 1, bool(standing) + first)
+    if len(name) > most - kept:
+        name = _name(content, room, most - kept, ascii_only)
+    left = most - len(name)
     if first:
-        lines += _note(first, room, max(1, most - len(lines) - 1), ascii_only) if len(lines) < most else []
-    if standing and not beside and len(lines) < most:
-        lines.append(standing)
-        if len(lines) == most and content.note and not first:
-            _append(lines[-1], content.note.strip('"'), room, ascii_only)
-    if content.note and not first:
-        lines += _note(content.note, room, most - len(lines), ascii_only)
-    return lines
+        note = wrapped(text, room, max(left - bool(standing), 1), ascii_only=ascii_only) if left else []
+        return [*name, *([(line, color)] for line in note), *standing[: left - len(note)]]
+    standing = standing[:left]
+    left -= len(standing)
+    note = wrapped(text, room, left, ascii_only=ascii_only) if text and left else []
+    if text and standing and not left:
+        _append(standing[-1], text.strip('"'), room, ascii_only)
+    return [*name, *standing, *([(line, color)] for line in note)]
 
 
-def _name(content: CardContent, room: int, most: int, standing: int, ascii_only: bool) -> list[str]:
-    """Return the name on one or two lines; on two only if the rest still fits."""
-    taken = cell_len(content.mark[0]) + 1 if content.mark else 0
-    name = wrapped(content.name, room - taken, min(most, 2), ascii_only=ascii_only)
-    has_more = bool(content.note if content.note_first else standing)
-    if len(name) < most or not has_more:
-        return name
-    if standing and cell_len(name[-1]) + 2 + standing + taken <= room:
-        return name
-    return wrapped(content.name, room - taken, max(1, most - 1), ascii_only=ascii_only)
+def _name(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
+    """Return the marks and the name on at most so many lines."""
+    indent = 2 * len(content.marks)
+    name = safe_line(content.name, room * (most + 1), ascii_only=ascii_only)
+    first, *rest = _cut(" " * indent + name, room, most, ascii_only)
+    color = "$muted" if content.is_quiet else ""
+    marks = [part for mark in content.marks for part in (mark, (" ", ""))]
+    return [[*marks, (first[indent:], color)], *([(line, color)] for line in rest)]
 
 
 def _width(parts: Sequence[Part]) -> int:
     return sum(cell_len(text) for text, _ in parts)
 
 
-def _note(text: str, room: int, most: int, ascii_only: bool) -> list[list[Part]]:
-    shown = wrapped(text, room, most, ascii_only=ascii_only) if most > 0 else []
-    return [[(line, "$muted")] for line in shown]
-
-
-def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[Part]:
-    """Return as many parts as fit on one line."""
-    line: list[Part] = []
+def _joined(parts: Sequence[Part], room: int, ascii_only: bool) -> list[list[Part]]:
+    """Return the parts on lines of `room` cells, with dots between those of a line."""
+    lines: list[list[Part]] = []
     used = 0
     for text, ink in parts:
-        gap = 3 if line else 0
-        if line and used + gap + cell_len(text) > room:
-            break
-        line += [(dot(ascii_only), "$muted")] if line else []
-        shown = safe_line(text, room - used - gap, ascii_only=ascii_only)
-        line.append((shown, ink))
-        used += gap + cell_len(shown)
-    return line
+        shown = safe_line(text, room, ascii_only=ascii_only)
+        if lines and used + 3 + cell_len(shown) <= room:
+            lines[-1] += [(dot(ascii_only), "$muted"), (shown, ink)]
+            used += 3 + cell_len(shown)
+        else:
+            lines.append([(shown, ink)])
+            used = cell_len(shown)
+    return lines
 
 
 def _append(line: list[Part], text: str, room: int, ascii_only: bool) -> None:
@@ -173,7 +184,15 @@ def dot(ascii_only: bool) -> str:
 
 def wrapped(text: str, cells: int, most: int, *, ascii_only: bool = False) -> list[str]:
     """Return `text` made safe, broken between words into at most `most` lines; what is cut ends in `…`."""
-    lines = text_lines.wrapped(safe_line(text, cells * (most + 1), ascii_only=ascii_only), cells)
+    return _cut(safe_line(text, cells * (most + 1), ascii_only=ascii_only), cells, most, ascii_only)
+
+
+def _cut(text: str, cells: int, most: int, ascii_only: bool) -> list[str]:
+    """Return a safe line broken into at most `most` lines."""
+    lines = text_lines.wrapped(text, cells)
     if len(lines) <= most:
         return lines
-    return [*lines[: most - 1], safe_line(" ".join(lines[most - 1 :]), cells, ascii_only=ascii_only)]
+    head, rest = lines[: most - 1], lines[most - 1 :]
+    indent = len(rest[0]) - len(rest[0].lstrip())
+    last = safe_line(" ".join(rest).lstrip(), cells - indent, ascii_only=ascii_only)
+    return [*head, " " * indent + last]

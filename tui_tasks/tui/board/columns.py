@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -11,17 +13,16 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.strip import Strip
 from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.text.glyphs import look, sign
-from tui_tasks.text.times import count
-from tui_tasks.tui.board.cards import content_of, dot, lines_of
+from tui_tasks.text.times import SECOND, count
+from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
-from tui_tasks.tui.painting.styles import Part, StyleCache
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.tasks.filter_actions import MAX_MARKED, PAUSE
@@ -42,9 +43,53 @@ class CardDrawing(RowDrawing[Card]):
         super().__init__(context)
         self.spec = WIDE[0]
         self.is_current = False
+        # How many lines each card has at most where all fit, and whether it shows more than why it needs the human.
+        self._most: dict[str, tuple[int, bool]] = {}
+        self._fitted: tuple[object, tuple[list[int], int] | None] | None = None
         self._emptied = EmptiedNote(context)
         # The lines of the card that is being drawn.
         self._lines: list[list[Part]] = []
+        # What cards show, each with its row and when it is out of date, in seconds of the monotonic clock.
+        self._contents: dict[str, tuple[Card, float, CardContent]] = {}
+
+    def forget(self) -> None:
+        """Drop the content of all cards, as something that all show has changed."""
+        self._contents = {}
+
+    def heights(self, rows: Sequence[Card], width: int, height: int) -> tuple[list[int], int] | None:
+        """Return how many lines each card has, and the empty lines after each, so that all fit into a height; None if
+        they do not.
+
+        Where not all that they say fits, what needs the human or why something failed gets room first.
+        """
+        if len(rows) > height:
+            self._most = {}
+            return None
+        self._contents = {row.uid: self._contents[row.uid] for row in rows if row.uid in self._contents}
+        # Moving the cursor changes nothing of it.
+        facts = (width, height, self.context.state.number_width)
+        asked = (*facts, *((id(self._content(row)), row.uid in self.context.state.new) for row in rows))
+        if self._fitted is None or self._fitted[0] != asked:
+            self._fitted = asked, self._fit(rows, width, height)
+        return self._fitted[1]
+
+    def _fit(self, rows: Sequence[Card], width: int, height: int) -> tuple[list[int], int] | None:
+        self._most = {}
+        tall = {row.uid: len(self._laid_out(row, width, _LEAST)) for row in rows}
+        urgent = [row for row in rows if self._content(row).note_first]
+        left = height - sum(tall.values())
+        if left < 0:
+            return None
+        self._most = dict.fromkeys(tall, _LEAST)
+        for some, is_whole in ((urgent, False), (urgent, True), (rows, True)):
+            for row in some:
+                most = (min(MOST_LINES, tall[row.uid] + left), is_whole)
+                more = len(self._laid_out(row, width, most)) - tall[row.uid]
+                if more >= 0 and left:
+                    self._most[row.uid] = most
+                    tall[row.uid] += more
+                    left -= more
+        return list(tall.values()), int(left >= len(rows) - 1)
 
     def draw(self, row: Card, look: RowLook, line: int) -> Sequence[Part]:
         """Return one line of a card. The card is laid out as a whole when its first line is drawn."""
@@ -52,25 +97,41 @@ class CardDrawing(RowDrawing[Card]):
             self._lines = self._lay_out(row, look)
         return self._lines[line] if line < len(self._lines) else ()
 
+    def _content(self, row: Card) -> CardContent:
+        """Return what a card shows, as it was read last while that is true."""
+        held, now = self._contents.get(row.uid), time.monotonic()
+        if held is None or held[0] is not row or held[1] <= now:
+            content = content_of(self.context, row, has_mark=self.spec.is_mixed)
+            ends = now + content.lasts / SECOND if content.lasts else math.inf
+            held = self._contents[row.uid] = (row, ends, content)
+        if held[1] < math.inf:
+            self.lasts(max(1, int((held[1] - now) * SECOND)))
+        return held[2]
+
+    def _laid_out(self, row: Card, width: int, most: tuple[int, bool], *, is_marked: bool = False) -> list[list[Part]]:
+        """Return the lines of a card without cursor and number; `most`: see `_most`."""
+        content, ascii_only = self._content(row), self.context.ascii_only
+        flag = "+" if is_marked else sign("changed", ascii_only=ascii_only) if row.uid in self.context.state.new else ""
+        if flag:
+            content = replace(content, marks=((flag, "$changed"), *content.marks))
+        room = width - self.context.state.number_width - 5
+        if content.note_first and not most[1]:
+            content = replace(content, standing=())
+        return lines_of(content, room, most[0], ascii_only=ascii_only)
+
     def _lay_out(self, row: Card, look: RowLook) -> list[list[Part]]:
-        """Return the lines of a card, with flag, cursor and number before the first."""
-        context, spec = self.context, self.spec
-        ascii_only, digits = context.ascii_only, context.state.number_width
-        content = content_of(context, row, has_mark=spec.is_mixed and row.part != spec.state)
-        if content.lasts:
-            self.lasts(content.lasts)
-        lines = lines_of(content, look.width - digits - 4, spec.lines, ascii_only=ascii_only)
+        """Return the lines of a card, with cursor and number before the first."""
+        ascii_only, digits = self.context.ascii_only, self.context.state.number_width
+        most = self._most.get(row.uid, (self.spec.lines, True))
+        lines = self._laid_out(row, look.width, most, is_marked=look.marked)
         if look.dragged:
             lines = [[(text, "$muted italic") for text, _ in line] for line in lines]
-        is_new = row.uid in context.state.new
-        flag = "+" if look.marked else sign("changed", ascii_only=ascii_only) if is_new else " "
         cursor = sign("cursor", ascii_only=ascii_only) if look.cursor or look.drop else " "
         head: list[Part] = [
-            (flag, "$changed"),
-            (cursor, "$primary bold" if look.focused or look.drop else "$muted"),
-            (f"{row.number:>{digits}} ", "$muted"),
+            (f"{cursor} ", "$primary bold" if look.focused or look.drop else "$muted"),
+            (f"{f'#{row.number}':<{digits + 1}} ", "$muted"),
         ]
-        return [[*head, *lines[0]], *([(" " * (digits + 3), ""), *line] for line in lines[1:])]
+        return [[*head, *lines[0]], *([(" " * (digits + 4), ""), *line] for line in lines[1:])]
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw, in the current column, that it is empty, or how to add the first task."""
@@ -108,7 +169,8 @@ class CardRows(VirtualList[Card]):
     def set_spec(self, spec: ColumnSpec) -> None:
         """Show cards in the way of a column."""
         self._card_drawing.spec = spec
-        self.set_row_height(spec.height)
+        self._card_drawing.forget()
+        self.set_row_height(spec.lines, spec.gap)
 
     def set_current(self, current: bool) -> None:
         """Set whether this column has the cursor."""
@@ -134,11 +196,24 @@ class CardRows(VirtualList[Card]):
         cursor = found.cursor and self.is_current
         return found._replace(cursor=cursor, focused=cursor and found.focused)
 
-    def render_line(self, y: int) -> Strip:
-        """Paint one line; the empty line below a card is never part of the cursor."""
-        if self.spec.gap and y % self.row_height == self.spec.lines:
-            return StyleCache.of(self.app).strip(" " * self.own_size.width)
-        return super().render_line(y)
+    @override
+    def again(self) -> None:
+        """Including what the cards have read."""
+        self._card_drawing.forget()
+        super().again()
+
+    @override
+    def row_heights(self) -> Sequence[int] | None:
+        """Each card is as tall as its text where all cards fit on screen."""
+        cache, size = self._cache, self.size
+        rows = cache.rows if cache.has_first and cache.has_last and not cache.is_cut else ()
+        found = self._card_drawing.heights(rows, size.width, size.height) if rows else None
+        tall, gap = found or (None, self.spec.gap)
+        self._painter.gap = gap
+        capacity = len(rows) if tall is not None else self._capacity(size.height)
+        if capacity != cache.height:
+            self._cursor.resize(capacity)
+        return tall
 
 
 class ColumnHead(FrameLine):
@@ -191,6 +266,7 @@ class Column(Vertical):
 
     def __init__(self, context: Context, count: Callable[[Sequence[str]], str]) -> None:
         super().__init__()
+        self._share = ""
         self.cards = CardRows(context, CardDrawing(context))
         self.head = ColumnHead(context, self.cards, count)
 
@@ -208,6 +284,13 @@ class Column(Vertical):
         """Show other cards, or in another way."""
         self.cards.set_spec(spec)
         self.cards.show(source)
+
+    def set_share(self, *, is_empty: bool) -> None:
+        """Set the width: with cards, what its cards need; without, little."""
+        share = f"{EMPTY_SHARE if is_empty else self.spec.share}fr"
+        if share != self._share:
+            self._share = share
+            self.styles.width = share
 
     def refilter(self, source: CardsOfColumn) -> None:
         """Show more or fewer of the same cards; marks stay."""
@@ -259,7 +342,7 @@ class ColumnSpec:
     sets: str | None
     """The status that a card gets by being moved here; None where cards cannot be moved."""
     lines: int
-    """How many lines a card has, without the empty line of `gap`."""
+    """How many lines a card has where not all cards fit, without the empty line of `gap`."""
     gap: bool = False
     """Whether an empty line follows each card."""
     state: str = ""
@@ -269,10 +352,8 @@ class ColumnSpec:
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Parts that have a number of their own in the head, each with the state whose glyph it has."""
 
-    @property
-    def height(self) -> int:
-        """How many lines a card takes."""
-        return self.lines + self.gap
+    share: int = 10
+    """How wide it is, in proportion to the others."""
 
     @property
     def is_mixed(self) -> bool:
@@ -280,26 +361,31 @@ class ColumnSpec:
         return len(self.parts) > 1
 
 
-def _of_part(name: str, part: str, lines: int) -> ColumnSpec:
-    return ColumnSpec(name, (part,), None if part == NEEDS_YOU else part, lines, gap=True, state=part, counts=(part,))
+def _of_part(name: str, part: str, lines: int, share: int) -> ColumnSpec:
+    sets = None if part == NEEDS_YOU else part
+    return ColumnSpec(name, (part,), sets, lines, gap=True, state=part, counts=(part,), share=share)
 
 
+# How a card is laid out at least: see `CardDrawing._most`.
+_LEAST: Final = (2, False)
+EMPTY_SHARE: Final = 8
+"""The share of a column without cards."""
 _OVER: Final = ("skipped", "cancelled")
-_ACTIVE: Final = ("in_progress", NEEDS_YOU)
+_ACTIVE: Final = (NEEDS_YOU, "in_progress")
 _CLOSED: Final = ("failed", "done", *_OVER)
 # Done comes before Failed, so that a card moved right from In progress becomes done.
 WIDE: Final = (
-    _of_part("Pending", "pending", 2),
-    _of_part("In progress", "in_progress", 4),
-    _of_part("Needs you", NEEDS_YOU, 4),
+    _of_part("Pending", "pending", 2, 11),
+    _of_part("In progress", "in_progress", 4, 11),
+    _of_part("Needs you", NEEDS_YOU, 4, 13),
     ColumnSpec("Done", ("done", *_OVER), "done", 2, state="done", counts=("done",), apart=(("skipped", _OVER),)),
-    _of_part("Failed", "failed", 4),
+    _of_part("Failed", "failed", 4, 12),
 )
 """From 100 columns of the terminal."""
 STACKED: Final = (
     replace(WIDE[0], gap=False),
-    replace(WIDE[1], name="Active", parts=_ACTIVE, lines=2, gap=False, apart=((NEEDS_YOU, (NEEDS_YOU,)),)),
-    replace(WIDE[3], name="Closed", parts=_CLOSED, counts=_CLOSED, apart=(("failed", ("failed",)),)),
+    replace(WIDE[1], parts=_ACTIVE, lines=3, gap=False, apart=((NEEDS_YOU, (NEEDS_YOU,)),), share=13),
+    replace(WIDE[3], parts=_CLOSED, apart=(("failed", ("failed",)), ("skipped", _OVER)), share=11),
 )
 """From 60 columns of the terminal."""
 NARROW: Final = tuple(replace(spec, lines=2, gap=False) for spec in WIDE)

@@ -247,8 +247,9 @@ class RowCursor(Generic[R]):
         cursor_line, was_on_screen = self.line, self.is_on_screen
         below = cache.rows[cache.top :]
         cache.move(moved, found)
-        if was_on_screen and self.key in found and cache.index(self.key) is None:
-            # The cursor's own row moved far: the screen follows it.
+        has_lost_all = not cache.rows and not (cache.has_first and cache.has_last)
+        if has_lost_all or (was_on_screen and self.key in found and cache.index(self.key) is None):
+            # The cursor's own row moved far: the screen follows it. Or all rows that were held are gone.
             self._is_loaded = False
             self.load(cursor_line)
             return

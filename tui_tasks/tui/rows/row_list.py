@@ -5,7 +5,7 @@ Its cost does not depend on the number of rows, as no widget is a row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from textual import events
@@ -128,7 +128,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._marks.clear()
         if not self._cache.height:
             # Before the first layout: a guess, so that the first paint has rows.
-            self._cursor.resize(self.app.size.height // self.row_height)
+            self._cursor.resize(self._capacity(self.app.size.height))
         self._posted = None
         self._cursor.show(source, cursor, from_end=from_end)
         self._update()
@@ -166,11 +166,19 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._painter.outdate()
         self._update()
 
-    def set_row_height(self, lines: int) -> None:
-        """Set the height of rows, in lines."""
-        self.row_height = self._painter.row_height = lines
+    def set_row_height(self, lines: int, gap: int = 0) -> None:
+        """Set the height of rows, in lines, and how many empty lines follow each."""
+        self.row_height, self._painter.row_height, self._painter.gap = lines, lines, gap
         self._painter.forget()
-        self._cursor.resize(self.size.height // lines)
+        self._cursor.resize(self._capacity(self.size.height))
+
+    def _capacity(self, height: int) -> int:
+        """Return how many rows of the usual height fit."""
+        return (height + self._painter.gap) // (self.row_height + self._painter.gap)
+
+    def row_heights(self) -> Sequence[int] | None:
+        """Return how many lines each row on screen has; None where all have `row_height`."""
+        return None
 
     # State
 
@@ -238,7 +246,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
 
     def row_at(self, y: int) -> R | None:
         """Return the row at a line of the widget."""
-        at = self._cache.top + y // self.row_height
+        at = self._cache.top + self._painter.number_at(y)
         return self._cache.rows[at] if y >= 0 and at < len(self._cache.rows) else None
 
     def neighbour(self, by: int) -> R | None:
@@ -320,7 +328,8 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         # Once for all rows, as Textual walks the tree of widgets for it.
         self._has_keys = self._takes_keys()
         self._row_width = self.size.width
-        regions = self._painter.update(self.size, is_empty=self._cursor.is_empty)
+        heights = self.row_heights()
+        regions = self._painter.update(self.size, is_empty=self._cursor.is_empty, heights=heights)
         if regions and not is_painting:
             self.refresh(*regions)
         self._wake_later()
@@ -335,7 +344,7 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         if self._fitted != size:
             self._fitted = size
             self._painter.forget()
-            self._cursor.resize(size.height // self.row_height)
+            self._cursor.resize(self._capacity(size.height))
         if self._is_stale or not self._painter.has_drawn:
             self._update(is_painting=is_painting)
 

@@ -5,8 +5,10 @@ painted. Scrolling draws no row again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, groupby
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from textual.geometry import Region, Size
@@ -77,11 +79,15 @@ class RowPainter(Generic[R]):
         row_height: int,
     ) -> None:
         self.row_height = row_height
+        self.gap = 0
+        """How many empty lines follow each row."""
         self._cache = cache
         self._drawing = drawing
         self._draw = drawing.draw
         self._look_of = look_of
         self._drawn: list[DrawnRow] = []
+        # The line of the widget at which each drawn row begins, and the one after the last row.
+        self._starts: list[int] = [0]
         self._has_drawn = False
         self._epoch = 0
         self._thumb = NO_THUMB
@@ -94,7 +100,7 @@ class RowPainter(Generic[R]):
 
     def forget(self) -> None:
         """Drop all that was drawn, as size, theme or row height changed."""
-        self._drawn, self._has_drawn = [], False
+        self._drawn, self._starts, self._has_drawn = [], [0], False
 
     def outdate(self) -> None:
         """Have every row drawn again, as something that all show has changed. Equal lines are not painted."""
@@ -105,39 +111,51 @@ class RowPainter(Generic[R]):
         expires = min((drawn.expires for drawn in self._drawn if drawn.expires is not None), default=None)
         return None if expires is None else max(0.01, expires - time.monotonic())
 
-    def update(self, size: Size, *, is_empty: bool) -> list[Region]:
-        """Draw the rows that are out of date; return the regions of the widget that changed."""
+    def update(self, size: Size, *, is_empty: bool, heights: Sequence[int] | None = None) -> list[Region]:
+        """Draw the rows that are out of date; return the regions of the widget that changed.
+
+        `heights`: the lines of each row on screen; None where all have `row_height`.
+        """
         known = {drawn.key: drawn for drawn in self._drawn}
         drawn_now: list[DrawnRow] = []
-        whole: set[int] = set()
-        parts: list[Region] = []
         now = time.monotonic()
         for number, row in enumerate(self._cache.on_screen):
             key = self._cache.key(row)
-            drawn = self._draw_row(key, row, self._look_of(row, number), known.get(key), now)
-            drawn_now.append(drawn)
-            before = self._drawn[number] if number < len(self._drawn) else None
-            if before is None or drawn.look.cursor != before.look.cursor:
-                whole.add(number)
-            elif drawn is not before:
-                parts += _changed(before, drawn, number * self.row_height, size.width)
-        whole.update(range(len(drawn_now), len(self._drawn)))
+            tall = heights[number] if heights is not None else self.row_height
+            drawn_now.append(self._draw_row(key, row, self._look_of(row, number), known.get(key), now, tall))
+        starts = [0, *accumulate(len(drawn.lines) + self.gap for drawn in drawn_now)]
         now_thumb = self._thumb_of(size.height)
-        if now_thumb != self._thumb:
-            whole.update(y // self.row_height for y in {*now_thumb} ^ {*self._thumb})
+        lines = {*now_thumb} ^ {*self._thumb}
+        parts: list[Region] = []
         if bool(drawn_now) != bool(self._drawn) or is_empty != self._is_empty:
-            whole.update(range(-(-size.height // self.row_height)))
-        self._drawn, self._thumb, self._is_empty = drawn_now, now_thumb, is_empty
+            lines.update(range(size.height))
+        for number, drawn in enumerate(drawn_now):
+            before = self._drawn[number] if number < len(self._drawn) else None
+            is_placed = before is not None and starts[number : number + 2] == self._starts[number : number + 2]
+            if before is None or not is_placed or not _has_shape_of(before, drawn):
+                lines.update(range(starts[number], starts[number + 1]))
+            elif drawn is not before:
+                parts += _changed(before, drawn, starts[number], size.width)
+        # Lines below the rows of which some had a row before.
+        lines.update(range(starts[-1], self._starts[-1]))
+        self._drawn, self._starts, self._thumb, self._is_empty = drawn_now, starts, now_thumb, is_empty
         self._has_drawn = True
-        tall = self.row_height
-        return [*(Region(0, number * tall, size.width, tall) for number in sorted(whole)), *parts]
+        return [*_regions(sorted(lines), size), *parts]
+
+    def number_at(self, y: int) -> int:
+        """Return how many rows are above the one at a line of the widget."""
+        if y < self._starts[-1]:
+            return bisect_right(self._starts, y) - 1
+        return len(self._drawn) + (y - self._starts[-1]) // (self.row_height + self.gap)
 
     def strip(self, y: int, width: int, styles: StyleCache) -> Strip | None:
         """Return the strip of a line of the widget; None below the rows."""
-        number, line = divmod(y, self.row_height)
-        if number >= len(self._drawn):
+        if y >= self._starts[-1]:
             return None
-        drawn = self._drawn[number]
+        number = bisect_right(self._starts, y) - 1
+        drawn, line = self._drawn[number], y - self._starts[number]
+        if line >= len(drawn.lines):
+            return self.blank((), y, width, styles)
         strip = drawn.strips.get(line)
         if strip is None:
             strip = drawn.strips[line] = strip_of(drawn.lines[line], width, styles, cursor=drawn.look.cursor)
@@ -157,18 +175,32 @@ class RowPainter(Generic[R]):
             return NO_THUMB
         return thumb(height, cache.height, cache.source.total(), cache.base + cache.top)
 
-    def _draw_row(self, key: str, row: R, look: RowLook, old: DrawnRow | None, now: float) -> DrawnRow:
+    def _draw_row(self, key: str, row: R, look: RowLook, old: DrawnRow | None, now: float, tall: int) -> DrawnRow:
         is_current = old is not None and old.row is row and old.look == look and old.epoch == self._epoch
+        is_current = is_current and old is not None and len(old.lines) == tall
         if old is not None and is_current and (old.expires is None or old.expires > now):
             return old
         drawing = self._drawing
         drawing.span_us = 0
-        lines = [self._draw(row, look, line) for line in range(self.row_height)]
+        lines = [self._draw(row, look, line) for line in range(tall)]
         expires = time.monotonic() + draw_again_in(drawing.span_us) if drawing.span_us else None
         drawn = DrawnRow(key, row, look, self._epoch, lines, expires)
         if old is not None and old.lines == lines and (old.look.width, old.look.cursor) == (look.width, look.cursor):
             drawn.strips = old.strips
         return drawn
+
+
+def _has_shape_of(old: DrawnRow, new: DrawnRow) -> bool:
+    """Return whether two rows have as many lines, and both the cursor or neither."""
+    return len(old.lines) == len(new.lines) and old.look.cursor == new.look.cursor
+
+
+def _regions(lines: Sequence[int], size: Size) -> Iterator[Region]:
+    """Yield whole lines of the widget, those that follow each other in one region."""
+    for _, run in groupby(enumerate(lines), lambda each: each[1] - each[0]):
+        ys = [y for _, y in run if y < size.height]
+        if ys:
+            yield Region(0, ys[0], size.width, len(ys))
 
 
 def _changed(old: DrawnRow, new: DrawnRow, y: int, width: int) -> list[Region]:
