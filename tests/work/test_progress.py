@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, UsageReported
+from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages
+from tui_tasks.core.operations.sessions import (
+    EndSession,
+    Process,
+    PromptSubmitted,
+    RecordReport,
+    SessionReport,
+    TurnEnded,
+    TurnInterrupted,
+    UsageReported,
+)
 from tui_tasks.core.operations.work import RunWork, StartWork
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import LimitSettings
-from tui_tasks.work import progress
+from tui_tasks.work import progress, waking
 from tui_tasks.work.progress import most_used
+from tui_tasks.work.terminals import Terminals
 
 MINUTE = 60_000_000
 
@@ -33,6 +44,12 @@ def use(store: Store, clock, tokens: int, cost: float | None = None, **record) -
     store.commit(RecordReport(report, "", tasks=False), actor="claude-1", now=clock())
 
 
+def report(store: Store, clock, *events) -> None:
+    session = session_queries.find(store.db, "claude-1").session
+    found = SessionReport("claude", session, events, clock.forward(1))
+    store.commit(RecordReport(found, "", tasks=False), actor="claude-1", now=clock())
+
+
 def shown(store: Store, clock) -> str | None:
     return next(one.near for one in fleet.everyone(store.db, 0) if one.name == "claude-1")
 
@@ -40,12 +57,74 @@ def shown(store: Store, clock) -> str | None:
 def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):
     found = work()
     limits = LimitSettings(tokens=1_000)
-    for tokens, near, asked in ((799, None, 0), (800, "800 of 1,000 tokens", 0), (1_000, "1,000 of 1,000 tokens", 1)):
+    for tokens, near, asked in (
+        (799, None, 0),
+        (800, "near its limit: 800 of 1,000 tokens", 0),
+        (1_000, "at its limit: 1,000 of 1,000 tokens", 1),
+    ):
         use(store, clock, tokens)
         progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
         assert (shown(store, clock), len(ask_queries.open_asks(store.db))) == (near, asked)
     progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1), limits)
     assert len(ask_queries.open_asks(store.db)) == 1
+
+
+@pytest.fixture
+def at_limit(store: Store, clock, repo, task, monkeypatch):
+    """A work in a terminal with changes, whose turn was ended at a limit, and the question about that."""
+    started = StartWork(
+        task, "claude", str(repo), str(repo), True, "task", "main", "c", has_terminal=True, limits={"tokens": 1_000}
+    )
+    (found,) = store.commit(started, actor="human", now=clock())
+    store.commit(RunWork(found.uid, Process(), "Do it"), actor="system", now=clock())
+    (repo / "a.txt").write_text("changed")
+    use(store, clock, 1_000)
+    progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+    report(store, clock, TurnInterrupted())
+    progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+    return found.uid, ask_queries.open_asks(store.db)[0].uid
+
+
+def test_at_a_limit_the_agent_is_idle_and_its_work_waits_for_the_answer(store, clock, at_limit):
+    uid, _ = at_limit
+    assert session_queries.find(store.db, "claude-1").state == "idle"
+    assert work_queries.find(store.db, uid).state == "working"
+
+
+def test_work_that_is_stopped_at_a_limit_is_ready_for_review(store, clock, at_limit):
+    uid, ask = at_limit
+    store.commit(AnswerAsk(ask, "Stop"), actor="human", now=clock())
+    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    assert work_queries.find(store.db, uid).state == "ready"
+
+
+def test_an_agent_that_may_continue_beyond_a_limit_is_woken_once(store, clock, at_limit, monkeypatch):
+    uid, ask = at_limit
+    typed = []
+    monkeypatch.setattr(Terminals, "type_line", lambda _, name, text: typed.append(text))
+    monkeypatch.setattr(waking.merge_steps, "is_gone", lambda *_: False)
+    store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
+    for _ in range(3):
+        progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+        assert (typed, work_queries.find(store.db, uid).state) == ([waking.PROMPT], "working")
+    store.commit(DeliverMessages("claude-1"), actor="claude-1", now=clock.forward(1))
+    report(store, clock, PromptSubmitted(waking.PROMPT))
+    report(store, clock, TurnEnded("Done"))
+    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    assert work_queries.find(store.db, uid).state == "ready"
+
+
+def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store, clock, at_limit, monkeypatch):
+    uid, ask = at_limit
+    again = []
+    monkeypatch.setattr(waking.Starter, "go_on", lambda _, work: again.append(work.uid))
+    store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
+    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    assert work_queries.find(store.db, uid).state == "working"
+    store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
+    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+    assert (again, work_queries.find(store.db, uid).state) == ([uid], "working")
 
 
 def test_limits_of_the_work_take_the_place_of_those_of_the_settings(store, clock, work):
@@ -61,7 +140,7 @@ def test_limits_of_the_work_take_the_place_of_those_of_the_settings(store, clock
         ({"cost_usd": 2.0}, "$1.50 of $2.00"),
         ({"minutes": 40}, "30 of 40 minutes"),
         ({"turns": 4}, "2 of 4 turns"),
-        ({"context": 0.8}, "75% of its context window, where 80% is the limit"),
+        ({"context": 0.8}, "75% of the context window, where 80% is the limit"),
     ],
 )
 def test_each_limit_is_counted_in_its_unit(store, clock, work, limits, text):

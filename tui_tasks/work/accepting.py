@@ -9,14 +9,13 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import check_queries, work_queries
-from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.rules.jobs.check_steps import Place
@@ -27,17 +26,13 @@ from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks
+from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks, waking
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
 from tui_tasks.work.git.pull_requests import Forge
 from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.starting import Starter
-from tui_tasks.work.terminals import Terminals
-
-WAKING: Final = "Go on: there are comments on your work."
-"""What is typed into the terminal of an agent that waits at its prompt."""
 
 
 class Outcome(NamedTuple):
@@ -224,15 +219,10 @@ class Acceptance:
         if is_gone:
             starter.check_go_on(work_queries.find(self._store.db, work.uid))
         commented = self._commit(CommentWork(work.uid, text))
-        if is_gone:
-            starter.go_on(commented)
-            return Sent(work_queries.find(self._store.db, work.uid), is_started_again=True)
-        Outbox(self._store).look(self._clock())
-        seen = session_queries.seen(self._store.db, work.agent)
-        if work.terminal is not None and seen is not None and seen.state == "idle":
-            # It gets its messages with a prompt.
-            Terminals(self._store.path).type_line(work.terminal, WAKING)
-        return Sent(commented, is_started_again=False)
+        if not is_gone:
+            Outbox(self._store).look(self._clock())
+        waking.wake(self._store, commented, self._clock())
+        return Sent(work_queries.find(self._store.db, work.uid), is_started_again=is_gone)
 
     def discard(self, work: Work) -> Work:
         """Discard a work and end its agent; its branch and files stay, and `take_back` brings it back.

@@ -25,6 +25,7 @@ from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import error_line
+from tui_tasks.work import waking
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -110,6 +111,9 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
+    if work.state == "working" and work_limits.is_answered(work) and waking.wake(store, work, now):
+        operations = [one for one in operations if isinstance(one, CountWork)]
+        session = None
     if (
         work.state == "working"
         and session is not None
@@ -133,6 +137,8 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
     has_changes = bool(counts["ahead"] or counts["dirty"]) and (
         work.makes_worktree or counts["head"] != work.base_commit
     )
+    if work_limits.of(work).ask is not None:
+        return None  # the human says whether it goes on
     if session.state == session_queries.GONE:
         commented = work_queries.commented_at(store.db, work)
         if commented is not None and now - commented[1] < _START and not work_queries.has_ended_turn(store.db, work):
@@ -179,7 +185,7 @@ _WORDS: Final = {
     "cost_usd": lambda used, limit: f"${used:,.2f} of ${limit:,.2f}",
     "minutes": lambda used, limit: f"{used:,.0f} of {limit:,.0f} minutes",
     "turns": lambda used, limit: f"{used:,.0f} of {limit:,.0f} turns",
-    "context": lambda used, limit: f"{used:.0%} of its context window, where {limit:.0%} is the limit",
+    "context": lambda used, limit: f"{used:.0%} of the context window, where {limit:.0%} is the limit",
 }
 
 
@@ -204,9 +210,11 @@ def reached_limit(work: Work, use: Use | None) -> LimitWork | None:
     """Return the operation that stops an agent at a limit; None while it may go on, or the human has been asked."""
     if use is None or use.share < 1 or work_limits.is_held(work):
         return None
-    return LimitWork(work.uid, use.name, f"I have used {use}.")
+    return LimitWork(work.uid, use.name, str(use))
 
 
 def near_limit(use: Use | None) -> str | None:
     """Return, for people, the limit that an agent is near to or at; None if there is none."""
-    return str(use) if use is not None and use.share >= NEAR else None
+    if use is None or use.share < NEAR:
+        return None
+    return f"at its limit: {use}" if use.share >= 1 else f"near its limit: {use}"

@@ -12,7 +12,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.rules import work_limits
 from tui_tasks.core.vocab import CONTINUE
 
-USED = "I have used 1,200 of 1,000 tokens."
+USED = "1,200 of 1,000 tokens"
 
 
 @pytest.fixture
@@ -35,9 +35,10 @@ def messages(store) -> list[tuple[str, bool]]:
 def test_at_a_limit_the_turn_ends_and_the_human_is_asked_once(store, do, human, work):
     do(LimitWork(work, "tokens", USED), actor="system")
     (ask,) = ask_queries.open_asks(store.db)
-    assert (ask.agent, ask.question, ask.options) == ("claude-1", f"{USED} Continue?", (CONTINUE, "Stop"))
-    assert messages(store) == [(f"{USED} Stop here; the human decides what follows.", True)]
-    assert work_queries.find(store.db, work).message == USED
+    assert (ask.agent, ask.question, ask.options) == ("claude-1", f"I have used {USED}. Continue?", (CONTINUE, "Stop"))
+    stop = f"You have reached your limit: {USED}. Stop here; the human decides what follows."
+    assert messages(store) == [(stop, True)]
+    assert work_queries.find(store.db, work).message == f"stopped at its limit: {USED}"
     assert work_limits.is_held(work_queries.find(store.db, work))
     with pytest.raises(Conflict, match="asked already"):
         do(LimitWork(work, "tokens", USED), actor="system")
@@ -59,7 +60,7 @@ def test_an_agent_that_may_not_go_on_stays_stopped_and_hears_the_humans_words(st
     do(LimitWork(work, "tokens", USED), actor="system")
     human(AnswerAsk(ask_queries.open_asks(store.db)[0].uid, answer))
     found = work_queries.find(store.db, work)
-    assert (found.message, work_limits.is_held(found)) == (USED, True)
+    assert (found.message, work_limits.is_held(found)) == (f"stopped at its limit: {USED}", True)
     assert [text for text, _ in messages(store)[1:]] == sent
     sound(store)
 

@@ -178,12 +178,12 @@ class LimitWork(Operation, frozen=True):
     Attributes:
         uid: the work.
         limit: the name of the limit, as in `[work.limits]`.
-        message: how much the agent has used, for people.
+        used: how much the agent has used, for people: `1,200 of 1,000 tokens`.
     """
 
     uid: str
     limit: str
-    message: str
+    used: str
 
 
 class SetAuto(Operation, frozen=True):

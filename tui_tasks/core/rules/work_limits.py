@@ -65,6 +65,12 @@ def is_held(work: Work) -> bool:
     return limits.is_stopped or limits.ask is not None
 
 
+def is_answered(work: Work) -> bool:
+    """Return whether the human has answered the question about the limit that was reached last."""
+    limits = of(work)
+    return limits.reached is not None and limits.ask is None
+
+
 def continued(work: Work) -> dict[str, Any]:
     """Return the column `limits` of a work whose agent is let go on."""
     limits = of(work)
@@ -86,12 +92,13 @@ def limit_work(tx: Transaction, op: LimitWork) -> Work:
     limits = of(work)
     if limits.ask is not None:
         raise Conflict("the human was asked already", id=limits.ask)
-    stop = f"{op.message} Stop here; the human decides what follows."
+    stop = f"You have reached your limit: {op.used}. Stop here; the human decides what follows."
     send_message(tx, SendMessage(work.agent, stop, ends_turn=True))
     with tx.speaking_as(work.agent):
-        ask = begin_ask(tx, OpenAsk(f"{op.message} Continue?", LIMIT_OPTIONS, work.task_uid))
+        ask = begin_ask(tx, OpenAsk(f"I have used {op.used}. Continue?", LIMIT_OPTIONS, work.task_uid))
     limits = msgspec.structs.replace(limits, reached=op.limit, ask=ask.uid)
-    return set_columns(tx, work, "work.limit", message=op.message, limits=msgspec.to_builtins(limits))
+    message = f"stopped at its limit: {op.used}"
+    return set_columns(tx, work, "work.limit", message=message, limits=msgspec.to_builtins(limits))
 
 
 def follow_answer(tx: Transaction, ask: Ask) -> None:
@@ -100,7 +107,8 @@ def follow_answer(tx: Transaction, ask: Ask) -> None:
     if work is None:
         return
     if ask.answer == CONTINUE:
-        set_columns(tx, work, "work.updated", message=None, limits=continued(work))
+        state = "working" if work.state in ("ready", "conflict") else work.state
+        set_columns(tx, work, "work.commented", state=state, message=None, limits=continued(work))
         send_message(tx, SendMessage(work.agent, "Continue your task."))
         return
     stopped = msgspec.structs.replace(of(work), ask=None, is_stopped=True)

@@ -261,7 +261,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if state == "gone" and member.task is not None:
         return f"left while #{member.task.number} was in progress", "$state-overdue"
     if member.near is not None:
-        return f"near its limit: {member.near}", "$state-overdue"
+        return member.near, "$state-overdue"
     if member.tool is not None:
         since = f" {age(member.tool_since, now)}" if member.tool_since is not None else ""
         return f"{member.tool}{since}", ""

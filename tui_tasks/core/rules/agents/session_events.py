@@ -337,9 +337,15 @@ class ReportHandler:
         self._activity.failure = _cut(event.message or "")
 
     def turn_interrupted(self, event: TurnInterrupted) -> None:
-        """The person has interrupted its turn."""
+        """The person has interrupted its turn; or the turn was ended at a limit, which the question says."""
+        from tui_tasks.core.rules import work_limits  # it is built upon this module
+
         self._activity.background = []
-        self._over("session.interrupted", "interrupted", ends_as="cancelled")
+        work = work_queries.of_agent(self._tx.db, self._agent)
+        if work is not None and work_limits.is_held(work):
+            self._over("session.idle", "idle")
+        else:
+            self._over("session.interrupted", "interrupted", ends_as="cancelled")
 
     def session_ended(self, event: SessionEnded) -> None:
         """The session has ended, by an error if an error ended its turn and nothing could follow."""
