@@ -20,7 +20,7 @@ from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion
 from tui_tasks.cli import main as program
-from tui_tasks.cli.database import admin_commands, git_merge, import_export
+from tui_tasks.cli.database import admin_commands, import_export, sync_file
 from tui_tasks.cli.setup import files, installed
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
@@ -101,10 +101,10 @@ def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, mon
     git(tmp_path, "init", "-q")
     hostile(tmp_path / ".gitattributes")
     assert not agent_worktrees._has_lfs(tmp_path / ".gitattributes")
-    assert git_merge._named(tmp_path) is None
-    monkeypatch.setattr(git_merge, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
+    assert sync_file._named(tmp_path) is None
+    monkeypatch.setattr(sync_file, "_is_merged", lambda path: False)  # git itself takes its time with a FIFO
     with pytest.raises(OSError, match=r"no regular file|bytes"):
-        git_merge.install(tmp_path / "tasks.jsonl")
+        sync_file.install_merge(tmp_path / "tasks.jsonl")
 
 
 def test_as_a_theme(tmp_path: Path, hostile: Put) -> None:
@@ -158,7 +158,7 @@ def test_as_a_file_that_an_export_replaces(tmp_path: Path) -> None:
 def test_as_the_file_that_another_program_changes_under_sync_file(tmp_path: Path) -> None:
     file = tmp_path / "tasks.jsonl"
     with Store(str(tmp_path / "tasks.db")) as store:
-        following = import_export.follow(store, file, None, None)
+        following = sync_file.follow(store, file, None, None)
         next(following)
         file.unlink()
         put("sparse", file)

@@ -212,7 +212,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("init", "make this folder a project with its own lists", "database.admin_commands", "project"),
         Command("export", "write tasks in the format of another program", "database.import_export", _READS),
         Command("import", "read tasks of another program, or their changes", "database.import_export", _WRITES),
-        Command("sync-file", "keep a file of all tasks up to date, for a team's git", "database.import_export", _READS),
+        Command("sync-file", "keep a file of all tasks up to date, for a team's git", "database.sync_file", _READS),
         Command("scheduler", "run the scheduler alone, as a service", "servers", "db"),
         Command("doctor", "check the database, its file, the clock and the settings", "database.admin_commands", "db"),
         Command("backup", "copy the database while it is in use", "database.admin_commands", "db"),

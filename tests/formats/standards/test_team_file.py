@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW
-from tui_tasks.cli.database import git_merge, import_export
+from tui_tasks.cli.database import sync_file
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations import Operation
@@ -69,7 +69,7 @@ class Person:
 
     def save(self) -> str:
         """Write the file as `sync-file` does, and commit it."""
-        following = import_export.follow(self.store, self.file, None, None, replaces=True)
+        following = sync_file.follow(self.store, self.file, None, None, replaces=True)
         assert isinstance(next(following), bytes)
         following.close()
         git(self.folder, "add", "-A")
@@ -99,12 +99,12 @@ def team(tmp_path: Path) -> Iterator[tuple[Person, Person]]:
     ann, ben = people
     ann.add(*(f"task {number}" for number in range(20)))
     ann.save()
-    git_merge.install(ann.file)
+    sync_file.install_merge(ann.file)
     ann.save()
     ann.push()
     assert ben.pull() == 0
     ben.load()
-    git_merge.install(ben.file)
+    sync_file.install_merge(ben.file)
     yield ann, ben
     ann.store.close()
     ben.store.close()
@@ -299,25 +299,25 @@ def test_a_clone_without_the_setting_is_named_by_sync_file_and_doctor(
         "git merges tasks.jsonl line by line in this clone, as the setting merge.tui-tasks.driver is missing: "
         f"run tui-tasks sync-file tasks.jsonl --install-merge in {folder}"
     )
-    assert list(git_merge.findings(folder, folder / "tasks.jsonl")) == [said]
-    assert list(git_merge.findings(folder)) == [said]
-    assert list(git_merge.findings(team[0].folder)) == list(git_merge.findings(tmp_path)) == []
-    git_merge.install(folder / "tasks.jsonl")
-    assert list(git_merge.findings(folder)) == []
+    assert list(sync_file.merge_findings(folder, folder / "tasks.jsonl")) == [said]
+    assert list(sync_file.merge_findings(folder)) == [said]
+    assert list(sync_file.merge_findings(team[0].folder)) == list(sync_file.merge_findings(tmp_path)) == []
+    sync_file.install_merge(folder / "tasks.jsonl")
+    assert list(sync_file.merge_findings(folder)) == []
     assert (folder / ".gitattributes").read_text() == "/tasks.jsonl merge=tui-tasks\n"
     assert git(folder, "config", "merge.tui-tasks.driver", "/gone %O").returncode == 0
-    assert "is gone: run" in next(git_merge.findings(folder))
+    assert "is gone: run" in next(sync_file.merge_findings(folder))
     with pytest.raises(InvalidArgument, match="in no git repository"):
-        git_merge.install(tmp_path / "x.jsonl")
+        sync_file.install_merge(tmp_path / "x.jsonl")
 
 
 @pytest.mark.parametrize("name", ["a b.jsonl", "#[x].jsonl", 'q"\\.jsonl'])
 def test_a_file_of_any_name_gets_the_attribute(team: tuple[Person, Person], name: str) -> None:
     folder = team[0].folder / "sub dir"
     folder.mkdir()
-    git_merge.install(folder / name)
-    assert git_merge._is_merged(folder / name)
-    assert not git_merge._is_merged(folder / "another.jsonl")
+    sync_file.install_merge(folder / name)
+    assert sync_file._is_merged(folder / name)
+    assert not sync_file._is_merged(folder / "another.jsonl")
 
 
 def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store, clock: Clock, tmp_path: Path) -> None:
@@ -328,7 +328,7 @@ def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store
     path = folder / "tasks.jsonl"
     # A connection is not woken by its own writes.
     reader = Store(store.path, read_only=True)
-    following = import_export.follow(reader, path, None, None)
+    following = sync_file.follow(reader, path, None, None)
 
     def after_a_change() -> bytes | str:
         nonlocal task

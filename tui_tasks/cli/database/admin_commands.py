@@ -126,7 +126,7 @@ def _declare_doctor(command: argparse.ArgumentParser) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     from tui_tasks import clock
-    from tui_tasks.cli.database import doctor, git_merge
+    from tui_tasks.cli.database import doctor, sync_file
 
     options.read_only = True
     with open_store(options) as store:
@@ -135,7 +135,7 @@ def _doctor(options: argparse.Namespace) -> int:
         found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         found += _print_server(store, whole=options.replay)
         found += _print_programs(store)
-        found += git_merge.findings(Path.cwd())
+        found += sync_file.merge_findings(Path.cwd())
     for finding in found:
         print(f"! {safe_line(finding)}")
     print(f"{len(found)} things to look at" if found else "all is well")

@@ -1,4 +1,4 @@
-"""`export`, `import` and `sync-file`, of files and of folders of Markdown (docs: formats)."""
+"""`export` and `import`, of files and of folders of Markdown (docs: formats)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import errno
 import os
 import sys
 import tempfile
-import time
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from io import BytesIO
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -31,10 +29,9 @@ from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
-from tui_tasks.formats.file_records import ExportData, ParsedFile, Step, uid_of
+from tui_tasks.formats.file_records import ExportData, ParsedFile, Step
 from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import LEFT_ALONE, Importer
-from tui_tasks.formats.standards import json_lines
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.settings import atomic_file
 from tui_tasks.state.opening import check_keeper, refuse_checks
@@ -142,21 +139,11 @@ def _has_mark(path: Path) -> bool:
 
 
 _MAX_PRINTED: Final = 20
-_SYNC_INTERVAL_S: Final = 0.5
-"""Seconds between two writes by `sync-file`."""
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.set_defaults(speaks_as=SHELL)
-    if name == "sync-file":
-        command.add_argument("file", metavar="PATH", help="a file of JSON Lines, as `export jsonl` writes it")
-        command.add_argument("--once", action="store_true", help="write it once")
-        command.add_argument("--replace", action="store_true", help="overwrite tasks that the database does not have")
-        command.add_argument(
-            "--install-merge", action="store_true", help="set git up to merge the file by task and field"
-        )
-        return
     reads = name == "import"
     known = {
         format_.name: format_.help for format_ in FORMATS.values() if (format_.is_read if reads else format_.is_written)
@@ -176,13 +163,20 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Run the command of that name; return the exit status."""
+    with os_errors_printed(name):
+        return {"export": _export, "import": _import}[name](options)
+    return REFUSED
+
+
+@contextlib.contextmanager
+def os_errors_printed(command: str) -> Iterator[None]:
+    """Print what the system refuses a command, and leave the block."""
     try:
-        return {"export": _export, "import": _import, "sync-file": _sync}[name](options)
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
-        print(f"tui-tasks {name}: {safe_line(as_utf8(str(error)))}", file=sys.stderr)
-        return REFUSED
+        print(f"tui-tasks {command}: {safe_line(as_utf8(str(error)))}", file=sys.stderr)
 
 
 class _ComposedExport(NamedTuple):
@@ -358,112 +352,3 @@ def _print_some(lines: list[str], called: str) -> None:
         print(safe_line(line), file=sys.stderr)
     if len(lines) > _MAX_PRINTED:
         print(f"and {len(lines) - _MAX_PRINTED:,} more {called}", file=sys.stderr)
-
-
-def _sync(options: argparse.Namespace) -> int:
-    from tui_tasks.cli.database import git_merge
-
-    path = Path(options.file)
-    if options.install_merge:
-        print(safe_line(git_merge.install(path)))
-        if not options.once:
-            return 0
-    require_database(options)
-    identity = identity_of(options)
-    for finding in git_merge.findings(path.parent, path):
-        print(f"tui-tasks sync-file: {safe_line(finding)}", file=sys.stderr)
-    with open_store(options) as store:
-        reason = None
-        for content in follow(store, path, identity.list, identity.project, replaces=options.replace):
-            if isinstance(content, bytes):
-                reason = None
-                if options.once:
-                    break
-            elif options.once:
-                raise InvalidArgument("file", content)
-            elif content != reason:
-                reason = content
-                print(f"tui-tasks sync-file: {safe_line(content)}", file=sys.stderr)
-            time.sleep(_SYNC_INTERVAL_S)
-    return 0
-
-
-def follow(
-    store: Store, path: Path, handle: str | None, project: str | None, *, replaces: bool = False
-) -> Iterator[bytes | str]:
-    """Write the file whenever the content changes, without end; yield each content after it is in the file.
-
-    What others write into the file is not overwritten before it is imported: until then, and while the file cannot be
-    written, yield the reason. `replaces`: overwrite what the file has at first.
-    """
-    from tui_tasks.core.engine.watch import Watch
-
-    watch = Watch(store.db)
-    store.db.follow()
-    seen: bytes | None = None
-    try:
-        while True:
-            rows = exporting.rows(store.db, handle, project, with_deleted=True)
-            present = _present(path, len(seen or b""))
-            is_free = replaces or present is None or present == seen
-            reason = None if is_free else _what_is_newer(store, path, present or b"")
-            if reason is None:
-                try:
-                    seen = _write(store, path, rows, present)
-                    replaces = False
-                except FileNotFoundError as error:
-                    reason = f"{as_utf8(str(error))}: waiting for the folder"
-            if reason is not None:
-                yield reason
-                continue
-            assert seen is not None
-            yield seen
-            while not watch.changed(time.monotonic()):
-                watch.sleep()
-    finally:
-        watch.close()
-
-
-def _present(path: Path, expected: int) -> bytes | None:
-    """Return the content of a file; None if there is none, or it is no file that can be read back.
-
-    Raises:
-        OSError: it cannot be read, or is longer than expected and than an import could be.
-    """
-    try:
-        return regular_files.read_regular(path, max(expected, MAX_BYTES))
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.EINVAL):
-            return None
-        raise
-
-
-def _write(store: Store, path: Path, rows: ExportData, present: bytes | None) -> bytes:
-    before = (present or b"").decode(errors="replace")
-    content = json_lines.team_text(rows, before, lambda uid: task_queries.any_task(store.db, uid) is not None).encode()
-    if content != present:
-        atomic_file.write_named(path, content)
-    return content
-
-
-def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
-    """Return why a file must be imported before it is overwritten; None if the database has all that it has."""
-    name = as_utf8(str(path))
-    if not content.strip():
-        return None
-    try:
-        found = json_lines.read(decoded_lines(name, BytesIO(content)), local_time(clock.now()))
-    except InvalidArgument as error:
-        return f"{name}: {error.message}"
-    newer = 0
-    for record in found.records:
-        known = task_queries.any_task(store.db, uid_of("jsonl", record.id))
-        newer += known is None or (record.changed is not None and record.changed[0] > known.version)
-    for uid, (version, _) in found.deleted.items():
-        known = task_queries.any_task(store.db, uid)
-        newer += known is not None and version > known.version
-    if not newer:
-        return None
-    return (
-        f"{name} holds {newer:,} tasks that the database does not have, or not as new: import it (--replace: overwrite)"
-    )
