@@ -9,7 +9,7 @@ import pytest
 
 from tests.postgres.machines import digest, names
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.postgres import replica, replica_files, snapshots
+from tui_tasks.postgres import replica_files, replica_following, snapshots
 from tui_tasks.state.open_state import open_state
 
 CHUNK = 4_096
@@ -37,7 +37,7 @@ def build(here, machine, server_url):
     path = replica_files.replica_of(server_url)
 
     def build(report) -> str:
-        assert replica.caught_up(path, report) is None
+        assert replica_following.caught_up(path, report) is None
         return path
 
     return build

@@ -20,7 +20,7 @@ from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.jobs import RecordSettings
-from tui_tasks.postgres import journal_client, replica, replica_files
+from tui_tasks.postgres import journal_client, replica, replica_files, replica_following
 from tui_tasks.state.open_state import open_state
 
 
@@ -229,7 +229,7 @@ def test_a_short_command_speaks_to_the_server_only_where_no_process_of_the_machi
         with open_state(server_url, agent="codex") as here:
             path = here._session.store.path
             there.call("tasklist:add_task", {"name": "Build"})
-            while not (replica._is_followed(path) and here.tasks("tasklist")):
+            while not (replica_following._is_followed(path) and here.tasks("tasklist")):
                 pass
             shown, said = listed()
             assert "Build" in shown
@@ -242,7 +242,7 @@ def test_a_short_command_speaks_to_the_server_only_where_no_process_of_the_machi
 def test_who_follows_does_not_lock_the_replica_for_what_a_process_of_the_machine_has_committed(opened_on, monkeypatch):
     state = opened_on("a")
     state._session.store.db._follower.stop()
-    follower = replica._opened(state._session.store.path)
+    follower = replica_following._opened(state._session.store.path)
     client, real = follower._joined(), follower._joined().news
 
     def news_before_the_commit(seq, number):
@@ -263,12 +263,12 @@ def test_who_follows_does_not_lock_the_replica_for_what_a_process_of_the_machine
 def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(opened_on, monkeypatch):
     state = opened_on("a")
     path = state._session.store.path
-    while not replica._is_followed(path):
+    while not replica_following._is_followed(path):
         pass
-    asked, real = [], replica._client_class
-    monkeypatch.setattr(replica, "_client_class", lambda: asked.append(threading.current_thread()) or real())
-    monkeypatch.setattr(replica, "_age", lambda path: 1.5)
-    replica.caught_up(path)
+    asked, real = [], replica.client_class
+    monkeypatch.setattr(replica_following, "client_class", lambda: asked.append(threading.current_thread()) or real())
+    monkeypatch.setattr(replica_following, "age_of", lambda path: 1.5)
+    replica_following.caught_up(path)
     # The import does not count as a wait for the server.
     assert threading.main_thread() in asked
 

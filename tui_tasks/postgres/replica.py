@@ -10,15 +10,11 @@ Rows that must not part from the entries travel with them (`companions`).
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import logging
 import math
-import os
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -29,24 +25,18 @@ from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import Report, companions, no_report
-from tui_tasks.postgres.replica_files import machine_in, server_of
+from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, server_of
+
+if TYPE_CHECKING:
+    from tui_tasks.postgres.replica_following import Follower
 
 _REFUSED: Final = frozenset({"check_definition", "check_run", "task_check", "settings", "work", "auto", "journal"})
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
-READ_SECONDS: Final = 0.2
-"""A short command that reads waits so long for the server."""
-FOLLOWED_SECONDS: Final = 1.0
-"""A replica that a process follows is new if that has heard from the server no longer ago."""
-BEHIND_SECONDS: Final = 2.0
-"""After so long without the server a replica counts as behind."""
-_STOP_SECONDS: Final = 2.0
 _SECOND: Final = 1_000_000
 _TIME_SECONDS: Final = 60.0
 """The server is asked for its time again after this."""
-_log = logging.getLogger(__name__)
 _decode = msgspec.json.Decoder().decode
 
 
@@ -89,13 +79,13 @@ class Replica(Database):
     def _joined(self) -> Any:
         """Return the client of the server; psycopg is imported at the first use."""
         if self._client is None:
-            self._client = _client_class()(self._url, self._id)
+            self._client = client_class()(self._url, self._id)
         return self._client
 
     @contextlib.contextmanager
     def state_transaction(self, *, write: bool) -> Iterator[int | None]:
         """Hold a transaction whose entries the server's journal gets, before the replica commits; yield its time."""
-        with _as_refusals():
+        with as_refusals():
             self._is_shared = write
             try:
                 with self.transaction(write=write):
@@ -163,7 +153,7 @@ class Replica(Database):
             companions.collect(self)
             self._collects = True
         companions.forget(self)
-        self._note_contact()
+        note_contact(self.path)
 
     def _publish(self) -> None:
         """Append what this transaction wrote, and let the server commit."""
@@ -232,7 +222,7 @@ class Replica(Database):
             Busy: the server is away.
             StorageFailed: the replica cannot be written, or belongs to another history.
         """
-        with _as_refusals():
+        with as_refusals():
             client = self._joined()
             while True:
                 seq, hashed = journal.head(self)
@@ -247,7 +237,7 @@ class Replica(Database):
                         self._apply(news)
                 report("applying entries", journal.newest(self), news.head.seq)
                 if news.is_complete:
-                    self._note_contact()
+                    note_contact(self.path)
                     return
 
     def _has(self, news: Any) -> bool:
@@ -260,7 +250,7 @@ class Replica(Database):
             Busy: the server is away.
             DatabaseRefused, StorageFailed: it cannot be used or written.
         """
-        with _as_refusals():
+        with as_refusals():
             is_built = bool(self._joined().build(self.path, clock.now(), report))
         self.open_again()
         return is_built
@@ -272,17 +262,15 @@ class Replica(Database):
             Busy: the server is away.
             StorageFailed: this role may not.
         """
-        with _as_refusals():
+        with as_refusals():
             self.catch_up()
             return int(self._joined().cut(self, last, report))
-
-    def _note_contact(self) -> None:
-        heard = Path(f"{self.path}-heard")
-        heard.touch(mode=0o600)
 
     def follow(self) -> None:
         """Apply what other machines write, in a thread, while this is open; one process of a machine does so."""
         if self._follower is None:
+            from tui_tasks.postgres.replica_following import Follower  # it opens a replica of its own
+
             self._follower = Follower(self.path)
 
     @property
@@ -293,7 +281,7 @@ class Replica(Database):
     def server_time(self, now: int) -> int:
         """Return the server's time of day; while it is away, by how far its clock was ahead before."""
         if time.monotonic() - self._time_seen > _TIME_SECONDS:
-            with contextlib.suppress(Refusal), _as_refusals():
+            with contextlib.suppress(Refusal), as_refusals():
                 self._note_time(self._joined().time())
             # A server that does not answer is not asked each time.
             self._time_seen = time.monotonic()
@@ -309,7 +297,7 @@ class Replica(Database):
 
     def seconds_behind(self) -> float | None:
         """Return the seconds since the replica was last as new as its server."""
-        age = _age(self.path)
+        age = age_of(self.path)
         return float("inf") if age is None else age
 
     def close(self) -> None:
@@ -346,7 +334,7 @@ def _words(entity: str) -> str:
 
 
 @contextlib.contextmanager
-def _as_refusals() -> Iterator[None]:
+def as_refusals() -> Iterator[None]:
     """Raise what the program cannot use on the server as what a request is refused with.
 
     Raises:
@@ -358,59 +346,7 @@ def _as_refusals() -> Iterator[None]:
         raise StorageFailed(str(refused), retryable=False) from None
 
 
-class Follower:
-    """A thread that applies to a replica what other machines write."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._problem = ""
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread; wait for it, but not for a server that does not answer."""
-        self._stopped.set()
-        self._thread.join(_STOP_SECONDS)
-
-    def _run(self) -> None:
-        lock = os.open(f"{self._path}-follow", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            while not self._stopped.is_set():
-                # The process that leads may be stopped.
-                if self._is_leader(lock) or (_age(self._path) or 0.0) > BEHIND_SECONDS:
-                    self._follow(lock)
-                self._stopped.wait(1.0)
-        finally:
-            os.close(lock)
-
-    def _follow(self, lock: int) -> None:
-        """Apply news until the thread is stopped, the replica cannot be used, or another process leads."""
-        try:
-            with contextlib.closing(_opened(self._path)) as replica:
-                while not self._stopped.is_set():
-                    try:
-                        _catch_up(replica)
-                        if not self._is_leader(lock):
-                            return
-                        replica._joined().wait_for_news(0.25)
-                    except Busy:
-                        self._stopped.wait(0.25)
-            self._problem = ""
-        except (Refusal, DatabaseRefused) as error:
-            if str(error) != self._problem:
-                self._problem = str(error)
-                _log.warning("other machines' changes will be applied later: %s", error)
-
-    def _is_leader(self, lock: int) -> bool:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-
-def _client_class() -> Any:
+def client_class() -> Any:
     """Import the client of the server, which takes longer than all else of a short command.
 
     Raises:
@@ -423,88 +359,3 @@ def _client_class() -> Any:
             "a server's journal needs the extra `postgres`: pip install 'tui-tasks[postgres]'"
         ) from None
     return JournalClient
-
-
-def _is_followed(path: str) -> bool:
-    """Return whether a process of this machine applies what other machines write."""
-    try:
-        lock = os.open(f"{path}-follow", os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
-
-
-def _opened(path: str) -> Replica:
-    db = migrations.opened(path)
-    assert isinstance(db, Replica)
-    return db
-
-
-def _catch_up(replica: Replica, report: Report = no_report) -> None:
-    """Bring a replica up to date; one that lacks entries that the server has dropped is built again first."""
-    try:
-        replica.catch_up(report)
-    except BehindCut:
-        if not replica.build(report):
-            raise
-        replica.catch_up(report)
-
-
-def _begin(path: str, report: Report) -> None:
-    """Make a replica of the server's newest snapshot; without one it begins empty."""
-    if not Path(path).exists():
-        with _as_refusals(), contextlib.closing(_client_class()(*server_of(path))) as client:
-            client.build(path, clock.now(), report)
-
-
-def caught_up(path: str, report: Report = no_report) -> str | None:
-    """Bring a replica up to date within `READ_SECONDS`; return how old it is if that failed.
-
-    One that was never up to date is built first, however long that takes; `report` takes the progress.
-
-    Raises:
-        DatabaseRefused: it cannot be opened.
-        StorageFailed: it was never up to date, and its server does not answer.
-    """
-    age = _age(path)
-    if age is None:
-        _begin(path, report)
-        with contextlib.closing(_opened(path)) as replica:
-            _catch_up(replica, report)
-        return None
-    if age < FOLLOWED_SECONDS and _is_followed(path):
-        return None
-    _client_class()  # the server is not what its import waits for
-    problems: list[Exception] = []
-
-    def catch_up() -> None:
-        try:
-            with contextlib.closing(_opened(path)) as replica:
-                replica.catch_up()
-        except (Refusal, DatabaseRefused) as error:
-            problems.append(error)
-
-    thread = threading.Thread(target=catch_up, name="replica", daemon=True)
-    thread.start()
-    thread.join(READ_SECONDS)
-    if not thread.is_alive() and not problems:
-        return None
-    if any(isinstance(problem, BehindCut) for problem in problems):
-        with contextlib.closing(_opened(path)) as replica:
-            _catch_up(replica, report)
-        return None
-    return f"as of {age:.0f} s ago: {problems[0] if problems else 'the server has not answered within 0.2 s'}"
-
-
-def _age(path: str) -> float | None:
-    """Return the seconds since a replica was last as new as the server; None if it never was, or is not there."""
-    try:
-        return max(0.0, time.time() - Path(f"{path}-heard").stat().st_mtime) if Path(path).exists() else None
-    except FileNotFoundError:
-        return None

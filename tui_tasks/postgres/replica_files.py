@@ -1,4 +1,4 @@
-"""Where a machine keeps its replicas: a file for each server's journal, found by the URL without a connection."""
+"""Where a machine keeps its replicas: a file for each journal, found by URL without a connection; how old one is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from pathlib import Path
 from typing import Final
 
@@ -90,3 +91,16 @@ def server_of(path: str) -> tuple[str, str]:
             f"{path} is a replica, and {path}-server, which names its server, is missing: open it by the server's URL, "
             "or rename the replica to use it as one machine's database"
         ) from None
+
+
+def note_contact(path: str) -> None:
+    """Note that a replica is now as new as its server."""
+    Path(f"{path}-heard").touch(mode=0o600)
+
+
+def age_of(path: str) -> float | None:
+    """Return the seconds since a replica was last as new as the server; None if it never was, or is not there."""
+    try:
+        return max(0.0, time.time() - Path(f"{path}-heard").stat().st_mtime) if Path(path).exists() else None
+    except FileNotFoundError:
+        return None

@@ -57,9 +57,9 @@ def catch_up(path: str, report: Report | None = None) -> None:
         StorageFailed: it was never as new as its server, which does not answer.
     """
     if is_replica(path):
-        from tui_tasks.postgres import no_report, replica
+        from tui_tasks.postgres import no_report, replica_following
 
-        if (old := replica.caught_up(path, report or no_report)) is not None:
+        if (old := replica_following.caught_up(path, report or no_report)) is not None:
             import logging
 
             logging.getLogger(__name__).warning("tui-tasks: %s", old)
