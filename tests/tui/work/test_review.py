@@ -138,6 +138,31 @@ async def test_comments_stand_below_their_lines_are_kept_and_go_to_the_agent_as_
         assert state_of(plan, work) == "working" and 'c: "why"' not in shown(app)
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_comment_on_the_work_as_a_whole_goes_along_with_those_on_its_files(plan, place, make_app, size):
+    work = begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "g", "c", *"whole", "enter", "j", "c", *"file", "enter", "k")
+        assert "1c" in shown(app)
+        await settle(pilot, "s")
+        await until(pilot, lambda: "Sent 2 comments" in said(app))
+        (sent,) = ask_queries.newest(app.link.db, work.agent, 5)
+        assert "Review of your work:\n\nwhole\n\nsrc/keys.py\nfile\n\n" in sent.message.text
+
+
+async def test_a_comment_on_the_work_as_a_whole_is_changed_and_deleted(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "g", "c", *"ab", "enter", "tab", "g", "c", "c", "enter")
+        assert 'c: "abc"' in shown(app)
+        await settle(pilot, "c", "ctrl+u", "enter")
+        assert 'c: "' not in shown(app) and app.screen.comments == []
+
+
 async def test_a_comment_is_changed_and_deleted_under_the_cursor(plan, place, make_app):
     begin(plan, 9, place, branch=BRANCH)
     app = make_app(plan.path)

@@ -118,23 +118,22 @@ class ReviewActions(Controller):
     # Comments
 
     async def do_work_comment(self) -> None:
-        """Write a comment on the line under the cursor, or on the file; change or delete the one under the cursor."""
+        """Write a comment on the line under the cursor, else on the file, else on the work as a whole; change or delete
+        the one under the cursor.
+        """
         screen, context = self._screen, self._context
         at = screen.comment_here
         change, line = screen.change, screen.line
         old = screen.comments[at] if at is not None else None
-        if old is None and change is None:
-            context.say("Go to a file, or into its diff, to comment on it.")
-            return
         if old is not None:
             path, number, is_old, quote = old.path, old.line, old.is_old, old.quote
+        elif change is None:
+            path, number, is_old, quote = "", 0, False, ""
         elif line is None or line.kind not in "+- ":
-            assert change is not None
             path, number, is_old, quote = change.name, 0, False, ""
         else:
-            assert change is not None
             path, number, is_old, quote = change.name, line.number, line.kind == "-", line.text
-        where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40)
+        where = f"{safe_line(path, 40)}:{number}" if number else safe_line(path, 40) or "the work as a whole"
         hint = "empty deletes it" if old is not None else ""
         dialog = LineDialog(context, f"Comment on {where}", old.text if old is not None else "", hint=hint)
         text = await context.ask(dialog)

@@ -50,7 +50,7 @@ def file_rows(review: Review, comments: Sequence[Comment]) -> list[FileRow]:
     counts: dict[str, int] = {}
     for comment in comments:
         counts[comment.path] = counts.get(comment.path, 0) + 1
-    rows = [FileRow(SUMMARY, -1)]
+    rows = [FileRow(SUMMARY, -1, None, counts.get("", 0))]
     return rows + [FileRow(f"file:{one.path}", at, one, counts.get(one.name, 0)) for at, one in enumerate(review.files)]
 
 
@@ -72,11 +72,12 @@ class FileRows(RowDrawing[FileRow]):
         cursor = sign("cursor") if look_.cursor else " "
         head: list[Part] = [(f" {cursor}", "$primary bold" if look_.focused else "$muted")]
         width, change = look_.width, row.change
+        talk = f" {row.comments}c" if row.comments else ""
         if change is None:
-            return [*head, (fit(self._word(), max(1, width - 2)), "$muted")]
+            room = max(1, width - 3 - cell_len(talk))
+            return [*head, (fit(self._word(), room), "$muted"), (talk, "$changed")]
         counts = _counts(change)
         rest = "" if change.is_committed else " *"
-        talk = f" {row.comments}c" if row.comments else ""
         right = f"{rest}{talk} {counts} "
         room = max(4, width - 4 - cell_len(right))
         name = shown_path(change.path)
@@ -184,7 +185,7 @@ class Comment(msgspec.Struct, frozen=True):
     """A comment.
 
     Attributes:
-        path: the file.
+        path: the file; empty: it is on the work as a whole.
         line: the number of its line; 0: it is on the file.
         is_old: whether the line was removed, so that the number is that in the old file.
         quote: the line.
@@ -222,7 +223,7 @@ def message(comments: Sequence[Comment], review: Review, conflicts: Sequence[str
         where = f"{comment.path}:{comment.line}" if comment.line else comment.path
         old = " (removed line)" if comment.is_old else ""
         quote = f"\n> {comment.quote[:_MAX_QUOTE]}" if comment.quote.strip() else ""
-        parts.append(f"{where}{old}{quote}\n{comment.text}")
+        parts.append(f"{where}{old}{quote}\n{comment.text}".strip())
     if parts:
         parts.insert(0, "Review of your work:" if len(parts) > 1 else "A comment on your work:")
     if conflicts:

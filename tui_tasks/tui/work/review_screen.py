@@ -267,7 +267,8 @@ class ReviewScreen(Overlay):
         change = self.change
         self._diff_head.again()
         if change is None:
-            self._put(review_rows.text_rows(review_text.summary(self.context, self.facts, width - 2)), key)
+            summary = review_rows.text_rows(review_text.summary(self.context, self.facts, width - 2))
+            self._put(self._below_comments("", [], {}, summary), key)
         elif (text := self._texts.get(key or "")) is not None:
             self._put_text(text, change, key)
         else:
@@ -305,13 +306,17 @@ class ReviewScreen(Overlay):
             self.show_side()
 
     def _put_text(self, text: FileText, change: FileChange, key: str | None) -> None:
-        about = {number: comment for number, comment in enumerate(self.comments) if comment.path == change.name}
-        rows = review_rows.diff_rows(text.lines, text.colours, about, change.name, self._side_width)
-        if text.note:
-            notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]])
-            start = len(rows)
-            rows += [msgspec.structs.replace(row, at=row.at + start) for row in notes]
-        self._put(rows, key)
+        notes = review_rows.text_rows([[], [(f" {text.note}", "$muted")]]) if text.note else []
+        self._put(self._below_comments(change.name, text.lines, text.colours, notes), key)
+
+    def _below_comments(
+        self, path: str, lines: Sequence[DiffLine], colours: Colours, more: Sequence[SideRow]
+    ) -> list[SideRow]:
+        """Return the rows of a diff with its comments, and more rows below; without a path, of the work as a whole."""
+        about = {number: comment for number, comment in enumerate(self.comments) if comment.path == path}
+        rows = review_rows.diff_rows(lines, colours, about, path, self._side_width)
+        start = len(rows)
+        return rows + [msgspec.structs.replace(row, at=row.at + start) for row in more]
 
     def _put(self, rows: Sequence[SideRow], key: str | None) -> None:
         """Show rows at the right; the cursor stays where it is the same file."""
