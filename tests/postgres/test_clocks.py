@@ -11,6 +11,7 @@ from tests.entries import all_entries
 from tui_tasks import clock
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
+from tui_tasks.postgres.replica import Replica
 
 HOUR = 3600 * 1_000_000
 WRONG = {"fast": (HOUR, 40 * HOUR), "slow": (-HOUR, 3 * HOUR)}
@@ -20,6 +21,8 @@ WRONG = {"fast": (HOUR, 40 * HOUR), "slow": (-HOUR, 3 * HOUR)}
 def at(monkeypatch) -> Callable[[str], contextlib.AbstractContextManager[None]]:
     """Have the clock and the uptime of a machine in a block."""
     now, uptime = clock.now, clock.uptime
+    # Its thread would have the clock of whichever machine is at work.
+    monkeypatch.setattr(Replica, "follow", lambda self: None)
 
     @contextlib.contextmanager
     def on(name: str) -> Iterator[None]:

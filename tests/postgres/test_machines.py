@@ -15,10 +15,12 @@ import pytest
 from tests.hooks.processes import COMMAND
 from tests.started import Started
 from tui_tasks import clock
+from tui_tasks.channel.presence import Presence
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.postgres import moving, no_report
@@ -228,6 +230,15 @@ def test_a_message_is_left_for_the_hook_of_the_sessions_own_machine_alone(store_
             assert (box is not None) == bool(expected)
             if box is not None:
                 box.close()
+
+
+def test_the_json_of_agents_names_the_machine_of_each(store_on):
+    here, there = store_on("a"), store_on("b")
+    leave(here, START)
+    Presence(there, stays=True).record_speakers({"codex"}, clock.now())
+    state_of(there)
+    found = {one["agent"]: one["machine"] for one in agent_shapes.agents(there.db, clock.now(), everyone=True)}
+    assert found == {"claude-1": here.db.machine, "codex": there.db.machine}
 
 
 def test_the_agents_pane_names_the_host_of_an_agent_elsewhere_alone(store_on):

@@ -65,7 +65,7 @@ class Presence:
         """
         from tui_tasks.core import connections
 
-        with self._store.db.transaction(write=True):
+        with self._store.db.state_transaction(write=True):
             connections.drop_asker(self._store.db, ask)
 
     def leave(self, now: int) -> None:

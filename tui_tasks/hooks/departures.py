@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tui_tasks.core import connections, vocab
@@ -51,16 +51,17 @@ def end_departed(store: Store, now: int) -> int:
         for found in closed:
             connections.end(store.db, found.agent, found.process, now)
         for ask in asks:
-            _withdraw(transaction, ask)
+            withdraw(transaction, ask, REASON)
     return len(departed) + len(closed) + len(asks)
 
 
-def _withdraw(transaction: Transaction, ask: str) -> None:
+def withdraw(transaction: Transaction, ask: str, reason: str, why: Mapping[str, str] | None = None) -> None:
+    """Withdraw a question for whose answer nobody waits any more."""
     connections.drop_asker(transaction.db, ask)
     try:
         with transaction.change():
-            transaction.speak(vocab.SYSTEM)
-            transaction.run(CloseAsk(ask, "withdrawn", REASON))
+            transaction.speak(vocab.SYSTEM, why)
+            transaction.run(CloseAsk(ask, "withdrawn", reason))
     except (Conflict, NotFound):
         pass  # it was answered meanwhile
 

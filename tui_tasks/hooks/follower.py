@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from tui_tasks.clock import uptime_beside
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.operations.sessions import SessionReport, TurnInterrupted
@@ -23,6 +24,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, hooks_folder, intake, session_records, storable
+from tui_tasks.hooks.lost_machines import LostMachines
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
@@ -57,6 +59,7 @@ class Follower:
         self._watch: Watch | None = None
         self._records: RecordWatch | None = None
         self._codex: CodexQueue | None = None
+        self._lost: LostMachines | None = None
 
     def run(self) -> None:
         """Follow the database's hooks until `stop`."""
@@ -91,6 +94,8 @@ class Follower:
         if self._looks % LOOKS_A_CHECK == 0:
             departures.end_departed(self._opened(), self._clock())
             departures.note_stopped(self._opened(), self._clock())
+            self._lost = self._lost or LostMachines(self._opened(), uptime_beside(self._clock))
+            self._lost.look(self._clock())
             self._records = self._records or RecordWatch(self._opened(), self._process_payloads, intake.human_settings)
             self._records.look(self._clock())
             self._codex = self._codex or CodexQueue(self._opened())

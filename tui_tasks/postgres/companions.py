@@ -18,6 +18,7 @@ _TABLES: Final = {
     "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
     "session_name": (("program", "session"), ("agent", "part"), ""),
     "taken_in": (("name",), ("at",), ""),
+    "asker": (("ask",), ("boot", "namespace", "pid", "born"), ""),
     # Who holds a run; that it is still there is known to its machine alone.
     "beat": (("run_uid",), ("supervised", "boot", "namespace", "pid", "born", "at"), ""),
     "view": (("key",), ("value",), "{row}.key >= 'until:' AND {row}.key < 'until;'"),

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from tui_tasks import clock
+from tui_tasks.core import machine_leases
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
@@ -68,6 +69,7 @@ class Replica(Database):
         self._ahead = 0
         self._time_seen = -math.inf
         self._follower: Follower | None = None
+        self._elapsed = elapsed.Elapsed(clock.uptime)
         super().__init__(path, read_only=read_only, makes=makes)
 
     def _prepare(self, connection: Any) -> None:
@@ -272,6 +274,18 @@ class Replica(Database):
             from tui_tasks.postgres.replica_following import Follower  # it opens a replica of its own
 
             self._follower = Follower(self.path)
+
+    def renew_lease(self) -> None:
+        """Let the other machines know that this one is there.
+
+        Raises:
+            Busy: the server is away.
+            StorageFailed: this role may not write.
+        """
+        now = clock.now() + self._ahead
+        if machine_leases.is_due(self, self._elapsed.look(self, now)):
+            with self.state_transaction(write=True):
+                machine_leases.renew(self, self._elapsed.record(self, now))
 
     @property
     def address(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks import clock
-from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal
+from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
 from tui_tasks.core.schema import migrations
 from tui_tasks.postgres import Report, no_report
 from tui_tasks.postgres.replica import BehindCut, Replica, as_refusals, client_class
@@ -33,6 +33,7 @@ class Follower:
     def __init__(self, path: str) -> None:
         self._path = path
         self._problem = ""
+        self._may_write = True
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
         self._thread.start()
@@ -60,6 +61,7 @@ class Follower:
                 while not self._stopped.is_set():
                     try:
                         _catch_up(replica)
+                        self._renew_lease(replica)
                         if not self._is_leader(lock):
                             return
                         replica._joined().wait_for_news(0.25)
@@ -70,6 +72,17 @@ class Follower:
             if str(error) != self._problem:
                 self._problem = str(error)
                 _log.warning("other machines' changes will be applied later: %s", error)
+
+    def _renew_lease(self, replica: Replica) -> None:
+        if not self._may_write:
+            return
+        try:
+            replica.renew_lease()
+        except Busy:
+            raise
+        except StorageFailed as refused:  # a role that only reads
+            self._may_write = False
+            _log.info("the lease of this machine is not renewed: %s", refused.message)
 
     def _is_leader(self, lock: int) -> bool:
         try:

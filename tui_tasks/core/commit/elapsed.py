@@ -118,6 +118,11 @@ def put(db: Database, uid: str, at: int, passed: int) -> None:
     views.put_within(db, _UNTIL + uid, at)
 
 
+def drop(db: Database, uid: str) -> None:
+    """Delete the record of when something ends, within the open write transaction."""
+    views.drop_within(db, _UNTIL + uid)
+
+
 def until(db: Database, uid: str) -> int | None:
     """Return the recorded instant at which something ends; None if there is none."""
     found = views.get(db, _UNTIL + uid)

@@ -254,7 +254,17 @@ class RefuseReport(Operation, frozen=True):
 
 
 class EndSession(Operation, frozen=True):
-    """End a session whose process is gone. Result: whether it had not ended before."""
+    """End a session whose process is gone. Result: whether it had not ended before.
+
+    `by`: `process`, or `machine` if the whole machine was not heard of.
+    """
 
     agent: str
     reason: str
+    by: Literal["process", "machine"] = "process"
+
+
+class RestoreSession(Operation, frozen=True):
+    """Go on with a session that another machine has ended, and whose process runs. Result: whether it had ended."""
+
+    agent: str

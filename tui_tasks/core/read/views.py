@@ -46,6 +46,11 @@ def put_within(db: Database, key: str, value: Any) -> None:
     db.run(_PUT, {"key": key, "value": msgspec.json.encode(value).decode()})
 
 
+def drop_within(db: Database, key: str) -> None:
+    """Delete what is kept under a key, within the write transaction that is open."""
+    db.run(_DROP, {"key": key})
+
+
 def looked(db: Database) -> Looked | None:
     """Return when the human last looked; None if they never did."""
     found = get(db, LOOKED)

@@ -38,6 +38,7 @@ KEYS: Final = (
     "tokens",
     "cost_usd",
     "mode",
+    "machine",
 )
 DAY: Final = 24 * 3600 * 1_000_000
 
@@ -107,6 +108,7 @@ def _of_connected(
         "started_at": iso(began),
         "last_seen": iso(last),
         "ended_at": None if open_ones else iso(last),
+        "machine": mine[-1].process.machine or None if mine else None,
     }
 
 
@@ -132,4 +134,5 @@ def _of_session(seen: Seen) -> dict[str, Any]:
         "tokens": session.tokens,
         "cost_usd": session.cost_usd,
         "mode": session.mode,
+        "machine": session_queries.process(session).machine or None,
     }

@@ -15,7 +15,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.read.agents.session_queries import PLACEHOLDER, AgentSession, process
+from tui_tasks.core.read.agents.session_queries import BY_MACHINE, PLACEHOLDER, AgentSession, process
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.work_queries import SILENT_AFTER
@@ -208,8 +208,8 @@ def has_finished(member: Member) -> bool:
     """Return whether an agent that is gone has ended as it should: with no task, no question, and not by its process's
     end alone.
     """
-    by_process = member.session is not None and member.session.ended_by == "process"
-    return member.state == "gone" and member.task is None and member.ask is None and not by_process
+    is_lost = member.session is not None and member.session.ended_by in ("process", BY_MACHINE)
+    return member.state == "gone" and member.task is None and member.ask is None and not is_lost
 
 
 def is_over(member: Member, now: int, seen_at: int) -> bool:

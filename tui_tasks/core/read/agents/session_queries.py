@@ -96,6 +96,9 @@ STOPPED: Final = "stopped"
 BY_ERROR: Final = "error"
 """`ended_by` of a session whose process ended by an error of its model's service."""
 
+BY_MACHINE: Final = "machine"
+"""`ended_by` of a session whose machine was not heard of."""
+
 PLACEHOLDER: Final = "work:"
 """How the id of a session begins that we started, until its program has reported its own."""
 
@@ -113,6 +116,9 @@ _SINCE = Statement(
 # Written as the index has it, so that SQLite uses it.
 _IS_LIVE: Any = SessionRow.state != SQL("'gone'")
 _LIVE = Statement(SessionRow.select(*_COLUMNS).where(_IS_LIVE).order_by(SessionRow.id))
+_BY_MACHINE = Statement(
+    SessionRow.select(*_COLUMNS).where(SessionRow.ended_by == SQL(f"'{BY_MACHINE}'")).order_by(SessionRow.id)
+)
 _IN_PROCESS = Statement(
     SessionRow.select(*_COLUMNS).where(_IS_LIVE & (SessionRow.pid == slot("pid"))).order_by(SessionRow.id)
 )
@@ -183,6 +189,11 @@ def by_session(db: Database, program: str, session: str) -> tuple[str, str] | No
 def live(db: Database) -> list[AgentSession]:
     """Return the sessions that have not ended, oldest first."""
     return [_read(row) for row in db.all(_LIVE)]
+
+
+def ended_by_others(db: Database) -> list[AgentSession]:
+    """Return the sessions that ended because their machine was not heard of."""
+    return [_read(row) for row in db.all(_BY_MACHINE)]
 
 
 def live_here(db: Database) -> list[AgentSession]:

@@ -51,7 +51,10 @@ _PUT_NAME = Statement(SessionNameRow.insert({column: slot(name) for name, column
 _ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})
 
 # Why the task of a prompt failed.
-_PROCESS_ENDED: Final = "the agent's process ended within its turn"
+_LOST: Final = {
+    "process": "the agent's process ended within its turn",
+    session_queries.BY_MACHINE: "the agent's machine was not heard of any more",
+}
 
 _encode = msgspec.json.Encoder().encode
 
@@ -96,10 +99,12 @@ def begin(tx: Transaction, report: SessionReport, at: int) -> AgentSession:
 
 
 def end(tx: Transaction, session: AgentSession, activity: SessionActivity, by: str, at: int) -> None:
-    """Record that a session has ended, and how (`by`: process, replaced, told or error), and end its prompt's task."""
+    """Record that a session has ended, and how (`by`: process, machine, replaced, told or error), and end its prompt's
+    task.
+    """
     if session.task is not None:
         # Nobody knows whether the process ended by itself.
-        status, reason = ("failed", _PROCESS_ENDED) if by == "process" else ("cancelled", None)
+        status, reason = ("failed", _LOST[by]) if by in _LOST else ("cancelled", None)
         end_task(tx, session.task, status, reason)
     new = {**activity.news, "state": session_queries.GONE, "ended_at": at, "ended_by": by}
     emit(tx, "session.ended", session, new)

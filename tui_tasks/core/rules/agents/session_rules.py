@@ -18,6 +18,7 @@ from tui_tasks.core.operations.sessions import (
     PromptSubmitted,
     RecordReport,
     RefuseReport,
+    RestoreSession,
     SessionReport,
     SessionStarted,
     ToolEnded,
@@ -131,5 +132,15 @@ def end_session(tx: Transaction, op: EndSession) -> bool:
         return False
     activity = session_queries.activity(tx.db, op.agent) or SessionActivity(op.agent, session.started_at)
     session_rows.withdraw_requests(tx, op.agent, op.reason)
-    session_rows.end(tx, session, activity, "process", tx.now)
+    session_rows.end(tx, session, activity, op.by, tx.now)
+    return True
+
+
+@rule(RestoreSession)
+def restore_session(tx: Transaction, op: RestoreSession) -> bool:
+    """Go on with a session that ended because its machine was not heard of."""
+    session = session_queries.find(tx.db, op.agent)
+    if session is None or session.ended_by != session_queries.BY_MACHINE:
+        return False
+    session_rows.emit(tx, "session.started", session, {"state": "idle", "ended_at": None, "ended_by": None})
     return True
