@@ -282,7 +282,7 @@ import sys
 from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
-needless |= {"pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
+needless |= {"typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
 others = ("core.schedule.cron", "runner.service", "runner.process.processes", "dialects.plans")
 # Of questions, messages, jobs, runs and standing answers, which this database has none of.
 others += ("core.read.ask_queries", "core.schema.tables.agents", "core.schema.tables.jobs", "core.operations.jobs")

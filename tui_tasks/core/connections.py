@@ -24,13 +24,13 @@ _IS: Any = (
     & (C.born == slot("born"))
 )
 _ALL = Statement(
-    C.select(C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at, C.project, C.stopped_at).order_by(
-        C.opened_at, C.agent
-    )
+    lambda: C.select(
+        C.agent, C.boot, C.namespace, C.pid, C.born, C.opened_at, C.closed_at, C.project, C.stopped_at
+    ).order_by(C.opened_at, C.agent)
 )
-_CONNECTED = Statement(C.select(C.agent).where(C.closed_at.is_null()).distinct().order_by(C.agent))
+_CONNECTED = Statement(lambda: C.select(C.agent).where(C.closed_at.is_null()).distinct().order_by(C.agent))
 _PUT = Statement(
-    C.insert(
+    lambda: C.insert(
         {
             C.agent: slot("agent"),
             C.boot: slot("boot"),
@@ -42,18 +42,20 @@ _PUT = Statement(
         }
     )
 )
-_DROP = Statement(C.delete().where(_IS))
+_DROP = Statement(lambda: C.delete().where(_IS))
 # Of an agent's closed connections only the last is kept.
-_DROP_CLOSED = Statement(C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
-_SET_STOPPED = Statement(C.update({C.stopped_at: slot("at")}).where(_IS & C.closed_at.is_null()))
-_CLOSE = Statement(C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
+_DROP_CLOSED = Statement(lambda: C.delete().where((C.agent == slot("agent")) & C.closed_at.is_null(False)))
+_SET_STOPPED = Statement(lambda: C.update({C.stopped_at: slot("at")}).where(_IS & C.closed_at.is_null()))
+_CLOSE = Statement(lambda: C.update({C.closed_at: slot("at")}).where(_IS & C.closed_at.is_null()))
 _ASKERS = Statement(
-    AskerRow.select(AskerRow.ask, AskerRow.boot, AskerRow.namespace, AskerRow.pid, AskerRow.born)
-    .join(AskRow, on=(AskRow.uid == AskerRow.ask))
-    .where(AskRow.state == SQL("'open'"))
+    lambda: (
+        AskerRow.select(AskerRow.ask, AskerRow.boot, AskerRow.namespace, AskerRow.pid, AskerRow.born)
+        .join(AskRow, on=(AskRow.uid == AskerRow.ask))
+        .where(AskRow.state == SQL("'open'"))
+    )
 )
 _PUT_ASKER = Statement(
-    AskerRow.insert(
+    lambda: AskerRow.insert(
         {
             AskerRow.ask: slot("ask"),
             AskerRow.boot: slot("boot"),
@@ -63,7 +65,7 @@ _PUT_ASKER = Statement(
         }
     )
 )
-_DROP_ASKER = Statement(AskerRow.delete().where(AskerRow.ask == slot("ask")))
+_DROP_ASKER = Statement(lambda: AskerRow.delete().where(AskerRow.ask == slot("ask")))
 
 
 class AgentConnection(msgspec.Struct, frozen=True, gc=False):

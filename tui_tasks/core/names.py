@@ -51,7 +51,7 @@ _AGENTS: Final = f"{ACTORS} SELECT name FROM known WHERE name IS NOT NULL"
 _AGENTS_SINCE: Final = "SELECT DISTINCT actor FROM journal NOT INDEXED WHERE seq > ?"
 # Reading more entries takes longer than a step for each agent.
 _FEW_ENTRIES: Final = 500
-_IS_ACTOR: Final = Statement(J.select(J.seq).where(J.actor == slot("actor")).limit(1))
+_IS_ACTOR: Final = Statement(lambda: J.select(J.seq).where(J.actor == slot("actor")).limit(1))
 # The screen calls the human "you", and the actor that starts jobs "scheduler".
 _RESERVED: Final = {name: name for name in vocab.RESERVED_AGENTS} | {"you": vocab.HUMAN, "scheduler": vocab.SYSTEM}
 _BESIDE: Final = frozenset({"a", "the", "real", "imported", "lmported"})

@@ -20,18 +20,20 @@ from tui_tasks.core.schema.tables.agents import PhoneMessageRow as M
 KEEP: Final = 30 * 86_400_000_000
 """For how many microseconds an expired answer is kept, to distinguish it from one that never existed."""
 
-_FIND = Statement(A.select(A.ask, A.answer, A.expires_at, A.used_at).where(A.nonce == slot("nonce")))
+_FIND = Statement(lambda: A.select(A.ask, A.answer, A.expires_at, A.used_at).where(A.nonce == slot("nonce")))
 _PUT = Statement(
-    A.insert({A.nonce: slot("nonce"), A.ask: slot("ask"), A.answer: slot("answer"), A.expires_at: slot("expires_at")})
+    lambda: A.insert(
+        {A.nonce: slot("nonce"), A.ask: slot("ask"), A.answer: slot("answer"), A.expires_at: slot("expires_at")}
+    )
 )
-_SPEND = Statement(A.update({A.used_at: slot("now")}).where((A.nonce == slot("nonce")) & A.used_at.is_null()))
-_DROP_ANSWERS = Statement(A.delete().where(A.ask == slot("ask")))
-_DROP_OLD = Statement(A.delete().where(A.expires_at < slot("before")))
-_MESSAGES = Statement(M.select(M.ask))
-_PUT_MESSAGE = Statement(M.insert({M.ask: slot("ask")}))
-_MARK_SENT = Statement(M.update({M.sent_at: slot("now")}).where(M.ask == slot("ask")))
-_HALF_SENT = Statement(M.select(M.ask).where(M.sent_at.is_null()))
-_DROP_MESSAGE = Statement(M.delete().where(M.ask == slot("ask")))
+_SPEND = Statement(lambda: A.update({A.used_at: slot("now")}).where((A.nonce == slot("nonce")) & A.used_at.is_null()))
+_DROP_ANSWERS = Statement(lambda: A.delete().where(A.ask == slot("ask")))
+_DROP_OLD = Statement(lambda: A.delete().where(A.expires_at < slot("before")))
+_MESSAGES = Statement(lambda: M.select(M.ask))
+_PUT_MESSAGE = Statement(lambda: M.insert({M.ask: slot("ask")}))
+_MARK_SENT = Statement(lambda: M.update({M.sent_at: slot("now")}).where(M.ask == slot("ask")))
+_HALF_SENT = Statement(lambda: M.select(M.ask).where(M.sent_at.is_null()))
+_DROP_MESSAGE = Statement(lambda: M.delete().where(M.ask == slot("ask")))
 
 
 class PhoneAnswer(msgspec.Struct, frozen=True, gc=False):

@@ -46,7 +46,7 @@ _LOCK_WAIT_S: Final = 0.3
 """Seconds to wait for another process that is processing payloads."""
 _NAME_RETENTION: Final = 24 * 3600 * 1_000_000
 
-_FORGET = Statement(ProcessedPayloadRow.delete().where(ProcessedPayloadRow.at < slot("before")))
+_FORGET = Statement(lambda: ProcessedPayloadRow.delete().where(ProcessedPayloadRow.at < slot("before")))
 _decode = msgspec.json.Decoder().decode
 # Fields by which a program tells one of its events from another.
 _IDS: Final = re.compile(rb'"(?:prompt_id|turn_id|tool_use_id|timestamp|messageID|callID)"\s*:')

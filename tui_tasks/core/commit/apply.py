@@ -40,45 +40,47 @@ def _text(value: Any) -> str:
 def _insert(entity: str, names: tuple[str, ...]) -> Statement:
     model = model_of(entity)
     fields = columns(model)
-    return Statement(model.insert({fields[name]: slot(name) for name in names}))
+    return Statement(lambda: model.insert({fields[name]: slot(name) for name in names}))
 
 
 @cache
 def _update(entity: str, names: tuple[str, ...]) -> Statement:
     model = model_of(entity)
     fields = columns(model)
-    return Statement(model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_")))
+    return Statement(
+        lambda: model.update({fields[name]: slot(name) for name in names}).where(fields["uid"] == slot("uid_"))
+    )
 
 
 @cache
 def _count(status: str) -> Statement:
     field = columns(ListRow)[status]
-    return Statement(ListRow.update({field: field + slot("by")}).where(ListRow.id == slot("id")))
+    return Statement(lambda: ListRow.update({field: field + slot("by")}).where(ListRow.id == slot("id")))
 
 
 _COUNTED = ("list_id", "status", "deleted")
 # Also selects whether the task has dependents: few have any, and recounting none costs more than everything else.
 _COUNTED_COLUMNS = Statement(
-    TaskRow.select(
+    lambda: TaskRow.select(
         TaskRow.list_id,
         TaskRow.status,
         TaskRow.deleted,
         fn.EXISTS(EdgeRow.select(SQL("1")).where(EdgeRow.on_uid == TaskRow.uid)),
     ).where(TaskRow.uid == slot("uid"))
 )
-_ONE_IN_PROGRESS = Statement(ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
+_ONE_IN_PROGRESS = Statement(lambda: ListRow.select(ListRow.one_in_progress).where(ListRow.id == slot("id")))
 _SET_SOLO = Statement(
-    TaskRow.update({TaskRow.solo: slot("solo")}).where(
+    lambda: TaskRow.update({TaskRow.solo: slot("solo")}).where(
         TaskRow.list_id == ListRow.select(ListRow.id).where(ListRow.uid == slot("uid"))
     )
 )
-_SET_RANK = Statement(TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow.uid == slot("uid")))
-_DROP_EDGES = Statement(EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
-_ADD_EDGE = Statement(EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
+_SET_RANK = Statement(lambda: TaskRow.update({TaskRow.rank: slot("rank")}).where(TaskRow.uid == slot("uid")))
+_DROP_EDGES = Statement(lambda: EdgeRow.delete().where(EdgeRow.task_uid == slot("uid")))
+_ADD_EDGE = Statement(lambda: EdgeRow.insert({EdgeRow.task_uid: slot("uid"), EdgeRow.on_uid: slot("on")}))
 # Entities in tables of their own that belong to a task; an entry about one also changes the task.
 TOUCHING = frozenset({"log", "state"})
 _TOUCH = Statement(
-    TaskRow.update(
+    lambda: TaskRow.update(
         {TaskRow.version: slot("version"), TaskRow.updated_at: slot("at"), TaskRow.updated_by: slot("actor")}
     ).where(TaskRow.uid == slot("uid"))
 )
@@ -101,9 +103,9 @@ def _unfinished_dependencies() -> Any:
 
 
 _WAITING_ON: Final[dict[Any, Any]] = {TaskRow.waiting_on: TaskRow.held + _unfinished_dependencies()}
-_RECOUNT = Statement(TaskRow.update(_WAITING_ON).where(TaskRow.uid == slot("uid")))
+_RECOUNT = Statement(lambda: TaskRow.update(_WAITING_ON).where(TaskRow.uid == slot("uid")))
 _RECOUNT_DEPENDENTS = Statement(
-    TaskRow.update(_WAITING_ON).where(
+    lambda: TaskRow.update(_WAITING_ON).where(
         TaskRow.uid << EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid == slot("uid"))
     )
 )

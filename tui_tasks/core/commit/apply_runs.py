@@ -13,23 +13,23 @@ from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.jobs import CheckRunRow, JobRow, RunLogRow, RunRow, TaskCheckRow
 
 _COLUMNS = columns(RunRow)
-_INSERT = Statement(RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))
-_JOB_OF = Statement(RunRow.select(RunRow.job_uid).where(RunRow.uid == slot("uid")))
-_SET_LAST_RUN = Statement(JobRow.update({JobRow.last_run: slot("at")}).where(JobRow.uid == slot("job")))
+_INSERT = Statement(lambda: RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))
+_JOB_OF = Statement(lambda: RunRow.select(RunRow.job_uid).where(RunRow.uid == slot("uid")))
+_SET_LAST_RUN = Statement(lambda: JobRow.update({JobRow.last_run: slot("at")}).where(JobRow.uid == slot("job")))
 _SET_LAST_OUTCOME = Statement(
-    JobRow.update({JobRow.last_outcome: slot("outcome"), JobRow.last_result: slot("result")}).where(
+    lambda: JobRow.update({JobRow.last_outcome: slot("outcome"), JobRow.last_result: slot("result")}).where(
         JobRow.uid == slot("job")
     )
 )
 _OLD: Any = (RunRow.job_uid == slot("job")) & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))
-_DROP_LOGS = Statement(RunLogRow.delete().where(RunLogRow.run_uid << RunRow.select(RunRow.uid).where(_OLD)))
-_DROP_RUNS = Statement(RunRow.delete().where(_OLD))
+_DROP_LOGS = Statement(lambda: RunLogRow.delete().where(RunLogRow.run_uid << RunRow.select(RunRow.uid).where(_OLD)))
+_DROP_RUNS = Statement(lambda: RunRow.delete().where(_OLD))
 _DROP_DECIDED = Statement(
-    RunRow.delete().where(
+    lambda: RunRow.delete().where(
         (RunRow.job_uid == slot("job")) & (RunRow.scheduled_for > slot("after")) & (RunRow.decision != SQL("'ran'"))
     )
 )
-_DROP_RUN = Statement(RunRow.delete().where(RunRow.uid == slot("uid")))
+_DROP_RUN = Statement(lambda: RunRow.delete().where(RunRow.uid == slot("uid")))
 
 
 @cache
@@ -37,7 +37,7 @@ def _count_active() -> Statement:
     # Both conditions are on the state, so that SQLite uses the index of open runs.
     states: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'waiting'"), SQL("'running'")])
     active = RunRow.select(fn.COUNT(RunRow.id)).where((RunRow.job_uid == JobRow.uid) & states)
-    return Statement(JobRow.update({JobRow.active: active}).where(JobRow.uid == slot("job")))
+    return Statement(lambda: JobRow.update({JobRow.active: active}).where(JobRow.uid == slot("job")))
 
 
 def nominal_uid(job_uid: str, scheduled_for: int) -> str:
@@ -86,7 +86,7 @@ def follow(db: Database, uid: str, new: dict[str, Any]) -> None:
 
 
 _WAIVE = Statement(
-    TaskCheckRow.update({TaskCheckRow.waived: 1}).where(
+    lambda: TaskCheckRow.update({TaskCheckRow.waived: 1}).where(
         (TaskCheckRow.task_uid == slot("task")) & (TaskCheckRow.check_uid == slot("check"))
     )
 )
@@ -96,10 +96,12 @@ _OLD_CHECK_RUNS: Any = (
     & CheckRunRow.state.not_in([SQL("'waiting'"), SQL("'running'")])
 )
 _DROP_CHECK_LOGS = Statement(
-    RunLogRow.delete().where(RunLogRow.run_uid << CheckRunRow.select(CheckRunRow.uid).where(_OLD_CHECK_RUNS))
+    lambda: RunLogRow.delete().where(RunLogRow.run_uid << CheckRunRow.select(CheckRunRow.uid).where(_OLD_CHECK_RUNS))
 )
 _DROP_CHECK_RUNS = Statement(
-    CheckRunRow.delete().where(_OLD_CHECK_RUNS & CheckRunRow.uid.not_in(TaskCheckRow.select(TaskCheckRow.run_uid)))
+    lambda: CheckRunRow.delete().where(
+        _OLD_CHECK_RUNS & CheckRunRow.uid.not_in(TaskCheckRow.select(TaskCheckRow.run_uid))
+    )
 )
 
 

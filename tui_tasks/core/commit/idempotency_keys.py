@@ -10,9 +10,9 @@ from tui_tasks.core.schema.tables.journal import StoredReplyRow as K
 
 RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
 
-_FIND = Statement(K.select(K.fingerprint, K.reply).where((K.agent == slot("agent")) & (K.key == slot("key"))))
+_FIND = Statement(lambda: K.select(K.fingerprint, K.reply).where((K.agent == slot("agent")) & (K.key == slot("key"))))
 _PUT = Statement(
-    K.insert(
+    lambda: K.insert(
         {
             K.agent: slot("agent"),
             K.key: slot("key"),
@@ -22,8 +22,8 @@ _PUT = Statement(
         }
     )
 )
-_DROP = Statement(K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
-_DROP_OLD = Statement(K.delete().where(K.at < slot("before")))
+_DROP = Statement(lambda: K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
+_DROP_OLD = Statement(lambda: K.delete().where(K.at < slot("before")))
 
 
 def find(db: Database, agent: str, key: str) -> tuple[str, str] | None:

@@ -31,10 +31,12 @@ _REACH: Final = 16
 _LONGEST: Final = 1_000
 
 _RERANKED = Statement(
-    J.select(J.seq, ListRow.id, J.old, J.new)
-    .join(ListRow, on=(ListRow.uid == J.uid))
-    .where((J.actor == vocab.SYSTEM) & (J.seq > slot("after")) & (J.kind == KIND))
-    .order_by(J.seq)
+    lambda: (
+        J.select(J.seq, ListRow.id, J.old, J.new)
+        .join(ListRow, on=(ListRow.uid == J.uid))
+        .where((J.actor == vocab.SYSTEM) & (J.seq > slot("after")) & (J.kind == KIND))
+        .order_by(J.seq)
+    )
 )
 
 

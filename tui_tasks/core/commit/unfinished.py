@@ -37,9 +37,9 @@ class UnfinishedChange(msgspec.Struct, frozen=True):
 
 
 _FIELDS: Final = (Row.change, Row.actor, Row.lock)
-_ALL: Final = Statement(Row.select(*_FIELDS).order_by(Row.change.desc()))
-_RECORD: Final = Statement(Row.insert({field: slot(field.name) for field in _FIELDS}))
-_FORGET: Final = Statement(Row.delete().where(Row.change == slot("change")))
+_ALL: Final = Statement(lambda: Row.select(*_FIELDS).order_by(Row.change.desc()))
+_RECORD: Final = Statement(lambda: Row.insert({field: slot(field.name) for field in _FIELDS}))
+_FORGET: Final = Statement(lambda: Row.delete().where(Row.change == slot("change")))
 _FLAGS: Final = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 

@@ -6,14 +6,16 @@ there against the system's SQLite). Python's own driver is the last resort.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 
-__all__ = ["connect", "driver_name", "library_version", "refuse_faulty_library", "sqlite3"]
+__all__ = ["connect", "driver_name", "library_version", "refuse_faulty_library", "sqlite3", "without_modules"]
 
 _MODULES: Final = {
     "pysqlite3": "pysqlite3.dbapi2",
@@ -22,6 +24,19 @@ _MODULES: Final = {
 }
 DRIVER: Final = "TUI_TASKS_SQLITE_DRIVER"
 """Names the one driver to use, so that tests can run on each."""
+
+
+@contextlib.contextmanager
+def without_modules(*names: str) -> Iterator[None]:
+    """Hide modules while another that would import them is imported, unless they are loaded already."""
+    hidden = [name for name in names if name not in sys.modules]
+    # None in sys.modules makes an import fail.
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 class Driver(NamedTuple):

@@ -6,31 +6,15 @@ each process, and a twentieth of the start of a command.
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from tui_tasks.core.engine.driver import driver_name
+from tui_tasks.core.engine.driver import driver_name, without_modules
 
 
-@contextlib.contextmanager
-def _without_another_driver() -> Iterator[None]:
-    """Hide the drivers that Peewee does not use here, unless they are loaded already."""
-    other = "sqlite3" if driver_name == "pysqlite3" else "pysqlite3"
-    hidden = [name for name in (other, "psycopg") if name not in sys.modules]
-    # None in sys.modules makes an import fail, which Peewee expects.
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
-with _without_another_driver():
+with without_modules("psycopg", "sqlite3" if driver_name == "pysqlite3" else "pysqlite3"):
     from peewee import (
         JOIN,
         SQL,
@@ -84,10 +68,12 @@ def slot(name: str) -> Any:
 
 
 class Statement:
-    """A Peewee query, compiled at its first use and run often: building one costs more than running it does."""
+    """A Peewee query, built and compiled at its first use and run often: building one costs more than running it
+    does.
+    """
 
-    def __init__(self, query: Query) -> None:
-        self._query = query
+    def __init__(self, build: Callable[[], Query]) -> None:
+        self._build = build
 
     @cached_property
     def sql(self) -> str:
@@ -111,7 +97,7 @@ class Statement:
 
         SQLite plans a statement again whenever a LIMIT is bound, which takes five times as long as a short statement.
         """
-        sql, params = self._query.sql()
+        sql, params = self._build().sql()
         first, *rest = str(sql).split("?")
         assert len(rest) == len(params), "a question mark in the SQL that is no parameter"
         text, kept = first, []

@@ -35,28 +35,39 @@ _HASHED: Final = (
     *("seq", "at", "actor", "kind", "entity", "uid", "task"),
     *("change", "undoes", "old", "new", "image", "why"),
 )
-_HEAD = Statement(J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
-_OLDEST = Statement(J.select(J.seq).order_by(J.seq).limit(1))
-_SINCE = Statement(J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
-_LATEST = Statement(J.select(*COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
+_HEAD = Statement(lambda: J.select(J.seq, J.hash).order_by(J.seq.desc()).limit(1))
+_OLDEST = Statement(lambda: J.select(J.seq).order_by(J.seq).limit(1))
+_SINCE = Statement(lambda: J.select(*COLUMNS).where(J.seq > slot("since")).order_by(J.seq).limit(slot("limit")))
+_LATEST = Statement(lambda: J.select(*COLUMNS).order_by(J.seq.desc()).limit(slot("limit")))
 _TASK_SINCE = Statement(
-    J.select(*COLUMNS).where((J.task == slot("task")) & (J.seq > slot("since"))).order_by(J.seq).limit(slot("limit"))
+    lambda: (
+        J.select(*COLUMNS)
+        .where((J.task == slot("task")) & (J.seq > slot("since")))
+        .order_by(J.seq)
+        .limit(slot("limit"))
+    )
 )
-_TASK_LATEST = Statement(J.select(*COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit")))
+_TASK_LATEST = Statement(
+    lambda: J.select(*COLUMNS).where(J.task == slot("task")).order_by(J.seq.desc()).limit(slot("limit"))
+)
 _LATER_OLD = Statement(
-    J.select(J.old)
-    .where((J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False))
-    .order_by(J.seq)
+    lambda: (
+        J.select(J.old)
+        .where((J.task == slot("task")) & (J.seq > slot("seq")) & (J.entity == "task") & J.old.is_null(False))
+        .order_by(J.seq)
+    )
 )
-_BEGUN = Statement(J.select(J.actor, J.undoes).where(J.seq == slot("seq")))
+_BEGUN = Statement(lambda: J.select(J.actor, J.undoes).where(J.seq == slot("seq")))
 _PART = Statement(
-    J.select(J.seq, J.change, J.kind, J.uid, J.task, fn.json_extract(J.new, "$.rank").is_null(False))
-    .where((J.actor == slot("actor")) & (J.seq > slot("after")))
-    .order_by(J.seq)
-    .limit(slot("limit"))
+    lambda: (
+        J.select(J.seq, J.change, J.kind, J.uid, J.task, fn.json_extract(J.new, "$.rank").is_null(False))
+        .where((J.actor == slot("actor")) & (J.seq > slot("after")))
+        .order_by(J.seq)
+        .limit(slot("limit"))
+    )
 )
-_NUMBER = Statement(TaskRow.select(TaskRow.id).where(TaskRow.uid == slot("task")))
-_ONE = Statement(J.select(*COLUMNS).where(J.seq == slot("seq")))
+_NUMBER = Statement(lambda: TaskRow.select(TaskRow.id).where(TaskRow.uid == slot("task")))
+_ONE = Statement(lambda: J.select(*COLUMNS).where(J.seq == slot("seq")))
 _said = itemgetter(*_HASHED)
 
 _read = reader(Entry, J)
@@ -102,7 +113,7 @@ def append(db: Database, previous: bytes, values: dict[str, Any]) -> bytes:
 @cache
 def _insert(names: tuple[str, ...]) -> Statement:
     fields = columns(J)
-    return Statement(J.insert({fields[name]: slot(name) for name in names}))
+    return Statement(lambda: J.insert({fields[name]: slot(name) for name in names}))
 
 
 def head(db: Database) -> tuple[int, bytes]:
@@ -244,18 +255,20 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
 
 
 _LONG_NOW = Statement(
-    TaskRow.select(*(columns(TaskRow)[name] for name in LONG_FIELDS)).where(TaskRow.uid == slot("task"))
+    lambda: TaskRow.select(*(columns(TaskRow)[name] for name in LONG_FIELDS)).where(TaskRow.uid == slot("task"))
 )
 
 # So many entries back it is looked at a time for one from before the clock was set back.
 STRETCH: Final = 2_000
 
-_AT = Statement(J.select(J.at).where(J.seq >= slot("seq")).order_by(J.seq).limit(1))
+_AT = Statement(lambda: J.select(J.at).where(J.seq >= slot("seq")).order_by(J.seq).limit(1))
 _ANY_LATER = Statement(
-    J.select(J.seq)
-    .where((J.seq > slot("low")) & (J.seq <= slot("high")) & (J.at >= slot("at")))
-    .order_by(J.seq)
-    .limit(1)
+    lambda: (
+        J.select(J.seq)
+        .where((J.seq > slot("low")) & (J.seq <= slot("high")) & (J.at >= slot("at")))
+        .order_by(J.seq)
+        .limit(1)
+    )
 )
 
 

@@ -31,7 +31,7 @@ from tui_tasks.core.store import Store
 
 _encode = msgspec.json.Encoder().encode
 _TYPES: Final = {int, str, NoneType}
-_COMPACTION_ENTRY = Statement(J.select(J.kind, J.new).where(J.seq == slot("seq")))
+_COMPACTION_ENTRY = Statement(lambda: J.select(J.kind, J.new).where(J.seq == slot("seq")))
 
 
 def broken_link(db: Database) -> int | None:

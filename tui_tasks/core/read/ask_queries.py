@@ -24,27 +24,33 @@ _NEWEST: Final = 200
 
 _COLUMNS = tuple(columns(AskRow).values())
 _read = reader(Ask, AskRow)
-_ASK = Statement(AskRow.select(*_COLUMNS).where(AskRow.uid == slot("uid")))
+_ASK = Statement(lambda: AskRow.select(*_COLUMNS).where(AskRow.uid == slot("uid")))
 _COUNT_OPEN = Statement(
-    AskRow.select(fn.COUNT(AskRow.id)).where((AskRow.state == SQL("'open'")) & (AskRow.agent == slot("agent")))
+    lambda: AskRow.select(fn.COUNT(AskRow.id)).where((AskRow.state == SQL("'open'")) & (AskRow.agent == slot("agent")))
 )
-_COUNT_ALL = Statement(AskRow.select(fn.COUNT(AskRow.id)).where(AskRow.state == SQL("'open'")))
-_OPEN_ASKS = Statement(AskRow.select(*_COLUMNS).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at))
+_COUNT_ALL = Statement(lambda: AskRow.select(fn.COUNT(AskRow.id)).where(AskRow.state == SQL("'open'")))
+_OPEN_ASKS = Statement(lambda: AskRow.select(*_COLUMNS).where(AskRow.state == SQL("'open'")).order_by(AskRow.opened_at))
 _OLDEST_LOOKED_AT = AskRow.select(fn.MAX(AskRow.id) - _NEWEST)
 _WAITING_AS = Statement(
-    AskRow.select(AskRow.uid)
-    .where(
-        ((AskRow.id > _OLDEST_LOOKED_AT) | (AskRow.state == SQL("'open'")))
-        & (fn.json_extract(AskRow.request, "$.answer") == slot("name"))
+    lambda: (
+        AskRow.select(AskRow.uid)
+        .where(
+            ((AskRow.id > _OLDEST_LOOKED_AT) | (AskRow.state == SQL("'open'")))
+            & (fn.json_extract(AskRow.request, "$.answer") == slot("name"))
+        )
+        .order_by(AskRow.id.desc())
+        .limit(1)
     )
-    .order_by(AskRow.id.desc())
-    .limit(1)
 )
 _ANSWERED_BY = Statement(
-    JournalRow.select(JournalRow.actor)
-    .where((JournalRow.actor == vocab.HUMAN) & (JournalRow.kind == "ask.answered") & (JournalRow.uid == slot("uid")))
-    .order_by(JournalRow.seq.desc())
-    .limit(1)
+    lambda: (
+        JournalRow.select(JournalRow.actor)
+        .where(
+            (JournalRow.actor == vocab.HUMAN) & (JournalRow.kind == "ask.answered") & (JournalRow.uid == slot("uid"))
+        )
+        .order_by(JournalRow.seq.desc())
+        .limit(1)
+    )
 )
 
 
@@ -123,26 +129,30 @@ _LOOKED_AT: Final = 200
 _MESSAGE_COLUMNS = tuple(columns(M).values())
 _read_message = reader(HumanMessage, M)
 _WAITING = Statement(
-    M.select(*_MESSAGE_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id)
+    lambda: M.select(*_MESSAGE_COLUMNS).where((M.agent == slot("agent")) & M.delivered_at.is_null()).order_by(M.id)
 )
 _NEWEST_MESSAGES = Statement(
-    M.select(*_MESSAGE_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit"))
+    lambda: M.select(*_MESSAGE_COLUMNS).where(M.agent == slot("agent")).order_by(M.id.desc()).limit(slot("limit"))
 )
-_ONE = Statement(M.select(*_MESSAGE_COLUMNS).where(M.uid == slot("uid")))
-_DELIVERED_BY = Statement(M.select(*_MESSAGE_COLUMNS).where(M.delivered_seq == slot("seq")))
-_SENT_BY = Statement(M.select(*_MESSAGE_COLUMNS).where(M.seq == slot("seq")))
+_ONE = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.uid == slot("uid")))
+_DELIVERED_BY = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.delivered_seq == slot("seq")))
+_SENT_BY = Statement(lambda: M.select(*_MESSAGE_COLUMNS).where(M.seq == slot("seq")))
 _LAST_DELIVERED = Statement(
-    M.select(*_MESSAGE_COLUMNS)
-    .where((M.text == slot("text")) & (M.delivered_seq <= slot("until")))
-    .order_by(M.delivered_seq.desc())
-    .limit(1)
+    lambda: (
+        M.select(*_MESSAGE_COLUMNS)
+        .where((M.text == slot("text")) & (M.delivered_seq <= slot("until")))
+        .order_by(M.delivered_seq.desc())
+        .limit(1)
+    )
 )
 _SINCE = Statement(
-    J.select(J.kind).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(slot("limit"))
+    lambda: (
+        J.select(J.kind).where((J.actor == slot("agent")) & (J.seq > slot("seq"))).order_by(J.seq).limit(slot("limit"))
+    )
 )
 
 _read_agent = reader(Agent, AgentRow)
-_AGENT = Statement(AgentRow.select(*columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
+_AGENT = Statement(lambda: AgentRow.select(*columns(AgentRow).values()).where(AgentRow.uid == slot("uid")))
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):

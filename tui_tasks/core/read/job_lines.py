@@ -88,37 +88,47 @@ _LINE = (
     fn.SUBSTR(RunRow.result, Case(None, [(_LENGTH > TAIL, _LENGTH - (TAIL - 1))], 1)),
 )
 _OF_JOB: Any = RunRow.job_uid == slot("job")
-_BY_UID = Statement(RunRow.select(*_LINE).where(RunRow.uid == slot("uid")))
+_BY_UID = Statement(lambda: RunRow.select(*_LINE).where(RunRow.uid == slot("uid")))
 _OLDER = Statement(
-    RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id < slot("id"))).order_by(RunRow.id.desc()).limit(slot("limit"))
+    lambda: (
+        RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id < slot("id"))).order_by(RunRow.id.desc()).limit(slot("limit"))
+    )
 )
 _NEWER = Statement(
-    RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
+    lambda: RunRow.select(*_LINE).where(_OF_JOB & (RunRow.id > slot("id"))).order_by(RunRow.id).limit(slot("limit"))
 )
 _LAST_ENDED = Statement(
-    RunRow.select(*_LINE)
-    .where(_OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'")))
-    .order_by(RunRow.id.desc())
-    .limit(1)
+    lambda: (
+        RunRow.select(*_LINE)
+        .where(_OF_JOB & (RunRow.state == SQL("'final'")) & (RunRow.decision == SQL("'ran'")))
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
 )
 _LAST_FAILURE = Statement(
-    RunRow.select(*_LINE)
-    .where(_OF_JOB & RunRow.outcome.in_([SQL("'error'"), SQL("'interrupted'")]))
-    .order_by(RunRow.id.desc())
-    .limit(1)
+    lambda: (
+        RunRow.select(*_LINE)
+        .where(_OF_JOB & RunRow.outcome.in_([SQL("'error'"), SQL("'interrupted'")]))
+        .order_by(RunRow.id.desc())
+        .limit(1)
+    )
 )
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
-_OPEN_OF_JOB = Statement(RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
+_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
 _NEXT_JOB = Statement(
-    JobRow.select(JobRow.name, JobRow.next_run)
-    .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
-    .order_by(JobRow.next_run)
-    .limit(1)
+    lambda: (
+        JobRow.select(JobRow.name, JobRow.next_run)
+        .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
+        .order_by(JobRow.next_run)
+        .limit(1)
+    )
 )
 _FAILING_JOBS = Statement(
-    JobRow.select(JobRow.name)
-    .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
-    .order_by(JobRow.last_run.desc())
+    lambda: (
+        JobRow.select(JobRow.name)
+        .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
+        .order_by(JobRow.last_run.desc())
+    )
 )
 _NEWEST_ID: Final = 2**62
 

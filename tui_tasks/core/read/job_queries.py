@@ -32,33 +32,37 @@ _OF_JOB: Any = RunRow.job_uid == slot("job")
 read_job = reader(Job, JobRow)
 read_run = reader(Run, RunRow)
 
-_JOB_BY_UID = Statement(JobRow.select(*_JOB).where(JobRow.uid == slot("uid")))
-_JOB_BY_NAME = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.name_key == slot("name"))))
-_HELD = Statement(JobRow.select(*_JOB).where(_LIVE & (JobRow.held == SQL("1"))).order_by(JobRow.id))
-_JOBS = Statement(JobRow.select(*_JOB).where(_LIVE).order_by(JobRow.id))
+_JOB_BY_UID = Statement(lambda: JobRow.select(*_JOB).where(JobRow.uid == slot("uid")))
+_JOB_BY_NAME = Statement(lambda: JobRow.select(*_JOB).where(_LIVE & (JobRow.name_key == slot("name"))))
+_HELD = Statement(lambda: JobRow.select(*_JOB).where(_LIVE & (JobRow.held == SQL("1"))).order_by(JobRow.id))
+_JOBS = Statement(lambda: JobRow.select(*_JOB).where(_LIVE).order_by(JobRow.id))
 _JOBS_LIKE = Statement(
-    JobRow.select(*_JOB).where(_LIVE & (fn.instr(JobRow.name_key, slot("part")) > 0)).order_by(JobRow.id)
+    lambda: JobRow.select(*_JOB).where(_LIVE & (fn.instr(JobRow.name_key, slot("part")) > 0)).order_by(JobRow.id)
 )
 _DUE = Statement(
-    JobRow.select(JobRow.uid)
-    .where(_LIVE & JobRow.next_run.is_null(False) & (JobRow.next_run <= slot("now")))
-    .order_by(JobRow.next_run)
-    .limit(slot("limit"))
+    lambda: (
+        JobRow.select(JobRow.uid)
+        .where(_LIVE & JobRow.next_run.is_null(False) & (JobRow.next_run <= slot("now")))
+        .order_by(JobRow.next_run)
+        .limit(slot("limit"))
+    )
 )
 _DECIDED_AHEAD = Statement(
-    JobRow.select(JobRow.uid, JobRow.decided_until).where(_LIVE & (JobRow.decided_until > slot("now")))
+    lambda: JobRow.select(JobRow.uid, JobRow.decided_until).where(_LIVE & (JobRow.decided_until > slot("now")))
 )
 _KEPT_SINCE = Statement(
-    RunRow.select(fn.MIN(RunRow.scheduled_for)).where(_OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
+    lambda: RunRow.select(fn.MIN(RunRow.scheduled_for)).where(_OF_JOB & _RAN & (RunRow.scheduled_for <= slot("until")))
 )
-_NEXT_DUE = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_LIVE & JobRow.next_run.is_null(False)))
-_RUN_BY_UID = Statement(RunRow.select(*_RUN).where(RunRow.uid == slot("uid")))
-_RUNS = Statement(RunRow.select(*_RUN).where(_OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
+_NEXT_DUE = Statement(lambda: JobRow.select(fn.MIN(JobRow.next_run)).where(_LIVE & JobRow.next_run.is_null(False)))
+_RUN_BY_UID = Statement(lambda: RunRow.select(*_RUN).where(RunRow.uid == slot("uid")))
+_RUNS = Statement(lambda: RunRow.select(*_RUN).where(_OF_JOB).order_by(RunRow.id.desc()).limit(slot("limit")))
 _LAST_ENDED = Statement(
-    RunRow.select(*_RUN)
-    .where(_OF_JOB & _RAN & (RunRow.state == SQL("'final'")))
-    .order_by(RunRow.ended_at.desc(), RunRow.id.desc())
-    .limit(1)
+    lambda: (
+        RunRow.select(*_RUN)
+        .where(_OF_JOB & _RAN & (RunRow.state == SQL("'final'")))
+        .order_by(RunRow.ended_at.desc(), RunRow.id.desc())
+        .limit(1)
+    )
 )
 
 
@@ -77,48 +81,56 @@ class OpenRun(msgspec.Struct, frozen=True, gc=False):
 
 _OPEN_COLUMNS = tuple(columns(RunRow)[name] for name in OpenRun.__struct_fields__)
 # Sorted by `open_runs`: to sort, SQLite would go through all runs of the job.
-_OPEN_OF_JOB = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
-_OPEN_RUNS = Statement(RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
-_RUN_OF_AGENT = Statement(RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
-_ROOM = Statement(JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
+_OPEN_OF_JOB = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(_OF_JOB & _OPEN))
+_OPEN_RUNS = Statement(lambda: RunRow.select(*_OPEN_COLUMNS).where(_OPEN))
+_RUN_OF_AGENT = Statement(lambda: RunRow.select(RunRow.uid).where(_OPEN & (RunRow.agent == slot("agent"))).limit(1))
+_ROOM = Statement(lambda: JobRow.select(JobRow.active, JobRow.settings).where(JobRow.uid == slot("uid")))
 _OUTCOMES = Statement(
-    RunRow.select(RunRow.outcome)
-    .where(_OF_JOB & RunRow.outcome.is_null(False))
-    .order_by(RunRow.id.desc())
-    .limit(slot("limit"))
+    lambda: (
+        RunRow.select(RunRow.outcome)
+        .where(_OF_JOB & RunRow.outcome.is_null(False))
+        .order_by(RunRow.id.desc())
+        .limit(slot("limit"))
+    )
 )
-_RETRY = Statement(RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
+_RETRY = Statement(lambda: RunRow.select(*_RUN).where(RunRow.retry_of == slot("uid")))
 _DECIDED = Statement(
-    RunRow.select(RunRow.scheduled_for).where(
+    lambda: RunRow.select(RunRow.scheduled_for).where(
         _OF_JOB & (RunRow.scheduled_for >= slot("first")) & (RunRow.scheduled_for <= slot("last"))
     )
 )
 _COALESCED = Statement(
-    RunRow.select(fn.COUNT(RunRow.id)).where(
+    lambda: RunRow.select(fn.COUNT(RunRow.id)).where(
         _OF_JOB & (RunRow.decision == SQL("'coalesced'")) & (RunRow.id > slot("after"))
     )
 )
 _NTH_RAN_ID = Statement(
-    RunRow.select(RunRow.id).where(_OF_JOB & _RAN).order_by(RunRow.id.desc()).limit(1).offset(slot("nth"))
+    lambda: RunRow.select(RunRow.id).where(_OF_JOB & _RAN).order_by(RunRow.id.desc()).limit(1).offset(slot("nth"))
 )
 _ANY_OLDER = Statement(
-    RunRow.select(RunRow.id).where(_OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'"))).limit(1)
+    lambda: (
+        RunRow.select(RunRow.id)
+        .where(_OF_JOB & (RunRow.id < slot("below")) & (RunRow.state == SQL("'final'")))
+        .limit(1)
+    )
 )
-_QUEUED = Statement(RunRow.select(fn.COUNT(RunRow.id)).where(_OF_JOB & _OPEN & (RunRow.state == SQL("'queued'"))))
+_QUEUED = Statement(
+    lambda: RunRow.select(fn.COUNT(RunRow.id)).where(_OF_JOB & _OPEN & (RunRow.state == SQL("'queued'")))
+)
 _STARTED = Statement(
-    RunRow.select(fn.COUNT(RunRow.id)).where(
+    lambda: RunRow.select(fn.COUNT(RunRow.id)).where(
         _OF_JOB & _RAN & ((RunRow.started_at > slot("since")) | (RunRow.started_at.is_null() & _OPEN))
     )
 )
 _IN_HAND = Statement(
-    RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(_OPEN)
+    lambda: RunRow.select(fn.COUNT(RunRow.id)).join(HeartbeatRow, on=(HeartbeatRow.run_uid == RunRow.uid)).where(_OPEN)
 )
 _IN_HAND_HERE = """SELECT count(*) FROM run JOIN beat ON beat.run_uid = run.uid
 WHERE run.state != 'final' AND substr(beat.namespace, instr(beat.namespace, '@') + 1) = ?"""
 _acts_at: Any = Case(
     None, [((RunRow.state == SQL("'running'")) & (RunRow.dedicated == 0), RunRow.deadline)], RunRow.not_before
 )
-_NEXT_OPEN = Statement(RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at > slot("now"))))
+_NEXT_OPEN = Statement(lambda: RunRow.select(fn.MIN(_acts_at)).where(_OPEN & (_acts_at > slot("now"))))
 
 
 def any_job(db: Database, uid: str) -> Job | None:

@@ -56,48 +56,56 @@ class _Moved(msgspec.Struct):
 
 
 _CHANGES = Statement(
-    J.select(
-        J.seq,
-        J.at,
-        J.actor,
-        J.kind,
-        J.entity,
-        J.uid,
-        J.task,
-        TaskRow.list_id,
-        TaskRow.rank,
-        TaskRow.status,
-        Case(None, [(J.kind == "task.moved", J.old)]),
+    lambda: (
+        J.select(
+            J.seq,
+            J.at,
+            J.actor,
+            J.kind,
+            J.entity,
+            J.uid,
+            J.task,
+            TaskRow.list_id,
+            TaskRow.rank,
+            TaskRow.status,
+            Case(None, [(J.kind == "task.moved", J.old)]),
+        )
+        .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
+        .where(J.seq > slot("since"))
+        .order_by(J.seq)
+        .limit(slot("limit"))
     )
-    .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
-    .where(J.seq > slot("since"))
-    .order_by(J.seq)
-    .limit(slot("limit"))
 )
 # A bound: the entries of a deleted list may be a million.
 _OF_LATE: Any = J.select(J.seq, J.task).where(J.task.is_null(False)).order_by(J.seq.desc()).limit(5_000).alias("recent")
 _TOUCHED_LAST = Statement(
-    TaskRow.select(TaskRow.list_id)
-    .join(_OF_LATE, on=(_OF_LATE.c.task == TaskRow.uid))
-    .where(IN_LIVE_LIST)
-    .order_by(_OF_LATE.c.seq.desc())
-    .limit(1)
+    lambda: (
+        TaskRow.select(TaskRow.list_id)
+        .join(_OF_LATE, on=(_OF_LATE.c.task == TaskRow.uid))
+        .where(IN_LIVE_LIST)
+        .order_by(_OF_LATE.c.seq.desc())
+        .limit(1)
+    )
 )
 # Bounds: a database may have thousands of lists, and each a million failed tasks.
 _MAX_FAILED: Final = 100
 _MAX_LISTS: Final = 20
 _FAILED_OF_LIST = Statement(
-    TaskRow.select(*LINE)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'failed'")))
-    .order_by(TaskRow.rank.desc())
-    .limit(slot("limit"))
+    lambda: (
+        TaskRow.select(*LINE)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'failed'")))
+        .order_by(TaskRow.rank.desc())
+        .limit(slot("limit"))
+    )
 )
 _DEPENDENTS = Statement(
-    TaskRow.select(*LINE)
-    .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
-    .where((EdgeRow.on_uid == slot("uid")) & LIVE & IN_LIVE_LIST)
-    .order_by(TaskRow.id)
-    .limit(slot("limit"))
+    lambda: (
+        TaskRow.select(*LINE)
+        .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
+        .where((EdgeRow.on_uid == slot("uid")) & LIVE & IN_LIVE_LIST)
+        .order_by(TaskRow.id)
+        .limit(slot("limit"))
+    )
 )
 _moved = msgspec.json.Decoder(_Moved).decode
 
@@ -168,40 +176,46 @@ class Alert(msgspec.Struct, frozen=True, gc=False):
 
 
 _ALERTS = Statement(
-    J.select(
-        J.kind,
-        fn.IIF(J.kind == "terminal.used", J.uid, J.actor),
-        fn.COALESCE(
-            fn.json_extract(J.new, "$.question"), fn.json_extract(J.new, "$.command"), JobRow.name, TaskRow.name, ""
-        ),
-        J.task,
-        fn.json_extract(J.new, "$.name"),
-    )
-    .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
-    .join(RunRow, JOIN.LEFT_OUTER, on=((J.kind == "run.finished") & (RunRow.uid == J.uid)))
-    .join(JobRow, JOIN.LEFT_OUTER, on=(JobRow.uid == RunRow.job_uid))
-    .where(
-        (J.seq > slot("since"))
-        & (J.seq <= slot("upto"))
-        & _IN
-        & (
-            (J.kind == "terminal.used")
-            | ((J.actor != vocab.HUMAN) & ((J.kind == "ask.opened") | _FAILED | _ERROR | _CHECK_FAILED))
+    lambda: (
+        J.select(
+            J.kind,
+            fn.IIF(J.kind == "terminal.used", J.uid, J.actor),
+            fn.COALESCE(
+                fn.json_extract(J.new, "$.question"), fn.json_extract(J.new, "$.command"), JobRow.name, TaskRow.name, ""
+            ),
+            J.task,
+            fn.json_extract(J.new, "$.name"),
         )
+        .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
+        .join(RunRow, JOIN.LEFT_OUTER, on=((J.kind == "run.finished") & (RunRow.uid == J.uid)))
+        .join(JobRow, JOIN.LEFT_OUTER, on=(JobRow.uid == RunRow.job_uid))
+        .where(
+            (J.seq > slot("since"))
+            & (J.seq <= slot("upto"))
+            & _IN
+            & (
+                (J.kind == "terminal.used")
+                | ((J.actor != vocab.HUMAN) & ((J.kind == "ask.opened") | _FAILED | _ERROR | _CHECK_FAILED))
+            )
+        )
+        .order_by(J.seq)
+        .limit(slot("limit"))
     )
-    .order_by(J.seq)
-    .limit(slot("limit"))
 )
 _DUE: Any = (JobRow.deleted == SQL("0")) & (JobRow.enabled == SQL("1")) & (JobRow.next_run > slot("after"))
 _OVERDUE = Statement(
-    JobRow.select(JobRow.name).where(_DUE & (JobRow.next_run <= slot("upto"))).order_by(JobRow.next_run).limit(MAX)
+    lambda: (
+        JobRow.select(JobRow.name).where(_DUE & (JobRow.next_run <= slot("upto"))).order_by(JobRow.next_run).limit(MAX)
+    )
 )
-_NEXT = Statement(JobRow.select(fn.MIN(JobRow.next_run)).where(_DUE))
+_NEXT = Statement(lambda: JobRow.select(fn.MIN(JobRow.next_run)).where(_DUE))
 _TERMINALS = Statement(
-    J.select(J.new)
-    .where((J.seq > slot("since")) & (J.seq <= slot("upto")) & (J.kind == "terminal.used"))
-    .order_by(J.seq)
-    .limit(slot("limit"))
+    lambda: (
+        J.select(J.new)
+        .where((J.seq > slot("since")) & (J.seq <= slot("upto")) & (J.kind == "terminal.used"))
+        .order_by(J.seq)
+        .limit(slot("limit"))
+    )
 )
 _WORDS: Final = {"ask.opened": "ask", "run.finished": "run", "terminal.used": "terminal"}
 

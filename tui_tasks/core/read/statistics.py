@@ -64,37 +64,43 @@ class AskWait(msgspec.Struct, frozen=True, gc=False):
 
 _state = msgspec.json.Decoder(_State).decode
 _EVENTS = Statement(
-    J.select(
-        J.at,
-        J.actor,
-        J.kind,
-        J.task,
-        J.old,
-        J.new,
-        TaskRow.status,
-        TaskRow.created_at,
-        TaskRow.started_at,
+    lambda: (
+        J.select(
+            J.at,
+            J.actor,
+            J.kind,
+            J.task,
+            J.old,
+            J.new,
+            TaskRow.status,
+            TaskRow.created_at,
+            TaskRow.started_at,
+        )
+        .join(TaskRow, on=(TaskRow.uid == J.task))
+        .where(
+            (J.seq > slot("low"))
+            & (J.seq <= slot("high"))
+            & J.entity.in_([SQL("'task'"), SQL("'log'")])
+            & (TaskRow.list_id == slot("list"))
+        )
+        .order_by(J.seq)
     )
-    .join(TaskRow, on=(TaskRow.uid == J.task))
-    .where(
-        (J.seq > slot("low"))
-        & (J.seq <= slot("high"))
-        & J.entity.in_([SQL("'task'"), SQL("'log'")])
-        & (TaskRow.list_id == slot("list"))
-    )
-    .order_by(J.seq)
 )
 _ASKS = Statement(
-    AskRow.select(AskRow.task_uid, AskRow.opened_at, AskRow.answered_at, AskRow.state)
-    .order_by(AskRow.id.desc())
-    .limit(MAX_ASKS)
+    lambda: (
+        AskRow.select(AskRow.task_uid, AskRow.opened_at, AskRow.answered_at, AskRow.state)
+        .order_by(AskRow.id.desc())
+        .limit(MAX_ASKS)
+    )
 )
-_JOBS = Statement(JobRow.select(JobRow.uid).where(JobRow.deleted == SQL("0")))
+_JOBS = Statement(lambda: JobRow.select(JobRow.uid).where(JobRow.deleted == SQL("0")))
 _RUNS = Statement(
-    RunRow.select(RunRow.started_at, RunRow.outcome)
-    .where(RunRow.job_uid == slot("job"))
-    .order_by(RunRow.id.desc())
-    .limit(MAX_RUNS)
+    lambda: (
+        RunRow.select(RunRow.started_at, RunRow.outcome)
+        .where(RunRow.job_uid == slot("job"))
+        .order_by(RunRow.id.desc())
+        .limit(MAX_RUNS)
+    )
 )
 
 

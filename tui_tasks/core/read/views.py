@@ -12,9 +12,9 @@ from tui_tasks.core.schema.tables.journal import ViewRow as V
 
 LOOKED: Final = "looked"
 
-_GET = Statement(V.select(V.value).where(V.key == slot("key")))
-_DROP = Statement(V.delete().where(V.key == slot("key")))
-_PUT = Statement(V.insert({V.key: slot("key"), V.value: slot("value")}))
+_GET = Statement(lambda: V.select(V.value).where(V.key == slot("key")))
+_DROP = Statement(lambda: V.delete().where(V.key == slot("key")))
+_PUT = Statement(lambda: V.insert({V.key: slot("key"), V.value: slot("value")}))
 
 
 class Looked(msgspec.Struct, frozen=True, gc=False):
@@ -58,7 +58,9 @@ def looked(db: Database) -> Looked | None:
 
 
 _FILTER: Final = "filter:"
-_FILTERS = Statement(V.select(V.key, V.value).where((V.key >= _FILTER) & (V.key < f"{_FILTER[:-1]};")).order_by(V.key))
+_FILTERS = Statement(
+    lambda: V.select(V.key, V.value).where((V.key >= _FILTER) & (V.key < f"{_FILTER[:-1]};")).order_by(V.key)
+)
 
 
 def filter_key(name: str) -> str:

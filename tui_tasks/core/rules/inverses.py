@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 
 _DELETED_LAST = Statement(
-    J.select(J.seq)
-    .where((J.task == slot("task")) & (J.kind == "task.deleted"))
-    .order_by(J.seq.desc())
-    .limit(slot("limit"))
+    lambda: (
+        J.select(J.seq)
+        .where((J.task == slot("task")) & (J.kind == "task.deleted"))
+        .order_by(J.seq.desc())
+        .limit(slot("limit"))
+    )
 )
 # What a status brings with it: an undo restores these as well.
 _WITH_STATUS = ("started_at", "finished_at", "status_by")

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 
 
 _BY_ACTOR = Statement(
-    J.select(J.seq, J.change, J.kind, J.undoes)
-    .where((J.actor == slot("actor")) & (J.seq < slot("below")))
-    .order_by(J.seq.desc())
-    .limit(slot("limit"))
+    lambda: (
+        J.select(J.seq, J.change, J.kind, J.undoes)
+        .where((J.actor == slot("actor")) & (J.seq < slot("below")))
+        .order_by(J.seq.desc())
+        .limit(slot("limit"))
+    )
 )
 _PAGE: Final = 100
 # A change of more entries than this is checked whole before the first step of its undo is committed.
@@ -48,14 +50,14 @@ _NOT_BY_UNDO: Final = {
     "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
     "work.restored": "has brought work back: discard it instead",
 }
-_UNDONE_BY = Statement(J.select(J.change).where(J.undoes == slot("change")).distinct())
+_UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
-    J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
+    lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
         (J.task == slot("task")) & (J.seq > slot("seq"))
     )
 )
 _JOB_LATER = Statement(
-    J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
+    lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
         (J.entity == "job") & (J.uid == slot("uid")) & (J.seq > slot("seq"))
     )
 )

@@ -15,11 +15,11 @@ from tui_tasks.core.snapshots import Heartbeat, reader
 _COLUMNS = tuple(columns(B).values())
 _read = reader(Heartbeat, B)
 
-_FIND = Statement(B.select(*_COLUMNS).where(B.run_uid == slot("run_uid")))
-_ALL = Statement(B.select(*_COLUMNS).order_by(B.run_uid))
-_PUT = Statement(B.insert({column: slot(column.name) for column in _COLUMNS}))
-_BEAT = Statement(B.update({B.at: slot("at")}).where(B.run_uid == slot("run_uid")))
-_DROP = Statement(B.delete().where(B.run_uid == slot("run_uid")))
+_FIND = Statement(lambda: B.select(*_COLUMNS).where(B.run_uid == slot("run_uid")))
+_ALL = Statement(lambda: B.select(*_COLUMNS).order_by(B.run_uid))
+_PUT = Statement(lambda: B.insert({column: slot(column.name) for column in _COLUMNS}))
+_BEAT = Statement(lambda: B.update({B.at: slot("at")}).where(B.run_uid == slot("run_uid")))
+_DROP = Statement(lambda: B.delete().where(B.run_uid == slot("run_uid")))
 
 
 def find(db: Database, run_uid: str) -> Heartbeat | None:

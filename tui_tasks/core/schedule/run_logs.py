@@ -17,15 +17,17 @@ from tui_tasks.core.schema.tables.jobs import RunLogRow as L
 HEAD: Final = 512 * 1024
 TAIL: Final = 512 * 1024
 
-_PUT = Statement(L.insert({L.run_uid: slot("run"), L.start: slot("start"), L.data: slot("data")}))
-_DROP = Statement(L.delete().where((L.run_uid == slot("run")) & (L.start == slot("start"))))
+_PUT = Statement(lambda: L.insert({L.run_uid: slot("run"), L.start: slot("start"), L.data: slot("data")}))
+_DROP = Statement(lambda: L.delete().where((L.run_uid == slot("run")) & (L.start == slot("start"))))
 _DROP_BETWEEN = Statement(
-    L.delete().where((L.run_uid == slot("run")) & (L.start >= slot("head")) & (L.start < slot("tail")))
+    lambda: L.delete().where((L.run_uid == slot("run")) & (L.start >= slot("head")) & (L.start < slot("tail")))
 )
 _READ = Statement(
-    L.select(L.start, L.data)
-    .where((L.run_uid == slot("run")) & (L.start + fn.LENGTH(L.data) > slot("since")))
-    .order_by(L.start)
+    lambda: (
+        L.select(L.start, L.data)
+        .where((L.run_uid == slot("run")) & (L.start + fn.LENGTH(L.data) > slot("since")))
+        .order_by(L.start)
+    )
 )
 
 

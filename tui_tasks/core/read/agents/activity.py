@@ -49,16 +49,23 @@ class Word(msgspec.Struct, frozen=True, gc=False):
 
 
 _NEWEST = Statement(
-    J.select(J.seq, J.at, J.kind, J.task).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
+    lambda: (
+        J.select(J.seq, J.at, J.kind, J.task)
+        .where(J.actor == slot("actor"))
+        .order_by(J.seq.desc())
+        .limit(slot("limit"))
+    )
 )
-_NEW = Statement(J.select(J.new).where(J.seq == slot("seq")))
+_NEW = Statement(lambda: J.select(J.new).where(J.seq == slot("seq")))
 _BUSY_LISTS = Statement(
-    ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
+    lambda: ListRow.select(ListRow.id).where((ListRow.deleted == SQL("0")) & (ListRow.in_progress > SQL("0")))
 )
 _ACTIVE = Statement(
-    TaskRow.select(*LINE)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
-    .limit(slot("limit"))
+    lambda: (
+        TaskRow.select(*LINE)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'")))
+        .limit(slot("limit"))
+    )
 )
 
 _SPEAKERS = f"""{names.ACTORS}
@@ -143,26 +150,33 @@ MAX_WAITING: Final = 200
 _MAX_TEXT: Final = 2_000
 
 _NEWEST_DONE = Statement(
-    J.select(J.at, J.kind, J.task, J.new).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
+    lambda: (
+        J.select(J.at, J.kind, J.task, J.new)
+        .where(J.actor == slot("actor"))
+        .order_by(J.seq.desc())
+        .limit(slot("limit"))
+    )
 )
-_PAUSED = Statement(AgentRow.select(AgentRow.uid).where(AgentRow.paused == SQL("1")))
-_NOTED = Statement(StuckRow.select(*columns(StuckRow).values()))
+_PAUSED = Statement(lambda: AgentRow.select(AgentRow.uid).where(AgentRow.paused == SQL("1")))
+_NOTED = Statement(lambda: StuckRow.select(*columns(StuckRow).values()))
 _ON: Any = TaskRow.alias()
 # Agents with a task that waits for a task in progress, and who works on that one.
 _WAITING = Statement(
-    TaskRow.select(TaskRow.agent, fn.COALESCE(_ON.agent, _ON.status_by), _ON.updated_by)
-    .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
-    .join(_ON, on=(_ON.uid == EdgeRow.on_uid))
-    .where(
-        task_queries.LIVE
-        & (TaskRow.status == SQL("'pending'"))
-        & (TaskRow.waiting_on > SQL("0"))
-        & TaskRow.agent.is_null(False)
-        & (_ON.status == SQL("'in_progress'"))
-        & (_ON.deleted == SQL("0"))
+    lambda: (
+        TaskRow.select(TaskRow.agent, fn.COALESCE(_ON.agent, _ON.status_by), _ON.updated_by)
+        .join(EdgeRow, on=(EdgeRow.task_uid == TaskRow.uid))
+        .join(_ON, on=(_ON.uid == EdgeRow.on_uid))
+        .where(
+            task_queries.LIVE
+            & (TaskRow.status == SQL("'pending'"))
+            & (TaskRow.waiting_on > SQL("0"))
+            & TaskRow.agent.is_null(False)
+            & (_ON.status == SQL("'in_progress'"))
+            & (_ON.deleted == SQL("0"))
+        )
+        .order_by(TaskRow.priority, TaskRow.id)
+        .limit(slot("limit"))
     )
-    .order_by(TaskRow.priority, TaskRow.id)
-    .limit(slot("limit"))
 )
 _read_noted = reader(Stuck, StuckRow)
 

@@ -28,8 +28,10 @@ MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12
 
 J = JournalRow
-_NEWEST = Statement(J.select(J.at, J.kind).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit")))
-_PAUSED = Statement(AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
+_NEWEST = Statement(
+    lambda: J.select(J.at, J.kind).where(J.actor == slot("actor")).order_by(J.seq.desc()).limit(slot("limit"))
+)
+_PAUSED = Statement(lambda: AgentRow.select(AgentRow.uid, AgentRow.message).where(AgentRow.paused == SQL("1")))
 # The kinds of a session's own entries by which it enters a state.
 _BEGINS: Final = {
     "working": frozenset({"session.prompted"}),

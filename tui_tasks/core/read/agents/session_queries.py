@@ -107,33 +107,39 @@ _ACTIVITY_COLUMNS: Final = tuple(columns(ActivityRow).values())
 _read = reader(AgentSession, SessionRow)
 _read_activity = reader(SessionActivity, ActivityRow)
 
-_FIND = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.uid == slot("uid")))
+_FIND = Statement(lambda: SessionRow.select(*_COLUMNS).where(SessionRow.uid == slot("uid")))
 _SINCE = Statement(
-    SessionRow.select(*_COLUMNS)
-    .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
-    .order_by(SessionRow.id)
+    lambda: (
+        SessionRow.select(*_COLUMNS)
+        .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
+        .order_by(SessionRow.id)
+    )
 )
 # Written as the index has it, so that SQLite uses it.
 _IS_LIVE: Any = SessionRow.state != SQL("'gone'")
-_LIVE = Statement(SessionRow.select(*_COLUMNS).where(_IS_LIVE).order_by(SessionRow.id))
+_LIVE = Statement(lambda: SessionRow.select(*_COLUMNS).where(_IS_LIVE).order_by(SessionRow.id))
 _BY_MACHINE = Statement(
-    SessionRow.select(*_COLUMNS).where(SessionRow.ended_by == SQL(f"'{BY_MACHINE}'")).order_by(SessionRow.id)
+    lambda: SessionRow.select(*_COLUMNS).where(SessionRow.ended_by == SQL(f"'{BY_MACHINE}'")).order_by(SessionRow.id)
 )
 _IN_PROCESS = Statement(
-    SessionRow.select(*_COLUMNS).where(_IS_LIVE & (SessionRow.pid == slot("pid"))).order_by(SessionRow.id)
+    lambda: SessionRow.select(*_COLUMNS).where(_IS_LIVE & (SessionRow.pid == slot("pid"))).order_by(SessionRow.id)
 )
-_OF_PROCESS = Statement(SessionRow.select(*_COLUMNS).where(SessionRow.pid == slot("pid")).order_by(SessionRow.id))
+_OF_PROCESS = Statement(
+    lambda: SessionRow.select(*_COLUMNS).where(SessionRow.pid == slot("pid")).order_by(SessionRow.id)
+)
 _LAST_NUMBER = Statement(
-    SessionRow.select(fn.IFNULL(fn.MAX(SessionRow.number), 0)).where(SessionRow.program == slot("program"))
+    lambda: SessionRow.select(fn.IFNULL(fn.MAX(SessionRow.number), 0)).where(SessionRow.program == slot("program"))
 )
-_ACTIVITY = Statement(ActivityRow.select(*_ACTIVITY_COLUMNS).where(ActivityRow.uid == slot("uid")))
+_ACTIVITY = Statement(lambda: ActivityRow.select(*_ACTIVITY_COLUMNS).where(ActivityRow.uid == slot("uid")))
 _ACTIVITIES = Statement(
-    ActivityRow.select(*_ACTIVITY_COLUMNS)
-    .join(SessionRow, on=(SessionRow.uid == ActivityRow.uid))
-    .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
+    lambda: (
+        ActivityRow.select(*_ACTIVITY_COLUMNS)
+        .join(SessionRow, on=(SessionRow.uid == ActivityRow.uid))
+        .where(SessionRow.ended_at.is_null() | (SessionRow.ended_at > slot("since")))
+    )
 )
 _NAMED = Statement(
-    SessionNameRow.select(SessionNameRow.agent, SessionNameRow.part).where(
+    lambda: SessionNameRow.select(SessionNameRow.agent, SessionNameRow.part).where(
         (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
     )
 )
@@ -141,9 +147,11 @@ _NAMED = Statement(
 
 _IS_CHANGE: Any = (JournalRow.entity == SQL("'session'")) & JournalRow.old.is_null(False)
 _CHANGES = Statement(
-    JournalRow.select(JournalRow.old)
-    .where((JournalRow.actor == slot("agent")) & _IS_CHANGE)
-    .order_by(JournalRow.seq.desc())
+    lambda: (
+        JournalRow.select(JournalRow.old)
+        .where((JournalRow.actor == slot("agent")) & _IS_CHANGE)
+        .order_by(JournalRow.seq.desc())
+    )
 )
 
 

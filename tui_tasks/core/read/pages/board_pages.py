@@ -7,6 +7,7 @@ the uids of tasks that their agent has left (`fleet.left_tasks`) or whose work i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -88,12 +89,21 @@ def _in_order(part: str, *columns: Any, backwards: bool) -> Any:
     return query.where(TaskRow.rank > slot("rank")).order_by(TaskRow.rank)
 
 
-_WAYS: Final = [(part, backwards) for part in PARTS for backwards in (False, True)]
-_PAGE = {way: Statement(_in_order(way[0], *LINE, backwards=way[1]).limit(slot("limit"))) for way in _WAYS}
-_STEP = {way: Statement(_in_order(way[0], TaskRow.rank, backwards=way[1]).limit(1).offset(slot("n"))) for way in _WAYS}
-_BY_UID = Statement(TaskRow.select(*LINE, _IS_ASKED).where(TaskRow.uid == slot("uid")))
+@cache
+def _page(part: str, backwards: bool) -> Statement:
+    return Statement(lambda: _in_order(part, *LINE, backwards=backwards).limit(slot("limit")))
+
+
+@cache
+def _step_over(part: str, backwards: bool) -> Statement:
+    return Statement(lambda: _in_order(part, TaskRow.rank, backwards=backwards).limit(1).offset(slot("n")))
+
+
+_BY_UID = Statement(lambda: TaskRow.select(*LINE, _IS_ASKED).where(TaskRow.uid == slot("uid")))
 _ASKED_BY_STATUS = Statement(
-    _of_part(NEEDS_YOU, slot("list"), slot("needing"), TaskRow.status, fn.COUNT(TaskRow.id)).group_by(TaskRow.status)
+    lambda: _of_part(NEEDS_YOU, slot("list"), slot("needing"), TaskRow.status, fn.COUNT(TaskRow.id)).group_by(
+        TaskRow.status
+    )
 )
 
 
@@ -115,7 +125,7 @@ def page(
     """Return the next `limit` cards of a part after a rank (`pages.FIRST`), or the last before it, in order."""
     if only:
         return _pass_over(db, list_id, part, rank, limit, only, needing, backwards=backwards)
-    rows = db.all(_PAGE[part, backwards], list=list_id, needing=_json(needing), rank=rank, limit=limit)
+    rows = db.all(_page(part, backwards), list=list_id, needing=_json(needing), rank=rank, limit=limit)
     return Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
 
 
@@ -169,7 +179,7 @@ def _step(
     db: Database, list_id: int, part: str, rank: str, needing: Collection[str], *, backwards: bool = False
 ) -> str | None:
     """Return the rank of the last card to look at in one read after a rank; None past the end."""
-    row = db.one(_STEP[part, backwards], list=list_id, needing=_json(needing), rank=rank, n=MAX_PASSED - 1)
+    row = db.one(_step_over(part, backwards), list=list_id, needing=_json(needing), rank=rank, n=MAX_PASSED - 1)
     return row[0] if row else None
 
 

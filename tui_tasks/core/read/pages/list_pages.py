@@ -98,18 +98,20 @@ def _backwards(*columns: Any) -> Any:
     return TaskRow.select(*columns).where(_OF_LIST & (TaskRow.rank < slot("rank"))).order_by(TaskRow.rank.desc())
 
 
-_AFTER = Statement(_forwards(*LINE).limit(slot("limit")))
-_BEFORE = Statement(_backwards(*LINE).limit(slot("limit")))
-_STEP_AFTER = Statement(_forwards(TaskRow.rank).limit(1).offset(slot("steps")))
-_STEP_BEFORE = Statement(_backwards(TaskRow.rank).limit(1).offset(slot("steps")))
+_AFTER = Statement(lambda: _forwards(*LINE).limit(slot("limit")))
+_BEFORE = Statement(lambda: _backwards(*LINE).limit(slot("limit")))
+_STEP_AFTER = Statement(lambda: _forwards(TaskRow.rank).limit(1).offset(slot("steps")))
+_STEP_BEFORE = Statement(lambda: _backwards(TaskRow.rank).limit(1).offset(slot("steps")))
 # A task of a deleted list counts as deleted.
 _GONE: Any = fn.IIF(IN_LIVE_LIST, TaskRow.deleted, 1)
-_BY_UID = Statement(TaskRow.select(*LINE[:-1], _GONE).where(TaskRow.uid == slot("uid")))
-_BY_NUMBER = Statement(TaskRow.select(*LINE).where(LIVE & (TaskRow.id == slot("number")) & IN_LIVE_LIST))
+_BY_UID = Statement(lambda: TaskRow.select(*LINE[:-1], _GONE).where(TaskRow.uid == slot("uid")))
+_BY_NUMBER = Statement(lambda: TaskRow.select(*LINE).where(LIVE & (TaskRow.id == slot("number")) & IN_LIVE_LIST))
 _BETWEEN = Statement(
-    TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high")))
+    lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(
+        _OF_LIST & (TaskRow.rank > slot("low")) & (TaskRow.rank < slot("high"))
+    )
 )
-_COUNT_FROM = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank >= slot("low"))))
+_COUNT_FROM = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_OF_LIST & (TaskRow.rank >= slot("low"))))
 _strings = msgspec.json.Decoder(tuple[str, ...]).decode
 
 

@@ -94,7 +94,7 @@ def _newest(whose: Any, limit: int) -> Statement:
     """Return the statement for the newest entries of an agent, or about a task, up to a seq."""
     entries = J.select(J.seq, J.kind, J.actor, J.task, J.undoes, J.at, J.new)
     return Statement(
-        entries.where(whose & (J.seq <= slot("seq")) & (J.kind != _IGNORED)).order_by(J.seq.desc()).limit(limit)
+        lambda: entries.where(whose & (J.seq <= slot("seq")) & (J.kind != _IGNORED)).order_by(J.seq.desc()).limit(limit)
     )
 
 
@@ -217,14 +217,16 @@ def numbers_query() -> Any:
     return J.select(J.seq).where(_shown())
 
 
-_NEXT_ENTRY = Statement(J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
+_NEXT_ENTRY = Statement(lambda: J.select(J.change, J.task, J.kind, J.new).where(J.seq == slot("seq")))
 _BEFORE_OF_TASK = Statement(
-    J.select(J.kind, J.new)
-    .where((J.task == slot("task")) & (J.seq < slot("seq")))
-    .order_by(J.seq.desc())
-    .limit(_LOOK_BACK)
+    lambda: (
+        J.select(J.kind, J.new)
+        .where((J.task == slot("task")) & (J.seq < slot("seq")))
+        .order_by(J.seq.desc())
+        .limit(_LOOK_BACK)
+    )
 )
-_LIST_NAME = Statement(ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
+_LIST_NAME = Statement(lambda: ListRow.select(ListRow.name).where(ListRow.uid == slot("uid")))
 
 
 def read_line(db: Database, row: Any, fold: int | None = None) -> LogLine:

@@ -115,23 +115,23 @@ class LogPage(list[LogLine]):
 
 
 _EACH = lines_query().where(~is_shown_with_previous())
-_AFTER = Statement(_EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
-_BEFORE = Statement(_EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
-_ONE = Statement(_EACH.where(J.seq == slot("seq")))
+_AFTER = Statement(lambda: _EACH.where(J.seq > slot("seq")).order_by(J.seq).limit(slot("limit")))
+_BEFORE = Statement(lambda: _EACH.where(J.seq < slot("seq")).order_by(J.seq.desc()).limit(slot("limit")))
+_ONE = Statement(lambda: _EACH.where(J.seq == slot("seq")))
 _FOLDED = _EACH.where(~is_followed_by_progress(slot("fold")))
 _FOLDED_AFTER = Statement(
-    _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
+    lambda: _FOLDED.where((J.seq > slot("seq")) & (J.seq <= slot("end"))).order_by(J.seq).limit(slot("limit"))
 )
 _FOLDED_BEFORE = Statement(
-    _FOLDED.where((J.seq < slot("seq")) & (J.seq >= slot("end"))).order_by(J.seq.desc()).limit(slot("limit"))
+    lambda: _FOLDED.where((J.seq < slot("seq")) & (J.seq >= slot("end"))).order_by(J.seq.desc()).limit(slot("limit"))
 )
-_FOLDED_ONE = Statement(_FOLDED.where(J.seq == slot("seq")))
+_FOLDED_ONE = Statement(lambda: _FOLDED.where(J.seq == slot("seq")))
 _BY_ACTOR = numbers_query().where((J.actor == slot("actor")) & (J.seq > slot("low")) & (J.seq < slot("high")))
-_FIRST_OF_ACTOR = Statement(_BY_ACTOR.order_by(J.seq).limit(slot("limit")))
-_LAST_OF_ACTOR = Statement(_BY_ACTOR.order_by(J.seq.desc()).limit(slot("limit")))
+_FIRST_OF_ACTOR = Statement(lambda: _BY_ACTOR.order_by(J.seq).limit(slot("limit")))
+_LAST_OF_ACTOR = Statement(lambda: _BY_ACTOR.order_by(J.seq.desc()).limit(slot("limit")))
 # Two queries, as SQLite would go through the whole journal for both at once.
-_OLDEST = Statement(J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
-_NEWEST = Statement(J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
+_OLDEST = Statement(lambda: J.select(fn.COALESCE(fn.MIN(J.seq), 1)))
+_NEWEST = Statement(lambda: J.select(fn.COALESCE(fn.MAX(J.seq), 0)))
 
 
 def page(

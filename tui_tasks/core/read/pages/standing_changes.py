@@ -84,17 +84,21 @@ _newest = (
     J.select(J.seq, J.change, J.actor, J.at, J.kind, J.task).order_by(J.seq.desc()).limit(_OF_LATE).alias("newest")
 )
 _LAST_DELETION: Final = Statement(
-    TaskRow.select(_newest.c.change, _newest.c.actor, _newest.c.at)
-    .join(_newest, on=(_newest.c.task == TaskRow.uid))
-    .where((_newest.c.kind == "task.deleted") & (TaskRow.list_id == slot("list")) & (TaskRow.deleted == SQL("1")))
-    .order_by(_newest.c.seq.desc())
-    .limit(1)
+    lambda: (
+        TaskRow.select(_newest.c.change, _newest.c.actor, _newest.c.at)
+        .join(_newest, on=(_newest.c.task == TaskRow.uid))
+        .where((_newest.c.kind == "task.deleted") & (TaskRow.list_id == slot("list")) & (TaskRow.deleted == SQL("1")))
+        .order_by(_newest.c.seq.desc())
+        .limit(1)
+    )
 )
 _OF_AGENT: Final = Statement(
-    J.select(J.change, J.kind, J.undoes)
-    .where((J.actor == slot("actor")) & (J.at >= slot("since")))
-    .order_by(J.seq.desc())
-    .limit(slot("limit"))
+    lambda: (
+        J.select(J.change, J.kind, J.undoes)
+        .where((J.actor == slot("actor")) & (J.at >= slot("since")))
+        .order_by(J.seq.desc())
+        .limit(slot("limit"))
+    )
 )
 
 

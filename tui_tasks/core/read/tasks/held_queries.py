@@ -37,35 +37,43 @@ class HeldTask(msgspec.Struct, frozen=True, gc=False):
 _HELD: Any = HELD & (TaskRow.created_by > SQL("''"))
 _WAITING: Any = EdgeRow.select(fn.COUNT(EdgeRow.task_uid)).where(EdgeRow.on_uid == TaskRow.uid)
 _ALL = Statement(
-    TaskRow.select(
-        TaskRow.id,
-        TaskRow.uid,
-        TaskRow.name,
-        TaskRow.list_id,
-        ListRow.name,
-        TaskRow.created_by,
-        TaskRow.created_at,
-        TaskRow.version,
-        _WAITING,
+    lambda: (
+        TaskRow.select(
+            TaskRow.id,
+            TaskRow.uid,
+            TaskRow.name,
+            TaskRow.list_id,
+            ListRow.name,
+            TaskRow.created_by,
+            TaskRow.created_at,
+            TaskRow.version,
+            _WAITING,
+        )
+        .join(ListRow, on=(ListRow.id == TaskRow.list_id))
+        .where(_HELD)
+        # By the id itself, SQLite would go through all tasks to have them in order.
+        .order_by(TaskRow.id + SQL("0"))
     )
-    .join(ListRow, on=(ListRow.id == TaskRow.list_id))
-    .where(_HELD)
-    # By the id itself, SQLite would go through all tasks to have them in order.
-    .order_by(TaskRow.id + SQL("0"))
 )
-_COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD))
+_COUNT = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_HELD))
 _COUNT_JOBS = Statement(
-    JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.held == SQL("1")))
+    lambda: JobRow.select(fn.COUNT(JobRow.id)).where((JobRow.deleted == SQL("0")) & (JobRow.held == SQL("1")))
 )
 _WHY = Statement(
-    JournalRow.select(JournalRow.why)
-    .where((JournalRow.task == slot("task")) & (JournalRow.kind == "task.created"))
-    .limit(1)
+    lambda: (
+        JournalRow.select(JournalRow.why)
+        .where((JournalRow.task == slot("task")) & (JournalRow.kind == "task.created"))
+        .limit(1)
+    )
 )
 _WHY_JOB = Statement(
-    JournalRow.select(JournalRow.why)
-    .where((JournalRow.actor == slot("actor")) & (JournalRow.kind == "job.created") & (JournalRow.uid == slot("job")))
-    .limit(1)
+    lambda: (
+        JournalRow.select(JournalRow.why)
+        .where(
+            (JournalRow.actor == slot("actor")) & (JournalRow.kind == "job.created") & (JournalRow.uid == slot("job"))
+        )
+        .limit(1)
+    )
 )
 
 

@@ -35,10 +35,10 @@ _PART: Any = (
     & ((TaskRow.priority > slot("lowest")) | (TaskRow.id > slot("behind")))
 )
 _URGENT_FIRST = (TaskRow.priority, TaskRow.id)
-_FIRST = Statement(TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT_FIRST).limit(slot("limit")))
-_HOW_MANY = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
-_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
-_MEMORY = Statement(MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
+_FIRST = Statement(lambda: TaskRow.select(*_URGENT_FIRST).where(_PART).order_by(*_URGENT_FIRST).limit(slot("limit")))
+_HOW_MANY = Statement(lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(_PART))
+_BY_ID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
+_MEMORY = Statement(lambda: MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.id == slot("id")))
 # Row numbers begin with 1.
 _FIRST_OF_ALL: Final = (vocab.URGENT, 0)
 

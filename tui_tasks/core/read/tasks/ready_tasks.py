@@ -49,7 +49,7 @@ def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
         query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
     # A literal number, as SQLite prepares the statement again for a bound one.
     limit = SQL("1" if of_list else str(_MAX_PASSED))
-    return Statement(query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
+    return Statement(lambda: query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
 
 
 def next_task(
@@ -120,7 +120,7 @@ def _open(of_agent: bool, alone: bool) -> Statement:
     wanted &= TaskRow.rank > slot("behind")
     if of_agent:
         wanted &= _whose(slot("agent"), alone=alone)
-    return Statement(TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank))
+    return Statement(lambda: TaskRow.select(*TASK).where(wanted).order_by(TaskRow.rank))
 
 
 def open_tasks(

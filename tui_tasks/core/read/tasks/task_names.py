@@ -87,7 +87,7 @@ def _bare_uid(reference: str) -> str:
 @cache
 def _by_uid(table: str) -> Statement:
     model: Any = model_of(table)
-    return Statement(model.select(model.uid).where(model.uid == slot("uid")))
+    return Statement(lambda: model.select(model.uid).where(model.uid == slot("uid")))
 
 
 def _near(db: Database, uid: str) -> str | None:

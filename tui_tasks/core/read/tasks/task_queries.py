@@ -26,101 +26,128 @@ IN_LIVE_LIST: Any = fn.EXISTS(
 read_task = reader(Task, TaskRow)
 read_list = reader(TaskList, ListRow)
 
-_LIST_BY_ID = Statement(ListRow.select(*_LIST).where(ListRow.id == slot("id")))
-_LIST_BY_UID = Statement(ListRow.select(*_LIST).where(ListRow.uid == slot("uid")))
+_LIST_BY_ID = Statement(lambda: ListRow.select(*_LIST).where(ListRow.id == slot("id")))
+_LIST_BY_UID = Statement(lambda: ListRow.select(*_LIST).where(ListRow.uid == slot("uid")))
 _LIST_BY_NAME = Statement(
-    ListRow.select(*_LIST).where(
+    lambda: ListRow.select(*_LIST).where(
         (ListRow.name == slot("name")) & (ListRow.kind == SQL("'list'")) & (ListRow.deleted == SQL("0"))
     )
 )
-_LISTS = Statement(ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
+_LISTS = Statement(lambda: ListRow.select(*_LIST).where(ListRow.deleted == SQL("0")).order_by(ListRow.id))
 _PLANS = Statement(
-    ListRow.select(*_LIST)
-    .where(
-        (ListRow.id > slot("after"))
-        & (ListRow.deleted == SQL("0"))
-        & (ListRow.kind == SQL("'plan'"))
-        & (fn.IFNULL(ListRow.project, SQL("''")) == slot("project"))
+    lambda: (
+        ListRow.select(*_LIST)
+        .where(
+            (ListRow.id > slot("after"))
+            & (ListRow.deleted == SQL("0"))
+            & (ListRow.kind == SQL("'plan'"))
+            & (fn.IFNULL(ListRow.project, SQL("''")) == slot("project"))
+        )
+        .order_by(ListRow.id)
     )
-    .order_by(ListRow.id)
 )
-_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
-_LIVE_TASK_BY_UID = Statement(TaskRow.select(*TASK).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
-_STATUS = Statement(TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
+_TASK_BY_UID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.uid == slot("uid")))
+_LIVE_TASK_BY_UID = Statement(lambda: TaskRow.select(*TASK).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
+_STATUS = Statement(lambda: TaskRow.select(TaskRow.status).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
 _TASK_BY_KEY = Statement(
-    TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
+    lambda: TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.key == slot("key")))
 )
 _IN_ORDER: Any = TaskRow.select(*TASK).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank)
-_TASKS = Statement(_IN_ORDER)
-_TASKS_AFTER = Statement(_IN_ORDER.where(TaskRow.rank > slot("rank")).limit(500))
-_DELETED = Statement(TaskRow.select(TaskRow.uid, TaskRow.list_id, TaskRow.version, TaskRow.updated_at).where(~LIVE))
-_IDS = Statement(TaskRow.select(TaskRow.id).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank))
-_TASK_BY_ID = Statement(TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
-_CLAIMED = Statement(TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
+_TASKS = Statement(lambda: _IN_ORDER)
+_TASKS_AFTER = Statement(lambda: _IN_ORDER.where(TaskRow.rank > slot("rank")).limit(500))
+_DELETED = Statement(
+    lambda: TaskRow.select(TaskRow.uid, TaskRow.list_id, TaskRow.version, TaskRow.updated_at).where(~LIVE)
+)
+_IDS = Statement(
+    lambda: TaskRow.select(TaskRow.id).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank)
+)
+_TASK_BY_ID = Statement(lambda: TaskRow.select(*TASK).where(TaskRow.id == slot("id")))
+_CLAIMED = Statement(lambda: TaskRow.select(TaskRow.claimed_by, TaskRow.fenced).where(TaskRow.id == slot("id")))
 _CLAIMED_OR_HELD = Statement(
-    TaskRow.select(*TASK).where(
+    lambda: TaskRow.select(*TASK).where(
         LIVE
         & (TaskRow.list_id == slot("list"))
         & (TaskRow.claimed_by.is_null(False) | (TaskRow.fenced != "[]") | (TaskRow.held == SQL("1")))
     )
 )
 HELD: Any = LIVE & (TaskRow.held == SQL("1")) & IN_LIVE_LIST
-_HELD_COUNT = Statement(TaskRow.select(fn.COUNT(TaskRow.id)).where(HELD & (TaskRow.created_by == slot("agent"))))
+_HELD_COUNT = Statement(
+    lambda: TaskRow.select(fn.COUNT(TaskRow.id)).where(HELD & (TaskRow.created_by == slot("agent")))
+)
 _NEIGHBOUR_AFTER = Statement(
-    TaskRow.select(TaskRow.rank)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
-    .order_by(TaskRow.rank)
-    .limit(1)
+    lambda: (
+        TaskRow.select(TaskRow.rank)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+        .order_by(TaskRow.rank)
+        .limit(1)
+    )
 )
 _NEIGHBOUR_BEFORE = Statement(
-    TaskRow.select(TaskRow.rank)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank < slot("rank")))
-    .order_by(TaskRow.rank.desc())
-    .limit(1)
+    lambda: (
+        TaskRow.select(TaskRow.rank)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank < slot("rank")))
+        .order_by(TaskRow.rank.desc())
+        .limit(1)
+    )
 )
 _RANKS_UP = Statement(
-    TaskRow.select(TaskRow.uid, TaskRow.rank)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
-    .order_by(TaskRow.rank)
-    .limit(slot("limit"))
+    lambda: (
+        TaskRow.select(TaskRow.uid, TaskRow.rank)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("rank")))
+        .order_by(TaskRow.rank)
+        .limit(slot("limit"))
+    )
 )
 _RANKS_DOWN = Statement(
-    TaskRow.select(TaskRow.uid, TaskRow.rank)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank <= slot("rank")))
-    .order_by(TaskRow.rank.desc())
-    .limit(slot("limit"))
+    lambda: (
+        TaskRow.select(TaskRow.uid, TaskRow.rank)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank <= slot("rank")))
+        .order_by(TaskRow.rank.desc())
+        .limit(slot("limit"))
+    )
 )
 _AT_RANK = Statement(
-    TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank == slot("rank")))
+    lambda: TaskRow.select(TaskRow.uid).where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank == slot("rank")))
 )
 _LAST_RANK = Statement(
-    TaskRow.select(TaskRow.rank).where(LIVE & (TaskRow.list_id == slot("list"))).order_by(TaskRow.rank.desc()).limit(1)
+    lambda: (
+        TaskRow.select(TaskRow.rank)
+        .where(LIVE & (TaskRow.list_id == slot("list")))
+        .order_by(TaskRow.rank.desc())
+        .limit(1)
+    )
 )
 _OF_STATUS = Statement(
-    TaskRow.select(*TASK)
-    .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == slot("status")))
-    .order_by(TaskRow.rank)
-    .limit(slot("limit"))
+    lambda: (
+        TaskRow.select(*TASK)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == slot("status")))
+        .order_by(TaskRow.rank)
+        .limit(slot("limit"))
+    )
 )
 _IN_PROGRESS = LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'in_progress'"))
 # `Task.who`: for whom a task in progress counts (docs: protocol, section 5).
 _COUNTS_FOR: Any = fn.COALESCE(TaskRow.agent, TaskRow.status_by, TaskRow.updated_by)
 _IN_PROGRESS_FOR = Statement(
-    TaskRow.select(*TASK)
-    .where(_IN_PROGRESS & (slot("agent") == _COUNTS_FOR) & (TaskRow.uid != slot("but")))
-    .order_by(TaskRow.rank)
-    .limit(1)
+    lambda: (
+        TaskRow.select(*TASK)
+        .where(_IN_PROGRESS & (slot("agent") == _COUNTS_FOR) & (TaskRow.uid != slot("but")))
+        .order_by(TaskRow.rank)
+        .limit(1)
+    )
 )
 _WITH_SEVERAL = Statement(
-    TaskRow.select(_COUNTS_FOR).where(_IN_PROGRESS).group_by(_COUNTS_FOR).having(fn.COUNT(TaskRow.id) > 1).limit(1)
+    lambda: (
+        TaskRow.select(_COUNTS_FOR).where(_IN_PROGRESS).group_by(_COUNTS_FOR).having(fn.COUNT(TaskRow.id) > 1).limit(1)
+    )
 )
-_DEPENDS_ON = Statement(EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
+_DEPENDS_ON = Statement(lambda: EdgeRow.select(EdgeRow.on_uid).where(EdgeRow.task_uid == slot("uid")))
 
 
 @cache
 def _next_id(entity: str) -> Statement:
     model = model_of(entity)
-    return Statement(model.select(fn.COALESCE(fn.MAX(columns(model)["id"]), 0) + 1))
+    return Statement(lambda: model.select(fn.COALESCE(fn.MAX(columns(model)["id"]), 0) + 1))
 
 
 def next_id(db: Database, entity: str) -> int:
@@ -231,7 +258,7 @@ def _tasks_beginning(limit: int, *, of_one_list: bool) -> Statement:
     wanted = LIVE & (TaskRow.uid >= slot("prefix")) & (TaskRow.uid < slot("end")) & IN_LIVE_LIST
     if of_one_list:
         wanted &= TaskRow.list_id == slot("list")
-    return Statement(TaskRow.select(*TASK).where(wanted).limit(limit))
+    return Statement(lambda: TaskRow.select(*TASK).where(wanted).limit(limit))
 
 
 def task_by_key(db: Database, list_id: int, key: str) -> Task | None:

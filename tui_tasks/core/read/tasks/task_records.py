@@ -20,11 +20,18 @@ read_memory = reader(Memory, MemoryRow)
 
 _LOG = tuple(columns(LogRow).values())
 _OF_LOG: Any = (LogRow.task_uid == slot("task")) & (LogRow.deleted == SQL("0"))
-_LOGS = Statement(LogRow.select(*_LOG).where(_OF_LOG).order_by(LogRow.id))
-_LATEST_LOGS = Statement(LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()).limit(slot("limit")))
-_LOG_BY_ID = Statement(LogRow.select(*_LOG).where(LogRow.id == slot("id")))
+_LOGS = Statement(lambda: LogRow.select(*_LOG).where(_OF_LOG).order_by(LogRow.id))
+_LATEST_LOGS = Statement(
+    lambda: LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()).limit(slot("limit"))
+)
+_LOG_BY_ID = Statement(lambda: LogRow.select(*_LOG).where(LogRow.id == slot("id")))
 _LOG_BEFORE = Statement(
-    LogRow.select(*_LOG).where(_OF_LOG & (LogRow.id < slot("before"))).order_by(LogRow.id.desc()).limit(slot("limit"))
+    lambda: (
+        LogRow.select(*_LOG)
+        .where(_OF_LOG & (LogRow.id < slot("before")))
+        .order_by(LogRow.id.desc())
+        .limit(slot("limit"))
+    )
 )
 # The entries of a task among which an agent's last one is looked for: a log may be long.
 _SEARCHED: Final = 500
@@ -32,12 +39,14 @@ _NEWEST: Any = LogRow.select(LogRow.id).where(_OF_LOG).order_by(LogRow.id.desc()
 _OF_AGENT: Any = LogRow.select(*_LOG).join(_NEWEST, on=(_NEWEST.c.id == LogRow.id))
 _BY_AGENT: Any = LogRow.agent == slot("agent")
 _LAST_OF_AGENT = Statement(
-    _OF_AGENT.where(_BY_AGENT & (LogRow.at <= slot("until"))).order_by(LogRow.id.desc()).limit(1)
+    lambda: _OF_AGENT.where(_BY_AGENT & (LogRow.at <= slot("until"))).order_by(LogRow.id.desc()).limit(1)
 )
-_FIRST_OF_AGENT = Statement(_OF_AGENT.where(_BY_AGENT & (LogRow.at > slot("after"))).order_by(LogRow.id).limit(1))
-_LOG_COUNT = Statement(LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
-_STATE = Statement(StateRow.select(*columns(StateRow).values()).where(StateRow.uid == slot("uid")))
-_MEMORY_OF = Statement(MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
+_FIRST_OF_AGENT = Statement(
+    lambda: _OF_AGENT.where(_BY_AGENT & (LogRow.at > slot("after"))).order_by(LogRow.id).limit(1)
+)
+_LOG_COUNT = Statement(lambda: LogRow.select(fn.COUNT(LogRow.id)).where(_OF_LOG))
+_STATE = Statement(lambda: StateRow.select(*columns(StateRow).values()).where(StateRow.uid == slot("uid")))
+_MEMORY_OF = Statement(lambda: MemoryRow.select(*columns(MemoryRow).values()).where(MemoryRow.task_uid == slot("task")))
 
 
 def logs(db: Database, uid: str) -> list[LogEntry]:
@@ -115,19 +124,21 @@ def memory_of(db: Database, task_uid: str) -> Memory | None:
 
 _COLUMNS = tuple(columns(ClaimRow).values())
 _read = reader(Claim, ClaimRow)
-_BY_UID = Statement(ClaimRow.select(*_COLUMNS).where(ClaimRow.uid == slot("uid")))
+_BY_UID = Statement(lambda: ClaimRow.select(*_COLUMNS).where(ClaimRow.uid == slot("uid")))
 _OF_TASK = Statement(
-    ClaimRow.select(*_COLUMNS).where((ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'")))
+    lambda: ClaimRow.select(*_COLUMNS).where((ClaimRow.task_uid == slot("task")) & (ClaimRow.state == SQL("'active'")))
 )
 _LAST_OF_TASK = Statement(
-    ClaimRow.select(*_COLUMNS).where(ClaimRow.task_uid == slot("task")).order_by(ClaimRow.id.desc()).limit(1)
+    lambda: ClaimRow.select(*_COLUMNS).where(ClaimRow.task_uid == slot("task")).order_by(ClaimRow.id.desc()).limit(1)
 )
 
 
 _ACTIVE_OF = Statement(
-    ClaimRow.select(*_COLUMNS)
-    .where((ClaimRow.state == SQL("'active'")) & (ClaimRow.agent == slot("agent")))
-    .order_by(ClaimRow.id)
+    lambda: (
+        ClaimRow.select(*_COLUMNS)
+        .where((ClaimRow.state == SQL("'active'")) & (ClaimRow.agent == slot("agent")))
+        .order_by(ClaimRow.id)
+    )
 )
 
 

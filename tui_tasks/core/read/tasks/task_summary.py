@@ -38,19 +38,25 @@ class KeyedTask(msgspec.Struct, frozen=True, gc=False):
 
 
 _COLUMNS = (TaskRow.uid, TaskRow.name, TaskRow.description, TaskRow.status)
-_ONE = Statement(TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
+_ONE = Statement(lambda: TaskRow.select(*_COLUMNS).where(LIVE & (TaskRow.uid == slot("uid")) & IN_LIVE_LIST))
 _BEHIND = LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.rank > slot("behind"))
-_OF_LIST = Statement(TaskRow.select(*_COLUMNS).where(_BEHIND).order_by(TaskRow.rank))
+_OF_LIST = Statement(lambda: TaskRow.select(*_COLUMNS).where(_BEHIND).order_by(TaskRow.rank))
 _OF_STATUS = Statement(
-    TaskRow.select(TaskRow.rank, *_COLUMNS).where(_BEHIND & (TaskRow.status == slot("status"))).order_by(TaskRow.rank)
+    lambda: (
+        TaskRow.select(TaskRow.rank, *_COLUMNS)
+        .where(_BEHIND & (TaskRow.status == slot("status")))
+        .order_by(TaskRow.rank)
+    )
 )
 _KEYED = Statement(
-    TaskRow.select(TaskRow.uid, TaskRow.key, TaskRow.name, TaskRow.status)
-    .where(LIVE & (TaskRow.list_id == slot("list")))
-    .order_by(TaskRow.rank)
+    lambda: (
+        TaskRow.select(TaskRow.uid, TaskRow.key, TaskRow.name, TaskRow.status)
+        .where(LIVE & (TaskRow.list_id == slot("list")))
+        .order_by(TaskRow.rank)
+    )
 )
 _RANK = Statement(
-    TaskRow.select(TaskRow.rank, TaskRow.status).where(
+    lambda: TaskRow.select(TaskRow.rank, TaskRow.status).where(
         LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.uid == slot("uid"))
     )
 )

@@ -37,15 +37,21 @@ if TYPE_CHECKING:
 
 
 _ACTIVITY: Final = tuple(columns(ActivityRow))
-_DROP_ACTIVITY = Statement(ActivityRow.delete().where(ActivityRow.uid == slot("uid")))
-_PUT_ACTIVITY = Statement(ActivityRow.insert({column: slot(name) for name, column in columns(ActivityRow).items()}))
-_SET_STOPPED = Statement(ActivityRow.update({ActivityRow.stopped_at: slot("at")}).where(ActivityRow.uid == slot("uid")))
+_DROP_ACTIVITY = Statement(lambda: ActivityRow.delete().where(ActivityRow.uid == slot("uid")))
+_PUT_ACTIVITY = Statement(
+    lambda: ActivityRow.insert({column: slot(name) for name, column in columns(ActivityRow).items()})
+)
+_SET_STOPPED = Statement(
+    lambda: ActivityRow.update({ActivityRow.stopped_at: slot("at")}).where(ActivityRow.uid == slot("uid"))
+)
 _DROP_NAME = Statement(
-    SessionNameRow.delete().where(
+    lambda: SessionNameRow.delete().where(
         (SessionNameRow.program == slot("program")) & (SessionNameRow.session == slot("session"))
     )
 )
-_PUT_NAME = Statement(SessionNameRow.insert({column: slot(name) for name, column in columns(SessionNameRow).items()}))
+_PUT_NAME = Statement(
+    lambda: SessionNameRow.insert({column: slot(name) for name, column in columns(SessionNameRow).items()})
+)
 
 # Columns that an entry about a session always has, changed or not.
 _ALWAYS: Final = frozenset({"state", "waiting_for", "last_prompt"})

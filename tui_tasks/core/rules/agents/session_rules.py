@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 _TOGETHER: Final = 10_000_000
 """Microseconds within which a program starts all hooks of an event."""
 _PROCESSED = Statement(
-    ProcessedPayloadRow.select(ProcessedPayloadRow.at).where(ProcessedPayloadRow.name == slot("name"))
+    lambda: ProcessedPayloadRow.select(ProcessedPayloadRow.at).where(ProcessedPayloadRow.name == slot("name"))
 )
 _PUT_PROCESSED = Statement(
-    ProcessedPayloadRow.insert({ProcessedPayloadRow.name: slot("name"), ProcessedPayloadRow.at: slot("at")})
+    lambda: ProcessedPayloadRow.insert({ProcessedPayloadRow.name: slot("name"), ProcessedPayloadRow.at: slot("at")})
 )
 
 

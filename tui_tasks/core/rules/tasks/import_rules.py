@@ -25,8 +25,8 @@ from tui_tasks.core.vocab import refuse_too_long
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
-_LIST_UID: Final = Statement(ListRow.select(ListRow.id).where(ListRow.uid == slot("uid")))
-_LOG_UID: Final = Statement(LogRow.select(LogRow.id).where(LogRow.uid == slot("uid")))
+_LIST_UID: Final = Statement(lambda: ListRow.select(ListRow.id).where(ListRow.uid == slot("uid")))
+_LOG_UID: Final = Statement(lambda: LogRow.select(LogRow.id).where(LogRow.uid == slot("uid")))
 
 
 @rule(ImportList)
