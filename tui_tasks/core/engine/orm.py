@@ -13,7 +13,6 @@ from typing import Any
 
 from tui_tasks.core.engine.driver import driver_name, without_modules
 
-
 with without_modules("psycopg", "sqlite3" if driver_name == "pysqlite3" else "pysqlite3"):
     from peewee import (
         JOIN,
