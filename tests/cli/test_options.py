@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from tui_tasks.cli.command_line import command_of, parser
+from tui_tasks.cli.command_line import command_of, parser, words_alone
 from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.options import SHARED, parse
@@ -142,3 +142,61 @@ def test_the_page_of_commands_has_every_command_in_groups(capsys) -> None:
     assert set(HEADINGS) <= set(COMMANDS)
     for heading in HEADINGS.values():
         assert f"\n\n{heading}:\n" in f"\n\n{listed}"
+
+
+_LINES_OF_WORDS = (
+    "add one",
+    "add one description",
+    "ls",
+    "ls #tag open",
+    "show 1",
+    "next",
+    "start 1 2",
+    "log 1 two words",
+    "status 1 done why it is",
+    "done 1",
+    "fail 1 it broke",
+    "fail 1",
+    "edit 1 new title",
+    "link 1 branch:x file:y",
+    "rm 1 2",
+    "undo",
+    "redo",
+    "prime",
+    "call",
+    "call tasklist:display",
+    "call tasklist:add_task name=x description=y",
+)
+
+
+@pytest.mark.parametrize("line", _LINES_OF_WORDS)
+def test_a_line_of_words_is_read_without_argparse_as_argparse_reads_it(line: str) -> None:
+    words = line.split()
+    read, parsed = vars(words_alone(words)), vars(parse(parser(words[0]), words))
+    # `call` has its help here, which is printed by the parser alone.
+    assert {**read, "usage": None} == {**parsed, "usage": None}
+    assert words[0] in {name for name, command in COMMANDS.items() if command.is_short}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add",
+        "add one two three",
+        "add one --json",
+        "add -- -one",
+        "status 1 wrong",
+        "log 1",
+        "mv 1",
+        "next 1",
+        "done",
+        "call -h",
+        "--db x ls",
+        "lists",
+        "bogus",
+        "",
+        "add \udcff",
+    ],
+)
+def test_options_and_wrong_usage_are_left_to_argparse(line: str) -> None:
+    assert words_alone(line.split()) is None

@@ -4,9 +4,9 @@ short way (`hooks.main`) does not take.
 
 from __future__ import annotations
 
-import argparse
 from contextlib import closing
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.options import is_without_project, open_store, require_database, session_of
@@ -15,6 +15,9 @@ from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.hooks import main
 from tui_tasks.text.safe import safe_line
+
+if TYPE_CHECKING:
+    import argparse
 
 MAX_TASKS = 12
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ from tui_tasks.text import safe
 from tui_tasks.text.safe import safe_line
 
 if TYPE_CHECKING:
+    import argparse
+
     from tui_tasks.channel.session import Session
 
 

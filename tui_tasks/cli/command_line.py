@@ -4,9 +4,10 @@ needs.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from tui_tasks import __version__
 from tui_tasks.cli import person, streams
@@ -17,11 +18,14 @@ from tui_tasks.cli.options import (
     USAGE,
     check_speaker,
     declare_options,
-    help_format,
     parse,
     print_refusal,
     table_of,
 )
+from tui_tasks.cli.plain_words import NeedsParser, WordReader
+
+if TYPE_CHECKING:
+    import argparse
 
 # The parser of the command line.
 
@@ -39,6 +43,10 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     Only the named command gets its arguments, or all commands with `whole`: declaring arguments imports the command's
     modules, which takes longer than most commands run.
     """
+    import argparse
+
+    from tui_tasks.cli.help_format import help_format
+
     made = argparse.ArgumentParser(
         prog="tui-tasks",
         formatter_class=help_format,
@@ -61,6 +69,10 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
 
 
 def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
+    import argparse
+
+    from tui_tasks.cli.help_format import help_format
+
     # `call` prints its own help, with the tools.
     added = commands.add_parser(
         command.name,
@@ -119,12 +131,31 @@ def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 def _shared_alone(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:
     """Parse the screen's options; return them with the other words, or None if they are wrong."""
+    import argparse
+
+    from tui_tasks.cli.help_format import help_format
+
     made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_options(made, SCREEN.options, None)
     made.set_defaults(command=SCREEN, tools=None)
     try:
         return made.parse_known_args(arguments)
     except argparse.ArgumentError:
+        return None
+
+
+def words_alone(arguments: Sequence[str]) -> Any:
+    """Return the options of a short command that is given words alone; None if the parser is needed."""
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    if command is None or not command.is_short:
+        return None
+    words = WordReader()
+    try:
+        declare_options(words, SCREEN.options, None)
+        words.set_defaults(command=command, tools=None)
+        command.load().declare(command.name, words)
+        return SimpleNamespace(**words.read(arguments[1:]))
+    except NeedsParser:
         return None
 
 
@@ -148,7 +179,7 @@ def run(arguments: Sequence[str]) -> int:
         return USAGE
     try:
         # Inside the `try`: declaring a command imports its modules, and importing refuses a missing or unsafe SQLite.
-        return _run_command(screen_alone(arguments) or parse(parser(name), arguments))
+        return _run_command(words_alone(arguments) or screen_alone(arguments) or parse(parser(name), arguments))
     except (DatabaseRefused, Refusal) as refused:
         print_refusal(refused)
         return REFUSED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
@@ -10,7 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    import argparse
+
     from tui_tasks.channel.session import Session
+    from tui_tasks.cli.plain_words import WordReader
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.errors import ReservedName
     from tui_tasks.core.store import Store
@@ -26,26 +28,6 @@ REFUSED, USAGE, INTERRUPTED = 1, 2, 130
 _PATHS: Final = frozenset({"db", "file"})
 # Arguments that take any number of words.
 _REST: Final = ("arguments", "filter", "words", "links", "reason", "message", "tasks")
-
-
-class _HelpFormatter(argparse.HelpFormatter):
-    """Wraps each line of a text separately, so that examples keep their lines."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        fill = super()._fill_text
-        return "\n".join(
-            fill(line, width, indent + " " * (len(line) - len(line.lstrip()))) for line in text.splitlines()
-        )
-
-
-def help_format(prog: str) -> argparse.HelpFormatter:
-    """Return a formatter as wide as the terminal, without importing shutil as argparse does for the width."""
-    columns = os.environ.get("COLUMNS", "")
-    try:
-        width = int(columns) if columns.isdecimal() else os.get_terminal_size().columns
-    except OSError:
-        width = 80
-    return _HelpFormatter(prog, width=max(width, 40) - 2)
 
 
 # The shared options by name, each with the title of its group in `--help` and argparse's arguments. A row of
@@ -73,12 +55,12 @@ SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 
 
-def declare_options(command: argparse.ArgumentParser, names: str, default: str | None) -> None:
+def declare_options(command: argparse.ArgumentParser | WordReader, names: str, default: str | None) -> None:
     """Declare options of `SHARED`, named in a text with spaces between (docs: protocol, section 1).
 
     With the default `argparse.SUPPRESS`, an option that is not given after the command keeps the value given before it.
     """
-    groups: dict[str, argparse._ActionsContainer] = {"": command}
+    groups: dict[str, argparse._ActionsContainer | WordReader] = {"": command}
     for name in names.split():
         title, given = SHARED[name]
         if title not in groups:

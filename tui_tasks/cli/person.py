@@ -7,10 +7,8 @@ What accepts, allows or deletes for good asks that screen first (docs: isolation
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
-import termios
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tui_tasks.cli.command_table import NOBODY_ELSE, RIGHTS
 
 if TYPE_CHECKING:
+    import argparse
+
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.operations import Operation
     from tui_tasks.core.operations.changes import RecordTerminal
@@ -64,6 +64,7 @@ def _action_of(options: argparse.Namespace) -> str:
 
 
 def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) -> Store | None:
+    from copy import copy
     from pathlib import Path
 
     from tui_tasks.cli.options import open_store
@@ -73,7 +74,9 @@ def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) 
         return None
     # `--read-only` of `token` is about the token.
     is_read_only = options.read_only and options.command.name != "token"
-    return opening.enter_context(open_store(argparse.Namespace(**{**vars(options), "read_only": is_read_only})))
+    reading = copy(options)
+    reading.read_only = is_read_only
+    return opening.enter_context(open_store(reading))
 
 
 def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
@@ -173,6 +176,8 @@ def agree(options: argparse.Namespace, store: Store, what: Sequence[str], questi
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Conflict(f"no terminal shows what you would accept: {otherwise}")
     print(*what, "", sep="\n", file=sys.stderr)
+    import termios  # for the few commands that ask
+
     # What was typed before it was shown is no answer.
     with contextlib.suppress(termios.error, OSError, ValueError):
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -143,14 +143,14 @@ def safe_line(text: str, limit_cells: int | None = None, *, ascii_only: bool = F
 
 
 # `ValueError: …`, `java.io.IOException: …`, `error[E0308]: …`, `fatal: …`, `E   AssertionError: …`, `npm ERR! …`.
-_IS_ERROR: Final = re.compile(
+_IS_ERROR: Final = (
     r"(?:^|[\s.:])(?:[A-Za-z]\w*)?(?:Error|Exception|error|ERROR|fatal|panic|panicked)(?:\[\w+\])?(?::|!| at )|\bERR!"
 )
 
 
 def error_line(text: str) -> str:
     """Return the last line of an output that names an error; empty if there is none."""
-    return next((line.strip() for line in reversed(text.splitlines()) if _IS_ERROR.search(line)), "")
+    return next((line.strip() for line in reversed(text.splitlines()) if _pattern(_IS_ERROR).search(line)), "")
 
 
 def telling_line(text: str) -> str:

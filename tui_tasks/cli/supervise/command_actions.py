@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tui_tasks.cli.command_table import COMMANDS
-from tui_tasks.cli.options import declare_options, help_format
+from tui_tasks.cli.help_format import help_format
+from tui_tasks.cli.options import declare_options
 
 
 class CommandAction(NamedTuple):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from tui_tasks.channel.session import Session
 from tui_tasks.core.engine.database import Database
@@ -14,6 +13,9 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import number_of
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.text.safe import safe_line
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def find_task(session: Session, reference: str) -> Task:
@@ -58,14 +60,6 @@ def lists_in_scope(session: Session) -> list[TaskList]:
     return [home]
 
 
-class _Missing(NamedTuple):
-    """A list or a project that is named and not there; `near`: what to say of one with a similar name."""
-
-    kind: str
-    name: str
-    near: str
-
-
 def check_named(options: argparse.Namespace, db: Database) -> None:
     """Refuse to add to a list or a project that is not there.
 
@@ -76,7 +70,7 @@ def check_named(options: argparse.Namespace, db: Database) -> None:
     """
     missing = _missing_list(db, options.list) or _missing_project(db, options.project)
     if missing is not None and not options.new:
-        _offer(missing)
+        _offer(*missing)
 
 
 def check_target(options: argparse.Namespace, db: Database) -> None:
@@ -88,21 +82,21 @@ def check_target(options: argparse.Namespace, db: Database) -> None:
     check_project(options, db)
     missing = _missing_list(db, options.target)
     if missing is not None and not options.new:
-        _offer(missing)
+        _offer(*missing)
 
 
-def _offer(missing: _Missing) -> None:
+def _offer(kind: str, name: str, near: str) -> None:
     """Ask the person at the terminal whether to make what is missing.
 
     Raises:
         NotFound: it is not to be made, or there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise NotFound(missing.kind, missing.name, f"{missing.near}; --new makes it")
-    text = safe_line(f"There is no {missing.kind} {missing.name}{missing.near}. Make it?")
+        raise NotFound(kind, name, f"{near}; --new makes it")
+    text = safe_line(f"There is no {kind} {name}{near}. Make it?")
     print(text, "[y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise NotFound(missing.kind, missing.name)
+        raise NotFound(kind, name)
 
 
 def check_project(options: argparse.Namespace, db: Database) -> None:
@@ -113,7 +107,7 @@ def check_project(options: argparse.Namespace, db: Database) -> None:
     """
     missing = _missing_project(db, options.project)
     if missing is not None:
-        raise NotFound(missing.kind, missing.name, missing.near)
+        raise NotFound(*missing)
 
 
 def check_both(options: argparse.Namespace, db: Database) -> None:
@@ -125,23 +119,24 @@ def check_both(options: argparse.Namespace, db: Database) -> None:
     check_project(options, db)
     missing = _missing_list(db, options.list)
     if missing is not None:
-        raise NotFound(missing.kind, missing.name, missing.near)
+        raise NotFound(*missing)
 
 
-def _missing_list(db: Database, name: str | None) -> _Missing | None:
+def _missing_list(db: Database, name: str | None) -> tuple[str, str, str] | None:
     if name is None or task_queries.find_list(db, name) is not None:
         return None
     return _missing("list", name, (home.name for home in task_queries.each_list(db)))
 
 
-def _missing_project(db: Database, name: str | None) -> _Missing | None:
+def _missing_project(db: Database, name: str | None) -> tuple[str, str, str] | None:
     if not name or next(iter(task_queries.lists(db, name)), None) is not None:
         return None
     return _missing("project", name, {home.project for home in task_queries.each_list(db) if home.project})
 
 
-def _missing(kind: str, name: str, known: Iterable[str]) -> _Missing:
+def _missing(kind: str, name: str, known: Iterable[str]) -> tuple[str, str, str]:
+    """Return the kind and the name of what is not there, and what to say of one with a similar name."""
     import difflib
 
     near = difflib.get_close_matches(name, known, 1)
-    return _Missing(kind, name, f" (did you mean {near[0]}?)" if near else "")
+    return kind, name, f" (did you mean {near[0]}?)" if near else ""

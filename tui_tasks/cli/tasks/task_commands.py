@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,8 @@ from tui_tasks.core.vocab import SHELL, STATUSES
 from tui_tasks.settings import paths
 
 if TYPE_CHECKING:
+    import argparse
+
     from tui_tasks.channel.session import Session
     from tui_tasks.core.engine.database import Database
 

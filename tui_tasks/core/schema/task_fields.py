@@ -28,8 +28,8 @@ class Range(NamedTuple):
     is_date: bool | None = None
 
 
-class TaskField(NamedTuple):
-    """A field of a task.
+class TaskField:
+    """A field of a task. A plain class, as making a `NamedTuple` takes longer than the rest of this module.
 
     Attributes:
         name: its name, in JSON and in the database.
@@ -48,20 +48,28 @@ class TaskField(NamedTuple):
         load: converts a JSON value; None: `parse` converts its text.
     """
 
-    name: str
-    type: type
-    help: str
-    parse: Callable[[str, datetime], Any]
-    write: Callable[[Any, datetime], str]
-    short: Callable[[Any, datetime], str]
-    long: Callable[[Any, datetime], str]
-    ranges: Callable[[str, datetime], list[Range]]
-    suggested: tuple[str, ...]
-    example: str
-    is_late: Callable[[Any, datetime], bool] = lambda _value, _now: False
-    lasts: Callable[[Any, datetime], int] = lambda _value, _now: _DAY
-    none: Any = None
-    load: Callable[[Any, datetime], Any] | None = None
+    def __init__(
+        self,
+        name: str,
+        type: type,
+        help: str,
+        parse: Callable[[str, datetime], Any],
+        write: Callable[[Any, datetime], str],
+        short: Callable[[Any, datetime], str],
+        long: Callable[[Any, datetime], str],
+        ranges: Callable[[str, datetime], list[Range]],
+        suggested: tuple[str, ...],
+        example: str,
+        *,
+        is_late: Callable[[Any, datetime], bool] = lambda _value, _now: False,
+        lasts: Callable[[Any, datetime], int] = lambda _value, _now: _DAY,
+        none: Any = None,
+        load: Callable[[Any, datetime], Any] | None = None,
+    ) -> None:
+        self.name, self.type, self.help, self.example = name, type, help, example
+        self.parse, self.load, self.write, self.none = parse, load, write, none
+        self.short, self.long, self.lasts = short, long, lasts
+        self.ranges, self.suggested, self.is_late = ranges, suggested, is_late
 
     def from_json(self, value: Any, now: datetime) -> Any:
         """Return the value that a tool or a file gives.
@@ -282,8 +290,8 @@ FIELDS: Final[dict[str, TaskField]] = {
             _due_ranges,
             ("today", "tomorrow", OVERDUE, "<1w", NONE, *_DAYS),
             "fri",
-            is_overdue,
-            _due_lasts,
+            is_late=is_overdue,
+            lasts=_due_lasts,
         ),
         TaskField(
             "estimate",
