@@ -13,6 +13,7 @@ from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
+from tui_tasks.tui.state.projects import ProjectChoice
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ async def test_the_log_is_filtered_by_project_and_names_it(three, make_app):
 
 
 async def test_with_project_the_screen_shows_that_one_alone(three, make_app):
-    app = make_app(three.path, project="infra", alone=True)
+    app = make_app(three.path, project=ProjectChoice("infra", is_alone=True))
     async with opened(app) as pilot:
         assert app.state.current_list.project == "infra"
         await press(app, pilot, "3")
@@ -121,7 +122,7 @@ async def test_with_project_the_screen_shows_that_one_alone(three, make_app):
 
 
 async def test_a_project_without_lists_shows_none_of_anothers(three, make_app):
-    app = make_app(three.path, project="other")
+    app = make_app(three.path, project=ProjectChoice("other"))
     async with opened(app):
         assert app.state.current_list is None
         assert "Ship it" not in shown(app)
@@ -130,7 +131,7 @@ async def test_a_project_without_lists_shows_none_of_anothers(three, make_app):
 @pytest.mark.parametrize("pane", ["list", "board"])
 @pytest.mark.parametrize("keys", [("enter",), ("enter", "escape")], ids=" ".join)
 async def test_the_first_task_of_a_project_goes_into_a_list_of_its_own(three, make_app, pane, keys):
-    app = make_app(three.path, project="other", pane=pane)
+    app = make_app(three.path, project=ProjectChoice("other"), pane=pane)
     async with opened(app) as pilot:
         await press(app, pilot, "n")
         await write(pilot, "First one")
@@ -147,7 +148,7 @@ async def test_the_first_task_of_a_project_goes_into_a_list_of_its_own(three, ma
 
 
 async def test_several_pasted_lines_are_the_first_tasks_of_a_project(three, make_app):
-    app = make_app(three.path, project="other")
+    app = make_app(three.path, project=ProjectChoice("other"))
     async with opened(app) as pilot:
         await press(app, pilot, "n")
         await app.on_event(events.Paste("one\ntwo\nthree"))
@@ -156,7 +157,7 @@ async def test_several_pasted_lines_are_the_first_tasks_of_a_project(three, make
 
 
 async def test_the_switcher_lists_a_project_without_tasks_and_goes_there(three, make_app):
-    app = make_app(three.path, project="other")
+    app = make_app(three.path, project=ProjectChoice("other"))
     async with opened(app) as pilot:
         await press(app, pilot, *named("projects"))
         assert row(app, "other").startswith("  *other")
@@ -173,7 +174,7 @@ async def test_the_switcher_lists_a_project_without_tasks_and_goes_there(three, 
 
 
 async def test_outside_projects_the_screen_begins_with_the_lists_of_no_project(three, make_app):
-    app = make_app(three.path, project="")
+    app = make_app(three.path, project=ProjectChoice(""))
     async with opened(app) as pilot:
         assert app.state.current_list.project is None
         assert "no project  auth.db" in lines(app)[0]
@@ -185,7 +186,7 @@ async def test_outside_projects_the_screen_begins_with_the_lists_of_no_project(t
 
 
 async def test_where_there_is_no_project_the_screen_does_not_speak_of_projects(plan, make_app):
-    app = make_app(plan.path, project="")
+    app = make_app(plan.path, project=ProjectChoice(""))
     async with opened(app) as pilot:
         assert "project" not in shown(app)
         await press(app, pilot, *named("keep"))
@@ -238,7 +239,7 @@ async def test_the_switcher_counts_the_agents_that_the_top_line_counts_also_when
 
 
 async def test_a_screen_in_a_repository_without_a_project_says_so_and_how_to_make_one(tmp_path, make_app):
-    app = make_app(tmp_path / "t.db", project="", without_project=True)
+    app = make_app(tmp_path / "t.db", project=ProjectChoice("", folder_has_none=True))
     async with opened(app):
         assert "no project  " in lines(app)[0]
         assert "No tasks yet." in shown(app)

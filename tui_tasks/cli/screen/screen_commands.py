@@ -59,6 +59,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 def _screen(options: argparse.Namespace) -> int:
     from tui_tasks.cli.screen import screen_program
     from tui_tasks.core.errors import InvalidArgument
+    from tui_tasks.tui.state.projects import ProjectChoice
 
     pane, at = getattr(options, "pane", _PANES[0]), getattr(options, "at", None)
     hosts, identity = hosts_scheduler(options), identity_of(options)
@@ -69,9 +70,7 @@ def _screen(options: argparse.Namespace) -> int:
             identity,
             scheduler=hosts,
             ascii_only=options.ascii,
-            project=identity.scope,
-            alone=bool(options.project),
-            without_project=is_without_project(options),
+            project=ProjectChoice(identity.scope, bool(options.project), is_without_project(options)),
             at=at,
         )
     except InvalidArgument as refused:
@@ -96,9 +95,11 @@ def _watch_plain(options: argparse.Namespace) -> int:
 
 def _demo(options: argparse.Namespace) -> int:
     from tui_tasks.cli.screen import demo, screen_program
+    from tui_tasks.tui.state.projects import ALL_PROJECTS
 
+    shown = {"project": ALL_PROJECTS, "ascii_only": options.ascii}
     identity = identity_of(options)
-    return demo.run(lambda db: screen_program.run(db, _PANES[0], identity, scheduler=True, ascii_only=options.ascii))
+    return demo.run(lambda db: screen_program.run(db, _PANES[0], identity, scheduler=True, **shown))
 
 
 _WEB_PORT = 8766

@@ -29,6 +29,7 @@ from tui_tasks.tui.state.database_link import DatabaseLink
 
 if TYPE_CHECKING:
     from tui_tasks.channel.loop import ControlChannel
+    from tui_tasks.tui.state.projects import ProjectChoice
 
 
 class Left(Exception):
@@ -119,11 +120,9 @@ def run(
     pane: str,
     identity: Identity,
     *,
+    project: ProjectChoice,
     scheduler: bool,
     ascii_only: bool = False,
-    project: str | None = None,
-    alone: bool = False,
-    without_project: bool = False,
     at: str | None = None,
 ) -> int:
     """Show the screen until the human leaves; return the exit status.
@@ -132,11 +131,9 @@ def run(
         db: the path of the database; None: the default.
         pane: the pane to show first.
         identity: who speaks on the control channel, if there is one.
+        project: the project to begin with.
         scheduler: whether this process starts jobs.
         ascii_only: draw letters for glyphs, whatever the settings say.
-        project: begin with the lists of this project (empty: of no project; None: of all).
-        alone: agents, inbox and log show this project alone.
-        without_project: say that the folder has no project.
         at: show the state at that moment.
 
     Raises:
@@ -165,12 +162,11 @@ def run(
         return 1
     _log_to(claimed.log_fd, (*problems, *others))
     problems += _keymap_problems(file, settings)
-    options: dict[str, Any] = {"project": project, "alone": alone, "without_project": without_project, "pane": pane}
+    options = {"pane": pane, "list_name": identity.list, "project": project, "problems": (*problems, *others)}
     # A replica has no started agents yet.
     hosts, writes = scheduler, not identity.read_only
     with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes, works=is_whole) as painted:
-        options |= {"list_name": identity.list, "problems": (*problems, *others), "painted": painted}
-        app = _make_app(link, settings, file, **options)
+        app = _make_app(link, settings, file, painted=painted, **options)
         with _channel(claimed, path, identity):
             return terminal.run(app)
 

@@ -39,6 +39,7 @@ from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
+from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
@@ -92,9 +93,7 @@ class TaskApp(Actor, ResilientApp):
         settings: Path | None = None,
         pane: str = "list",
         list_name: str | None = None,
-        project: str | None = None,
-        alone: bool = False,
-        without_project: bool = False,
+        project: ProjectChoice = ALL_PROJECTS,
         zone: tzinfo | None = None,
         problems: Sequence[object] = (),
         painted: Callable[[], None] = lambda: None,
@@ -115,8 +114,6 @@ class TaskApp(Actor, ResilientApp):
             clock.now(),
             is_past=link.as_of is not None,
             project=project,
-            alone=alone,
-            without_project=without_project,
             grace=config.quiet_after * SECOND,
         )
         self.frame = Frame(self, ascii_only=config.ascii)

@@ -19,7 +19,7 @@ from tui_tasks.core.snapshots import Ask, Auto, Task, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.state.projects import Projects
+from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice, Projects
 from tui_tasks.tui.state.row_places import RowPlaces
 
 # At most so many tasks are marked as new.
@@ -58,16 +58,13 @@ class AppState:
         now: int,
         *,
         is_past: bool = False,
-        project: str | None = None,
-        alone: bool = False,
-        without_project: bool = False,
+        project: ProjectChoice = ALL_PROJECTS,
         grace: int = 10 * MINUTE,
     ) -> None:
         """Read the state.
 
-        `is_past`: the past is shown, where nothing is new, and who was connected is not known. `project`: choose this
-        one (empty: no project; None: all); `alone`: and show it alone. `without_project`: see `Projects`.
-        `grace`: see `fleet.Member.has_left`.
+        `is_past`: the past is shown, where nothing is new, and who was connected is not known. `grace`: see
+        `fleet.Member.has_left`.
         """
         self._db = db
         self._is_past = is_past
@@ -77,7 +74,7 @@ class AppState:
         self.list_id = 0
         self.sort = ""
         self.lists: dict[int, TaskList] = {}
-        self.projects = Projects(db, lambda: self.lists, project, is_alone=alone, folder_has_none=without_project)
+        self.projects = Projects(db, lambda: self.lists, project)
         self.asks: list[Ask] = []
         self.asked_about: dict[str, str] = {}
         self.asking: set[str] = set()

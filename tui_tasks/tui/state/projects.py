@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents import session_queries
@@ -13,30 +14,37 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.state.database_link import StateChanges
 
 
+class ProjectChoice(NamedTuple):
+    """Which lists the list and the board go through.
+
+    Attributes:
+        name: those of this project; empty: of none; None: all.
+        is_alone: whether agents, inbox and log show this project alone.
+        folder_has_none: whether the screen was started in a git repository without a project.
+    """
+
+    name: str | None = None
+    is_alone: bool = False
+    folder_has_none: bool = False
+
+
+ALL_PROJECTS: Final = ProjectChoice()
+
+
 class Projects:
     """Looks up projects by name; the empty name stands for no project.
 
-    The list and the board go through the lists of the project that is `chosen`; None: of all. Agents, inbox and log
-    show all projects unless `is_alone`. `first` is the project with which the screen began.
-    `folder_has_none`: the screen was started in a git repository without a project.
+    `chosen` and `is_alone` are as in `ProjectChoice`. `first` is the project with which the screen began.
     """
 
-    def __init__(
-        self,
-        db: Database,
-        lists: Callable[[], Mapping[int, TaskList]],
-        chosen: str | None = None,
-        *,
-        is_alone: bool = False,
-        folder_has_none: bool = False,
-    ) -> None:
+    def __init__(self, db: Database, lists: Callable[[], Mapping[int, TaskList]], choice: ProjectChoice) -> None:
         self._db = db
         self._lists = lists
         self._of_agents: dict[str, str] = {}
         self._of_asks: dict[str, str] = {}
-        self.first = self.chosen = chosen
-        self.is_alone = is_alone
-        self.folder_has_none = folder_has_none
+        self.first = self.chosen = choice.name
+        self.is_alone = choice.is_alone
+        self.folder_has_none = choice.folder_has_none
 
     def apply(self, changes: StateChanges) -> None:
         """Drop the cached answers that a batch of changes may have changed."""
