@@ -7,11 +7,12 @@ are no part of the state: the journal has what an answer did, as for any answer.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import msgspec
 
+from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.schema.tables.agents import PhoneAnswerRow as A
@@ -66,14 +67,23 @@ def sent(db: Database) -> set[str]:
     return {uid for (uid,) in db.all(_MESSAGES)}
 
 
-def offer(db: Database, ask: str, answers: Mapping[str, str], expires_at: int) -> None:
-    """Record that a question is about to be sent, with its answers by their hashed nonces."""
-    with db.transaction(write=True):
+def offer(db: Database, ask: str, answers: Mapping[str, str], expires_at: int) -> bool:
+    """Record that a question is about to be sent, with its answers by their hashed nonces.
+
+    Return whether it is to be sent: another machine may have done so.
+
+    Raises:
+        StorageFailed: it could not be recorded.
+    """
+    with db.state_transaction(write=True):
+        if db.machine and ask in sent(db):
+            return False
         _drop(db, ask)
         db.run(_DROP_OLD, {"before": expires_at - KEEP})
         db.run(_PUT_MESSAGE, {"ask": ask})
         for nonce, answer in answers.items():
             db.run(_PUT, {"nonce": nonce, "ask": ask, "answer": answer, "expires_at": expires_at})
+    return True
 
 
 def mark_sent(db: Database, ask: str, now: int) -> None:
@@ -82,16 +92,48 @@ def mark_sent(db: Database, ask: str, now: int) -> None:
         db.run(_MARK_SENT, {"ask": ask, "now": now})
 
 
-def withdraw_half_sent(db: Database) -> None:
-    """Delete the records of questions that a process was about to send when it ended."""
+def withdraw_half_sent(db: Database, sending: str | None) -> None:
+    """Delete the records of questions that a process was about to send when it ended; on a server only of `sending`, as
+    other machines may be about to send others.
+    """
     for (uid,) in db.all(_HALF_SENT):
-        withdraw(db, uid)
+        if not db.machine or uid == sending:
+            withdraw(db, uid)
 
 
 def withdraw(db: Database, ask: str) -> None:
     """Delete the record of a question that could not be sent."""
-    with db.transaction(write=True):
+    with db.state_transaction(write=True):
         _drop(db, ask)
+
+
+def claim_alerts(db: Database, seqs: Collection[int]) -> set[int]:
+    """Return the entries of which no machine has told the phone yet, after recording that this one does.
+
+    Raises:
+        StorageFailed: it could not be recorded.
+    """
+    if not db.machine:
+        return set(seqs)
+    with db.state_transaction(write=True):
+        mark = elapsed.mark(db)
+        passed = 0 if mark is None else mark.passed
+        new = {seq for seq in seqs if elapsed.until(db, f"phone:{seq}") is None}
+        for seq in new:
+            elapsed.put(db, f"phone:{seq}", passed, passed)
+    return new
+
+
+def return_alerts(db: Database, seqs: Collection[int]) -> None:
+    """Record that this machine could not tell of entries after all.
+
+    Raises:
+        StorageFailed: it could not be recorded.
+    """
+    if db.machine:
+        with db.state_transaction(write=True):
+            for seq in seqs:
+                elapsed.drop(db, f"phone:{seq}")
 
 
 def _drop(db: Database, ask: str) -> None:
@@ -103,6 +145,6 @@ def forget_closed(db: Database, open_asks: Iterable[str]) -> None:
     """Delete the records of questions that are closed by now. Their answers are kept, to recognize late ones."""
     closed = sent(db) - set(open_asks)
     if closed:
-        with db.transaction(write=True):
+        with db.state_transaction(write=True):
             for uid in closed:
                 db.run(_DROP_MESSAGE, {"ask": uid})

@@ -17,14 +17,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tui_tasks.core import phone_answers
+from tui_tasks.core import connections, machine_leases, phone_answers
 from tui_tasks.core.engine import write_queue
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.changes import RecordRefusal
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries, overview, views
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
@@ -46,6 +49,7 @@ _MAX_REPLIES: Final = 1_000
 # Anybody who knows the topic of answers can write to it, so at most this many refusals are recorded in an hour.
 MAX_REFUSALS: Final = 20
 _HOUR: Final = 3_600_000_000
+_DAY: Final = 24 * _HOUR
 _SECOND: Final = 1_000_000
 _STOP_SECONDS: Final = 2.0
 _KEY: Final = "ntfy"
@@ -66,6 +70,8 @@ class PhoneService:
         self._replies: queue.Queue[tuple[str, str]] = queue.Queue(_MAX_REPLIES)
         self._refused: deque[int] = deque(maxlen=MAX_REFUSALS)
         self._sent_seq = -1
+        # The refusal that was logged last.
+        self._refusal = ""
         self._is_waiting = False
         self._retry_at = 0.0
         self._retry_seconds = _FIRST_RETRY_SECONDS
@@ -106,7 +112,9 @@ class PhoneService:
                 try:
                     self._step(store)
                 except Refusal as refusal:
-                    _log.warning("ntfy: %s", refusal)
+                    if str(refusal) != self._refusal:
+                        self._refusal = str(refusal)
+                        _log.warning("ntfy: %s", refusal)
                     self._stopped.wait(_TAKE_OVER_SECONDS)
         finally:
             ended.set()
@@ -124,9 +132,12 @@ class PhoneService:
 
     def resume(self, store: Store) -> None:
         """Resume where the previous process ended; the first time, begin with what happens from now on."""
-        phone_answers.withdraw_half_sent(store.db)
+        self._withdraw_half_sent(store)
         if views.get(store.db, _KEY) is None:
             self._remember(store, seq=journal.newest(store.db), since=str(self._clock() // _SECOND))
+
+    def _withdraw_half_sent(self, store: Store) -> None:
+        phone_answers.withdraw_half_sent(store.db, (views.get(store.db, _KEY) or {}).get("sending"))
 
     def _remember(self, store: Store, **values: object) -> None:
         views.put(store.db, _KEY, {**(views.get(store.db, _KEY) or {}), **values})
@@ -159,8 +170,8 @@ class PhoneService:
         """Send the questions open for longer than the configured delay; return whether others are not due yet."""
         open_asks = ask_queries.open_asks(store.db)
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
-        sent, now = phone_answers.sent(store.db), self._clock()
-        waiting = [ask for ask in open_asks if ask.uid not in sent]
+        sent, now = phone_answers.sent(store.db), store.db.server_time(self._clock())
+        waiting = [ask for ask in open_asks if ask.uid not in sent and not self._is_anothers(store, ask)]
         due = [ask for ask in waiting if now - ask.opened_at >= self._settings.delay * _SECOND]
         for ask in due:
             self._send_ask(store, ask, now)
@@ -171,9 +182,13 @@ class PhoneService:
         offered = ntfy.answers(ask, titles=settings.titles) if settings.replies else ()
         if why_unanswerable(store.db, ask) is not None:
             offered = ()
-        nonces = {answer: secrets.token_urlsafe(24) for answer in offered}
+        nonces = {answer: f"{_tag(store.db.machine)}{secrets.token_urlsafe(24)}" for answer in offered}
         hashes = {phone_answers.hashed(nonce): answer for answer, nonce in nonces.items()}
-        phone_answers.offer(store.db, ask.uid, hashes, now + settings.expires * _SECOND)
+        if store.db.machine:
+            self._withdraw_half_sent(store)
+            self._remember(store, sending=ask.uid)
+        if not phone_answers.offer(store.db, ask.uid, hashes, now + settings.expires * _SECOND):
+            return
         session = session_queries.find(store.db, ask.agent)
         project = ask.project or (session.project if session is not None else None) or ""
         address = f"{self._client.server}/{settings.replies}"
@@ -184,14 +199,39 @@ class PhoneService:
             raise
         phone_answers.mark_sent(store.db, ask.uid, now)
 
+    def _is_anothers(self, store: Store, ask: Ask) -> bool:
+        """Return whether a question is known to come from another machine, and is left to that one's phone."""
+        if not store.db.machine or self._settings.all_machines:
+            return False
+        asker = dict(connections.askers(store.db)).get(ask.uid)
+        process = asker or _process(store.db, ask.agent)
+        return process is not None and process.machine not in ("", store.db.machine)
+
     def _send_failures(self, store: Store, newest: int) -> None:
         since = int((views.get(store.db, _KEY) or {}).get("seq", newest))
         if newest <= since:
             return
         found = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
+        if store.db.machine:
+            found = self._of_this_machine(store, found)
         if found:
-            self._publish(ntfy.of_failures(found, titles=self._settings.titles))
+            try:
+                self._publish(ntfy.of_failures(found, titles=self._settings.titles))
+            except NtfyFailed:
+                phone_answers.return_alerts(store.db, [alert.seq for alert in found])
+                raise
         self._remember(store, seq=newest)
+
+    def _of_this_machine(self, store: Store, alerts: list[Alert]) -> list[Alert]:
+        """Return what this machine tells its phone: nothing of agents elsewhere, and what no other machine has told."""
+        found = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < _DAY]
+        if not self._settings.all_machines:
+            elsewhere = {one.uid for one in session_queries.live(store.db)} - {
+                one.uid for one in session_queries.live_here(store.db)
+            }
+            found = [alert for alert in found if alert.who not in elsewhere]
+        new = phone_answers.claim_alerts(store.db, {alert.seq for alert in found}) if found else set()
+        return [alert for alert in found if alert.seq in new]
 
     def _publish(self, message: dict[str, object]) -> None:
         self._client.publish({"topic": self._settings.topic, **message})
@@ -218,9 +258,13 @@ class PhoneService:
     def accept_answer(self, store: Store, nonce: str) -> bool:
         """Accept the answer with that nonce; return whether it was accepted. A refusal is recorded in the journal.
 
+        An answer to what another machine has sent is left to that one.
+
         Raises:
             Refusal: it could not be written; the same answer may be tried again.
         """
+        if _is_tagged_by_another(store.db, nonce.strip()):
+            return False
         now, hashed = self._clock(), phone_answers.hashed(nonce.strip())
         found = phone_answers.find(store.db, hashed)
         try:
@@ -247,6 +291,23 @@ class PhoneService:
             phone_answers.spend(store.db, hashed, now)
         with contextlib.suppress(NtfyFailed):
             self._publish(ntfy.too_late(ask_queries.ask(store.db, found.ask), titles=self._settings.titles))
+
+
+def _process(db: Database, agent: str) -> Process | None:
+    """Return the process of an agent's live session."""
+    session = session_queries.find(db, agent)
+    is_live = session is not None and session.state != session_queries.GONE
+    return session_queries.process(session) if session is not None and is_live else None
+
+
+def _tag(machine: str) -> str:
+    """Return how the nonces of a machine begin."""
+    return f"{machine.rpartition('-')[2]}." if machine else ""
+
+
+def _is_tagged_by_another(db: Database, nonce: str) -> bool:
+    others = machine_leases.leases(db).keys() - {db.machine} if db.machine else ()
+    return any(nonce.startswith(_tag(machine)) for machine in others)
 
 
 def _try_lock(handle: int) -> bool:

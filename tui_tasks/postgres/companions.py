@@ -18,6 +18,8 @@ _TABLES: Final = {
     "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
     "session_name": (("program", "session"), ("agent", "part"), ""),
     "taken_in": (("name",), ("at",), ""),
+    # That a question was sent; its answers are taken by the machine that sent it.
+    "phone_message": (("ask",), ("sent_at",), ""),
     "asker": (("ask",), ("boot", "namespace", "pid", "born"), ""),
     # Who holds a run; that it is still there is known to its machine alone.
     "beat": (("run_uid",), ("supervised", "boot", "namespace", "pid", "born", "at"), ""),

@@ -74,6 +74,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         delay: the seconds that a question must be open before it is sent, so that somebody at the screen can answer
             first.
         expires: the seconds for which an answer is accepted.
+        all_machines: on a team's server, whether questions of agents on other machines are sent, too.
     """
 
     server: str = "https://ntfy.sh"
@@ -82,6 +83,7 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     titles: bool = True
     delay: Annotated[int, Meta(ge=0, le=86_400)] = 5
     expires: Annotated[int, Meta(ge=10, le=86_400)] = 3_600
+    all_machines: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a server to which others could listen.

@@ -37,8 +37,7 @@ def start_waiting(store: Store) -> None:
 def _phone(path: str) -> contextlib.AbstractContextManager[None]:
     """Send what needs the human to the phone while the block runs, if one is configured at its start."""
     settings = config.load(paths.configuration())[0].ntfy
-    # Of several machines with one server each would send it.
-    if not settings.topic or is_replica(path):
+    if not settings.topic:
         return contextlib.nullcontext()
     from tui_tasks import clock
     from tui_tasks.phone import service  # imported here, as few configure a phone

@@ -167,12 +167,14 @@ _ERROR: Any = fn.json_extract(J.new, "$.outcome") == "error"
 
 class Alert(msgspec.Struct, frozen=True, gc=False):
     """A reason to look. `kind`: ask, task, run, check, overdue or terminal; `who`: an agent, or a terminal; `text`: its
-    question, a name, or a command.
+    question, a name, or a command; `seq` and `at`: its entry and that one's instant, 0 without one.
     """
 
     kind: str
     who: str
     text: str
+    seq: int = 0
+    at: int = 0
 
 
 _ALERTS = Statement(
@@ -185,6 +187,8 @@ _ALERTS = Statement(
             ),
             J.task,
             fn.json_extract(J.new, "$.name"),
+            J.seq,
+            J.at,
         )
         .join(TaskRow, JOIN.LEFT_OUTER, on=(TaskRow.uid == J.task))
         .join(RunRow, JOIN.LEFT_OUTER, on=((J.kind == "run.finished") & (RunRow.uid == J.uid)))
@@ -226,10 +230,10 @@ def between(db: Database, since: int, upto: int) -> list[Alert]:
     # A failed check needs nobody if its task is not done yet, or if the human has waived it.
     failing = set(check_queries.failing(db, MAX)) if any(row[0] == "check.finished" for row in rows) else set()
     return [
-        Alert("check", actor, f"{name} of {text}")
+        Alert("check", actor, f"{name} of {text}", seq, at)
         if kind == "check.finished"
-        else Alert(_WORDS.get(kind, "task"), actor, text)
-        for kind, actor, text, task, name in rows
+        else Alert(_WORDS.get(kind, "task"), actor, text, seq, at)
+        for kind, actor, text, task, name, seq, at in rows
         if kind != "check.finished" or task in failing
     ]
 

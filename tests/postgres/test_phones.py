@@ -1,0 +1,151 @@
+"""Questions of a server's agents to phones: each is sent once, by the machine of its agent or by one that sends all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.phone.stand_in import StandIn
+from tests.postgres.test_lost_machines import ask
+from tests.postgres.test_machines import PERMISSION, START, leave
+from tui_tasks import clock
+from tui_tasks.core import phone_answers
+from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.store import Store
+from tui_tasks.phone.service import PhoneService
+from tui_tasks.settings.config import NtfySettings
+
+
+@pytest.fixture
+def ntfy() -> Iterator[StandIn]:
+    stand_in = StandIn()
+    yield stand_in
+    stand_in.close()
+
+
+@pytest.fixture
+def phone(ntfy: StandIn) -> Callable[..., PhoneService]:
+    def make(store: Store, **settings: object) -> PhoneService:
+        wanted = NtfySettings(**{"server": ntfy.address, "topic": "mine", "delay": 0, **settings})
+        made = PhoneService(store.path, wanted, None, clock.now)
+        store.db.catch_up()
+        store.db.renew_lease()
+        made.resume(store)
+        return made
+
+    return make
+
+
+def send(*pairs: tuple[Store, PhoneService]) -> None:
+    for store, sender in pairs:
+        store.db.catch_up()
+        sender.send_pending(store)
+
+
+def sent(ntfy: StandIn) -> int:
+    return len(ntfy.messages.get("mine", []))
+
+
+def nonces(ntfy: StandIn) -> list[str]:
+    return [action["body"] for message in ntfy.messages["mine"] for action in message["actions"]]
+
+
+def test_a_question_is_sent_by_the_machine_of_its_agent(store_on, phone, ntfy):
+    here, there = store_on("a"), store_on("b")
+    ours, theirs = phone(here), phone(there)
+    leave(there, START)
+    leave(there, PERMISSION)
+    ask(there, "robin")
+    send((here, ours))
+    assert sent(ntfy) == 0
+    send((there, theirs), (here, ours), (there, theirs))
+    assert sent(ntfy) == 2
+
+
+def test_machines_that_send_all_send_each_question_once(store_on, phone, ntfy):
+    here, there = store_on("a"), store_on("b")
+    senders = [(store, phone(store, all_machines=True)) for store in (here, there)]
+    ask(there)
+    there.commit(OpenAsk("Nobody waits for this?", ()), actor="robin", now=clock.now())
+    send(*senders, *senders)
+    assert sent(ntfy) == 2
+
+
+def test_a_question_is_sent_once_by_machines_that_have_not_heard_of_one_another(store_on, phone, ntfy):
+    here, there = store_on("a"), store_on("b")
+    ours, theirs = phone(here), phone(there)
+    here.commit(OpenAsk("Which?", ()), actor="robin", now=clock.now())
+    there.db.catch_up()
+    ours.send_pending(here)
+    theirs.send_pending(there)
+    assert sent(ntfy) == 1
+
+
+def test_an_answer_is_taken_once_by_the_machine_that_has_sent_the_question(store_on, phone, ntfy):
+    here, there = store_on("a"), store_on("b")
+    ours, theirs = phone(here), phone(there)
+    with here.transaction(clock.now()) as transaction, transaction.change():
+        transaction.speak("robin")
+        uid = transaction.run(OpenAsk("Which?", ("x", "y"))).uid
+    send((here, ours), (there, theirs))
+    nonce = nonces(ntfy)[0]
+    before = there.db.scalar("SELECT max(seq) FROM journal")
+    assert not theirs.accept_answer(there, nonce)
+    assert there.db.scalar("SELECT max(seq) FROM journal") == before
+    assert ours.accept_answer(here, nonce)
+    there.db.catch_up()
+    assert ask_queries.ask(there.db, uid).answer == "x"
+    assert not ours.accept_answer(here, nonce)
+    assert not theirs.accept_answer(there, "forged")
+    here.db.catch_up()
+    kinds = [kind for (kind,) in here.db.sql("SELECT kind FROM journal ORDER BY seq").fetchall()]
+    assert kinds == ["ask.opened", "ask.answered", "agent.refused", "agent.refused"]
+
+
+def test_what_could_not_be_sent_is_sent_later_and_what_was_answered_meanwhile_is_not(store_on, phone, ntfy):
+    here, there = store_on("a"), store_on("b")
+    ours, theirs = phone(here), phone(there)
+    here.commit(OpenAsk("Which?", ()), actor="robin", now=clock.now())
+    ntfy.status = 503
+    send((here, ours))
+    ntfy.status = 200
+    send((there, theirs))
+    assert sent(ntfy) == 1
+    uid = ask(there)
+    here.db.catch_up()
+    here.commit(AnswerAsk(uid, "x"), actor="human", now=clock.now())
+    send((there, theirs))
+    assert sent(ntfy) == 1
+    assert phone_answers.sent(there.db).isdisjoint({uid})
+
+
+def test_what_a_process_was_about_to_send_when_it_was_killed_is_sent_by_the_next_of_its_machine(
+    store_on, phone, ntfy, monkeypatch
+):
+    here, there = store_on("a"), store_on("b")
+    ours = phone(here)
+    here.commit(OpenAsk("Which?", ()), actor="robin", now=clock.now())
+
+    def be_killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ours, "_publish", be_killed)
+    with pytest.raises(KeyboardInterrupt):
+        ours.send_pending(here)
+    send((there, phone(there)))
+    assert sent(ntfy) == 0
+    send((here, phone(here)))
+    assert sent(ntfy) == 1
+
+
+def test_what_fails_is_told_once(store_on, phone, ntfy):
+    here, there = store_on("a"), store_on("b")
+    pairs = [(store, phone(store)) for store in (here, there)]
+    (home,) = here.commit(EnsureList("tasklist", "tasklist"), actor="robin", now=clock.now())
+    (task,) = here.commit(AddTask("One", home.uid), actor="robin", now=clock.now())
+    here.commit(EditTask(task.uid, {"status": "failed"}), actor="robin", now=clock.now())
+    send(*pairs, *pairs)
+    assert [message["message"] for message in ntfy.messages["mine"]] == ["One"]
