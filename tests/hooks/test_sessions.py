@@ -40,7 +40,7 @@ def _words(text: str) -> list[str]:
 
 KEYS = _words("""
 agent program session project cwd model state waiting_for tool tool_since last_prompt last_message task
-started_at last_seen ended_at tokens cost_usd mode
+started_at last_seen ended_at tokens cost_usd mode machine
 """)
 
 
