@@ -47,13 +47,44 @@ async def test_a_line_tells_when_what_who_and_which_task(plan, make_app):
         text = shown(app)
         for line in (
             " 16:01:00  + new      you        #1  Inventory GA usage",
-            " 17:01:00  → status   claude-2   #1  Inventory GA usage            pending -> done",
-            " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test            test_dst_gap: expected 02:30, got",
-            " 20:06:11  ? ask      claude-1   #4  Pick JWT lib: jose or pyjwt   jose is maintained but heavier;",
-            ">20:15:02  · log      claude-1   #5  Ship auth flow                3 messages, last: running tests 14/22",
+            " 17:01:00  → status   claude-2   #1  Inventory GA usage              pending -> done",
+            " 19:58:41  ✗ fail     claude-2   #3  Fix flaky DST test              test_dst_gap: expected 02:30, got",
+            " 20:06:11  ? ask      claude-1   #4  Pick JW",
+            "jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
+            ">20:15:02  · log      claude-1   #5  Ship auth flow                  3 messages, last: running tests",
         ):
             assert line in text
         assert text.count("test_dst_gap") == 1, "the reason is told once"
+
+
+async def test_a_narrow_line_has_what_happened_before_the_name_of_its_task_and_a_whole_reason(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    reason = "zstd is missing in the image: exit status 127"
+    by_agent(plan, "claude-2", EditTask(plan[7], {"status": "failed"}), LogTask(plan[7], reason))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        text = shown(app)
+        assert " 19:58:41  ✗ fail     claude-2   #3  test_dst_gap: expected 02:30, got 03:30" in text
+        assert f"✗ fail     #7  {reason}" in text, "who reported it gives way"
+        (row,) = (line for line in text.splitlines() if line.startswith(" 17:01:00"))
+        assert "#1  pending -> done " in row and row.rstrip().endswith(" Inventory GA usage")
+
+
+async def test_a_reason_and_an_open_question_have_their_colours_in_the_log(plan, make_app):
+    app = make_app(plan.path, pane="log")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot)
+
+        def colors() -> dict[str, str]:
+            drawn = log_of(app).row_list._painter._drawn
+            return {text.strip(): ink for row in drawn for text, ink in row.lines[0]}
+
+        asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
+        assert colors()["test_dst_gap: expected 02:30, got 03:30"] == "$state-failed"
+        assert colors()[asked] == "$state-needs-you"
+        ask = next(ask for ask in app.state.asks if ask.question == asked)
+        by_agent(plan, "human", AnswerAsk(ask.uid, "jose"))
+        await until(pilot, lambda: asked not in colors() or colors()[asked] == "")
 
 
 async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
@@ -62,21 +93,21 @@ async def test_a_line_calls_its_task_as_it_was_called_then(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         told = shown(app)
-        assert "#5  Ship auth flow                3 messages, last: running tests 14/22" in told
-        assert "#5  Ship it                       was called Ship auth flow" in told
-        assert "#5  Ship it                       priority high -> urgent" in told
+        assert "#5  Ship auth flow                  3 messages, last: running tests 14/22" in told
+        assert "#5  Ship it                         was called Ship auth flow" in told
+        assert "#5  Ship it                         priority high -> urgent" in told
 
 
 async def test_a_line_has_the_number_of_its_task_wherever_that_stands_now(plan, make_app):
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "claude-1   #5  Ship auth flow                3 messages, last: running tests 14/22" in shown(app)
+        assert "claude-1   #5  Ship auth flow                  3 messages, last: running tests 14/22" in shown(app)
         by_agent(plan, "claude-2", AddTask("Before all", before=plan[1]), DeleteTask(plan[6]))
         by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
-        assert "claude-1   #5   Ship auth flow                3 messages, last: running tests 14/22" in shown(app)
-        assert "claude-2   #5   Ship auth flow                and on" in shown(app)
+        assert "claude-1   #5   Ship auth flow                  3 messages, last: running tests 14/22" in shown(app)
+        assert "claude-2   #5   Ship auth flow                  and on" in shown(app)
         assert "claude-2   #10  Before all" in shown(app)
         assert "claude-2   #6   Write integration tests" in shown(app)
 
@@ -117,8 +148,8 @@ async def test_where_the_human_last_looked_stands_between_what_was_before_and_si
     app = make_app(plan.path, pane="log")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
-        assert "19:58:00  ─ seen     you            --- you last looked here ---" in shown(app)
-        at_mark = texts(app).index("--- you last looked here ---")
+        assert "── 19:58  you last looked here ───" in shown(app)
+        at_mark = texts(app).index("you last looked here")
         assert texts(app)[at_mark - 1 : at_mark + 2 : 2] == ["description", "pending -> in_progress"]
 
 
@@ -129,7 +160,7 @@ async def test_all_seen_takes_the_mark_away_until_something_happens(plan, make_a
         assert "you last looked here" not in shown(app)
         by_agent(plan, "claude-2", LogTask(plan[5], "and on"))
         await until(pilot, lambda: "and on" in shown(app))
-        assert texts(app)[-3:] == ["running tests 14/22", "--- you last looked here ---", "and on"]
+        assert texts(app)[-3:] == ["running tests 14/22", "you last looked here", "and on"]
 
 
 async def test_it_follows_what_comes_in(plan, make_app):
@@ -281,7 +312,7 @@ async def test_the_filter_keeps_what_is_wanted(plan, make_app, words, found):
         await settle(pilot, "slash")
         app.query_one("#log FilterWords").value = words
         await settle(pilot, "enter")
-        shown_now = [text for text in texts(app) if text != "--- you last looked here ---"]
+        shown_now = [text for text in texts(app) if text != "you last looked here"]
         if found is None:
             assert len(shown_now) == 10
         else:
@@ -308,11 +339,11 @@ async def test_failures_of_an_agent_programs_tools_and_turns_are_told_in_words_a
         for words, found in (
             ("kind:tool", ["Bash failed: exit 2"]),
             ("kind:fail", ["Bash failed: exit 2", "its turn failed: no more"]),
-            ("kind:session -kind:fail", ["session started", "session prompted"]),
+            ("kind:session -kind:fail", ["session started", "asked for: Clean the build"]),
         ):
             app.query_one("#log FilterWords").value = words
             await settle(pilot)
-            assert [text for text in texts(app) if not text.startswith("---")][-2:] == found, words
+            assert [text for text in texts(app) if text != "you last looked here"][-2:] == found, words
 
 
 async def test_a_filter_that_means_nothing_says_so(plan, make_app):
@@ -343,7 +374,7 @@ async def test_a_rare_word_is_looked_for_piece_by_piece(plan, make_app, monkeypa
         await settle(pilot)
         log_of(app).filter_by("inventory kind:new")
         await until(pilot, lambda: "Inventory GA usage" in texts(app))
-        assert [text for text in texts(app) if text != "--- you last looked here ---"] == ["Inventory GA usage"]
+        assert [text for text in texts(app) if text != "you last looked here"] == ["Inventory GA usage"]
 
 
 # Text

@@ -143,7 +143,8 @@ class LogPane(Pane):
         self._take_new(self._folded_by(changes) if self.following else ())
         if self.is_open:
             self._entry.changed(changes)
-        if self._drawing.label_width != self._label_width:
+        if self._drawing.label_width != self._label_width or changes.touches("ask"):
+            # A question has another colour once it is answered.
             self._drawing.label_width = self._label_width
             rows.again()
 

@@ -14,6 +14,7 @@ from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.read.pages.log_pages import FIRST, LAST
 from tui_tasks.core.vocab import HUMAN
+from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import DAY, SECOND, moment
 from tui_tasks.text.times import clock as time_of_day
@@ -22,13 +23,15 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_cache import RowPage
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.widgets.frame import NARROW, WIDE
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
-# In cells: the longest name of a task, and the approximate width of what is before it.
-_NAME: Final = 28
-_BEFORE_NAME: Final = 36
+# In cells: the longest name of a task, and the least of it that is worth showing.
+_NAME: Final = 30
+_LEAST_NAME: Final = 8
+_GAP: Final = 2
 # Entries of an agent about itself belong to no list.
 _OF_AGENTS: Final = frozenset({"session", "ask", "message"})
 
@@ -158,33 +161,69 @@ class LogRows(RowDrawing[LogLine]):
         self._numbers = {uid: number for number, uid in enumerate(uids, 1)}
 
     def draw(self, row: LogLine, look_: RowLook, line: int) -> Sequence[Part]:
-        """`20:15:02  · log    claude-1   #5 Ship auth flow   running tests 14/22`."""
+        """`20:15:02  · log    claude-1   #5  Ship auth flow   running tests 14/22`.
+
+        The text outlives the name of the task, which stands at the right of a narrow screen. The reason of a failure
+        outlives who reported it.
+        """
         ascii_only, width = self.context.ascii_only, look_.width
+        cursor: Part = (">" if look_.cursor else " ", "$primary bold" if look_.focused else "$muted")
+        if row.word in MARKS:
+            return [cursor, *self._mark(row, width)]
+        label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
+        where = self._where(row) if width >= WIDE else ""
+        where += (" >" if ascii_only else " ▸") if row.words > 1 else ""
+        many, text = self._many(row, width), text_of(row)
+        needed = cell_len(many + safe_line(text, width, ascii_only=ascii_only))
+        room = width - cell_len(label + where) - 2
+        head = [cursor, *self._head(row, width, room - needed), (label, "$muted")]
+        room = width - sum(cell_len(part) for part, _ in head) - cell_len(where) - 1
+        name = self._name(row, room - needed - _GAP)
+        gap, column = " " * (_GAP if name else 0), min(_NAME, room - needed - _GAP)
+        before, after = ("", gap + name) if width < WIDE else (fit(name, column) + gap if name else "", "")
+        cells = max(0, room - cell_len(before + many + after))
+        said = (fit(text, cells, ascii_only=ascii_only), self._text_ink(row))
+        return [*head, (before, ""), (many, "$muted"), said, (after, "$muted"), (where, "$muted")]
+
+    def _head(self, row: LogLine, width: int, left: int) -> list[Part]:
+        """Return when it happened, its kind, and who did it; `left`: the cells that its text leaves."""
+        ascii_only = self.context.ascii_only
         mark, ink = mark_of(row, ascii_only=ascii_only)
-        strong = ink if row.word in ("fail", "ask", SEEN) else "$muted"
-        text_ink = strong if row.word in MARKS else ""
-        cursor = ">" if look_.cursor else " "
-        parts: list[Part] = [(cursor, "$primary bold" if look_.focused else "$muted")]
-        if width < 60:
-            label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
-            parts += [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink), (label, "$muted")]
-        else:
-            who = fit_ends(who_of(row), 10, ascii_only=ascii_only)
-            label = fit(self._label(row), self.label_width, ascii_only=ascii_only)
-            parts += [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), (f"{row.word:<8} ", strong)]
-            parts += [(f"{who} ", "$muted"), (label, "$muted")]
-            if names_task(row):
-                # In a column of its own, so that the texts are aligned.
-                name = fit(row.name or "", min(_NAME, (width - _BEFORE_NAME) // 3), ascii_only=ascii_only)
-                parts += [(name, ""), ("  ", "")]
-        where = self._where(row) if width >= 80 else ""
-        if row.words > 1:
-            if width >= 60:
-                many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
-                parts.append((f"{many} messages, last: " if width >= 100 else f"({many}) ", "$muted"))
-            where += " >" if ascii_only else " ▸"
-        room = width - sum(cell_len(text) for text, _ in parts) - cell_len(where) - 1
-        return [*parts, (fit(text_of(row), room, ascii_only=ascii_only), text_ink), (where, "$muted")]
+        if width < NARROW:
+            return [(fit(self._when(row, 5), 5), "$muted"), (f" {mark} ", ink)]
+        kind = (f"{row.word:<8} ", ink if row.word in ("fail", "ask") else "$muted")
+        parts: list[Part] = [(fit(self._when(row, 9), 9), "$muted"), (f" {mark} ", ink), kind]
+        who = f"{fit_ends(who_of(row), 10, ascii_only=ascii_only)} "
+        if row.word != "fail" or left >= sum(cell_len(part) for part, _ in parts) + cell_len(who):
+            parts.append((who, "$muted"))
+        return parts
+
+    def _mark(self, row: LogLine, width: int) -> list[Part]:
+        """`── 19:58  you last looked here ─────────`."""
+        rule, ink = sign("rule", ascii_only=self.context.ascii_only), "$changed" if row.word == SEEN else "$muted"
+        when_ = f"{self._when(row, 9).removesuffix(':00')}  " if row.word == SEEN else ""
+        words = fit(f" {when_}{MARKS[row.word]} ", min(width - 4, cell_len(when_ + MARKS[row.word]) + 2))
+        return [(rule * 2, "$rule"), (words, ink), (rule * max(0, width - 4 - cell_len(words)), "$rule")]
+
+    def _many(self, row: LogLine, width: int) -> str:
+        """Return how many messages a line stands for."""
+        if row.words < 2 or width < NARROW:
+            return ""
+        many = f"{row.words - 1}+" if row.words == log_lines.MAX_WORDS else f"{row.words}"
+        return f"{many} messages, last: " if width >= WIDE else f"({many}) "
+
+    def _text_ink(self, row: LogLine) -> str:
+        """Return the style of what happened: a failure has its colour, and a question while it is open."""
+        if row.word == "fail":
+            return "$state-failed"
+        is_open = row.entity == "ask" and any(ask.uid == row.uid for ask in self.context.state.asks)
+        return "$state-needs-you" if is_open and row.word == "ask" else ""
+
+    def _name(self, row: LogLine, room: int) -> str:
+        """Return the name of the task as far as there is room; empty where too little of it would be left."""
+        if not names_task(row) or room < _LEAST_NAME:
+            return ""
+        return safe_line(row.name or "", min(_NAME, room), ascii_only=self.context.ascii_only)
 
     def _label(self, row: LogLine) -> str:
         """Return the number of a task or a job: `#5` or `S2`."""

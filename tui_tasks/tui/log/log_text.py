@@ -12,7 +12,7 @@ from tui_tasks.tui.agents import agent_text
 
 SEEN: Final = "seen"
 EARLIER: Final = "before"
-MARKS: Final = {SEEN: "--- you last looked here ---", EARLIER: "--- earlier entries were compacted away ---"}
+MARKS: Final = {SEEN: "you last looked here", EARLIER: "earlier entries were compacted away"}
 """Lines between the entries that are none themselves: their words, with their texts."""
 
 
@@ -125,6 +125,10 @@ def _of_people(line: LogLine) -> str:
         return f"{new.get('tool')} failed: {new.get('error')}"
     if line.kind == "session.failed":
         return f"its turn failed: {new.get('last_message')}" if new.get("last_message") else "its turn failed"
+    if line.kind == "session.prompted" and new.get("last_prompt"):
+        return f"asked for: {new['last_prompt']}"
+    if line.kind == "session.idle" and new.get("last_message"):
+        return f"says: {new['last_message']}"
     if line.word == "stuck":
         return f"{line.uid} {new.get('text') or 'works again'}"
     if line.kind.startswith("agent."):
