@@ -36,7 +36,7 @@ def row_of(app, name: str) -> str:
 async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, make_app, size):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=size) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         wanted = {
             "Server status": ("◐", "in 14m"),
             "Nightly audit": ("○", "in 1d"),
@@ -52,7 +52,7 @@ async def test_every_job_tells_its_state_by_a_sign_and_when_it_is_next(jobs, mak
 async def test_schedules_are_told_in_words_with_how_it_went_and_the_history(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         assert "09:00 Mon–Fri" in row_of(app, "Nightly audit")
         assert "2m ago ok 41s" in row_of(app, "Nightly audit")
         assert "never" in row_of(app, "Backup drill")
@@ -64,7 +64,7 @@ async def test_schedules_are_told_in_words_with_how_it_went_and_the_history(jobs
 async def test_the_reason_of_the_last_failure_is_told(jobs, make_app, size):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, "j", "j", "j")
+        await settle(pilot, "g", "j", "j", "j")
         assert "smtp: 535 authentication failed" in shown(app)
         if size[0] >= 80:
             assert "failed 4h ago, 2 in a row" in shown(app)
@@ -74,16 +74,29 @@ async def test_the_reason_of_the_last_failure_is_told(jobs, make_app, size):
 async def test_a_row_with_room_says_why_its_last_run_failed(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         assert "failed 4h ago: smtp" in row_of(app, "Digest mail")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_what_is_overdue_has_the_cursor_and_can_be_run_and_each_reason_is_whole(jobs, make_app, size):
+    app = make_app(jobs.plan.path, pane="schedule")
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        assert app.pane.line.job.uid == jobs[3]
+        assert "overdue 25m: no scheduler has started it" in shown(app)
+        assert "r Run now" in shown(app)
+        assert "4h ago: smtp: 535 authentication failed" in row_of(app, "Digest mail")
+        await settle(pilot, "g")
+        assert "Run now" not in shown(app), "the first job runs already"
 
 
 async def test_the_strip_shows_the_runs_of_the_next_day_and_no_past_ones(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         text = shown(app)
-        assert "20  21  22  23  00  01" in text
+        assert "20 21 22 23 00 01" in text and "▂  ▂  ▂  ▂" in text, "a bar for each hour of what runs often"
         assert "94 runs" in text
         assert "▏08:00" in text
 
@@ -101,7 +114,7 @@ async def test_a_run_that_was_interrupted_is_no_failure_in_a_row(jobs, make_app)
         by_agent(jobs.plan, "claude-1", FinishRun(run.uid, outcome, "no paper"))
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "G")
+        await settle(pilot, "g", "G")
         assert "failed now, 2 in a row:  no paper" in shown(app)
 
 
@@ -110,7 +123,7 @@ async def test_the_strip_tells_how_many_jobs_have_no_room(jobs, make_app):
         by_agent(jobs.plan, "claude-1", CreateJob(f"Another {number}", "scheduled", "", "x", "UTC", schedule=DAILY))
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         text = shown(app)
         shown_jobs = [number for number in range(1, 15) if f"\n S{number} " in text.split("next 24 h")[1]]
         assert f"and {11 - len(shown_jobs)} more jobs" in text
@@ -124,7 +137,7 @@ async def test_the_strip_shows_those_that_are_due_next_whenever_they_were_made(j
     )
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         strip = shown(app).split("next 24 h")[1]
         times = [(job.next_run or 0, number) for number, job in enumerate(_jobs(jobs.plan), 1)]
         first = [number for next_run, number in sorted(times) if next_run > NOW][:3]
@@ -158,17 +171,24 @@ def test_a_time_stands_in_its_cell_with_its_hour_where_there_is_room():
     assert crowded[:13] == "      ▏▏21:45"
 
 
+def test_what_runs_often_has_a_bar_for_each_hour_as_high_as_it_has_runs():
+    start = at(20, 0)
+    often = [at(20, minute) for minute in range(0, 60, 4)] + [at(22, 0)]
+    assert time_line(often, start, 3, ZONE)[:9] == "█     ▁  "
+    assert time_line(often, start, 3, ZONE, ascii_only=True).isascii()
+
+
 async def test_an_empty_schedule_says_what_to_do(plan, make_app):
     app = make_app(plan.path, pane="schedule")
     async with app.run_test(size=(40, 12)) as pilot:
-        await settle(pilot, "r", "t", "enter", "x", "d", "e")
+        await settle(pilot, "g", "r", "t", "enter", "x", "d", "e")
         assert "Nothing is scheduled." in shown(app)
 
 
 async def test_a_refresh_moves_nothing(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "j", "j")
+        await settle(pilot, "g", "j", "j", "j")
         by_agent(jobs.plan, "claude-1", CreateJob("Another", "scheduled", "", "x", "UTC", schedule=DAILY))
         by_agent(jobs.plan, "human", DeleteJob(jobs[1]))
         await until(pilot, lambda: "Another" in shown(app) and "Server status" not in shown(app))
@@ -179,7 +199,7 @@ async def test_a_refresh_moves_nothing(jobs, make_app):
 async def test_only_the_jobs_that_were_touched_are_read_again(jobs, make_app, monkeypatch):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         read = []
         line_of = job_lines.line_of
         monkeypatch.setattr(job_lines, "line_of", lambda db, one: read.append(one.uid) or line_of(db, one))
@@ -191,7 +211,7 @@ async def test_only_the_jobs_that_were_touched_are_read_again(jobs, make_app, mo
 async def test_the_filter_keeps_jobs_by_their_words_and_the_rest_comes_back(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "slash", *"mail")
+        await settle(pilot, "g", "j", "slash", *"mail")
         assert "Digest mail" in shown(app)
         assert "Nightly audit" not in shown(app)
         assert "1 of 5 jobs" in shown(app)
@@ -205,14 +225,14 @@ async def test_the_filter_keeps_jobs_by_their_words_and_the_rest_comes_back(jobs
 async def test_the_filter_of_the_jobs_names_the_one_field_that_jobs_have(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "slash", *"status:failed")
+        await settle(pilot, "g", "slash", *"status:failed")
         assert "use one of agent:" in shown(app)
 
 
 async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "r")
+        await settle(pilot, "g", "j", "r")
         (run,) = job_queries.each_run(app.link.db, jobs[2], 1)
         assert (run.trigger, run.requested_by) == ("manual", "human")
         await settle(pilot, "r")
@@ -223,7 +243,7 @@ async def test_r_runs_a_scheduled_job_though_it_has_its_times(jobs, make_app):
 async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "G", *named("run with"), *"for June", "enter")
+        await settle(pilot, "g", "G", *named("run with"), *"for June", "enter")
         (run,) = job_queries.each_run(app.link.db, jobs[5], 1)
         assert run.context == "for June"
 
@@ -231,7 +251,7 @@ async def test_r_with_input_hands_it_to_this_run(jobs, make_app):
 async def test_t_switches_off_and_on_and_u_takes_it_back(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "t")
+        await settle(pilot, "g", "j", "t")
         assert not job(app, jobs[2]).enabled
         assert "off" in row_of(app, "Nightly audit")
         await settle(pilot, "r")
@@ -245,7 +265,7 @@ async def test_t_switches_off_and_on_and_u_takes_it_back(jobs, make_app):
 async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "G", "d")
+        await settle(pilot, "g", "G", "d")
         assert "Weekly report" not in shown(app).replace("Deleted S5 Weekly report", "")
         await settle(pilot, "u")
         assert not job(app, jobs[5]).deleted
@@ -254,7 +274,7 @@ async def test_a_deleted_job_comes_back_with_u(jobs, make_app):
 async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "d", "n")
+        await settle(pilot, "g", "d", "n")
         assert job_queries.any_job(app.link.db, jobs[1]).deleted is False
         await settle(pilot, "d", "y")
         assert job_queries.any_job(app.link.db, jobs[1]).deleted
@@ -263,7 +283,7 @@ async def test_deleting_a_job_that_runs_asks_first(jobs, make_app):
 async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "x", "n")
+        await settle(pilot, "g", "x", "n")
         assert job_queries.run(app.link.db, jobs.running).stop_reason is None
         await settle(pilot, "x", "y")
         assert job_queries.run(app.link.db, jobs.running).stop_reason == "stopped by human"
@@ -279,7 +299,7 @@ async def test_x_ends_what_runs_once_it_was_asked(jobs, make_app):
 async def test_all_three_kinds_are_made_from_one_form(jobs, make_app, size, times, kind):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, "n", *"New one", "tab", *times, *["tab"] * 5, *"Do it.", "ctrl+s")
+        await settle(pilot, "g", "n", *"New one", "tab", *times, *["tab"] * 5, *"Do it.", "ctrl+s")
         await settle(pilot)
         made = job_queries.job_named(app.link.db, "new one")
         assert (made.type, made.prompt, made.dedicated_context, made.created_by) == (kind, "Do it.", True, "human")
@@ -301,7 +321,7 @@ async def test_a_job_for_a_runner_without_a_command_is_saved_and_says_that_it_ca
 async def test_the_form_shows_the_next_five_times_as_one_types(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "n", "tab", *"9:00 mon-f")
+        await settle(pilot, "g", "n", "tab", *"9:00 mon-f")
         assert "five fields of a cron, dates such as" in shown(app)
         await settle(pilot, *"ri")
         text = shown(app)
@@ -313,7 +333,7 @@ async def test_the_form_shows_the_next_five_times_as_one_types(jobs, make_app):
 async def test_what_is_wrong_is_told_and_the_form_stays(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "n", "ctrl+s")
+        await settle(pilot, "g", "n", "ctrl+s")
         assert "a job needs a name" in shown(app)
         await settle(pilot, *"digest MAIL", *["tab"] * 6, *"x", "ctrl+s")
         await until(pilot, lambda: "already" in shown(app))
@@ -327,7 +347,7 @@ async def test_an_edit_writes_what_was_changed_and_nothing_else(jobs, make_app):
     by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"prompt": odd}, {"retries": 2}))
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "j", "j", "e", "tab", *["backspace"] * 9, *"30 7 * * *", "ctrl+s")
+        await settle(pilot, "g", "j", "j", "j", "e", "tab", *["backspace"] * 9, *"30 7 * * *", "ctrl+s")
         await settle(pilot)
         now = job(app, jobs[4])
         assert now.schedule == {**DAILY, "minute": "30", "hour": "7"}
@@ -340,7 +360,7 @@ async def test_controls_in_a_prompt_stay_what_they_are_when_it_is_edited(jobs, m
     by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"prompt": "two\x1b[31m lines\nand\ttabs"}))
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "j", "j", "e")
+        await settle(pilot, "g", "j", "j", "j", "e")
         app.screen.set_focus(app.screen.query_one("#prompt"))
         assert "\x1b" not in shown(app)
         await settle(pilot, "X", "ctrl+s")
@@ -351,7 +371,7 @@ async def test_controls_in_a_prompt_stay_what_they_are_when_it_is_edited(jobs, m
 async def test_a_field_that_somebody_else_changed_meanwhile_is_the_humans_to_choose(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "j", "j", "e", *" of mine")
+        await settle(pilot, "g", "j", "j", "j", "e", *" of mine")
         by_agent(jobs.plan, "claude-1", EditJob(jobs[4], {"name": "Theirs", "timezone": "UTC"}))
         await until(pilot, lambda: "changed meanwhile" in shown(app))
         await settle(pilot, "ctrl+s")
@@ -365,7 +385,7 @@ async def test_a_field_that_somebody_else_changed_meanwhile_is_the_humans_to_cho
 async def test_read_only_shows_all_of_it_and_says_why_it_does_nothing(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule", read_only=True)
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "r")
+        await settle(pilot, "g", "j", "r")
         assert "read only" in shown(app).split("\n")[-1]
         await settle(pilot, "enter")
         assert isinstance(app.screen, RunView)

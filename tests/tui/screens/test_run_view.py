@@ -17,7 +17,7 @@ from tui_tasks.tui.schedule.run_view import RunView
 async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app, size):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=size) as pilot:
-        await settle(pilot, "enter")
+        await settle(pilot, "g", "enter")
         assert "running" in shown(app)
         if size[0] < 60:
             await settle(pilot, "enter")
@@ -29,7 +29,7 @@ async def test_enter_shows_the_runs_and_what_one_of_them_printed(jobs, make_app,
 async def test_output_comes_as_it_is_written_and_is_followed_until_one_scrolls(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "enter")
+        await settle(pilot, "g", "enter")
         output = b"".join(b"line %d\n" % number for number in range(100))
         total = app.screen.output.total
         with Store(jobs.plan.path) as store:
@@ -50,7 +50,7 @@ async def test_output_comes_as_it_is_written_and_is_followed_until_one_scrolls(j
 async def test_a_run_that_ends_says_how(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "enter")
+        await settle(pilot, "g", "enter")
         end = EndRun(jobs.running, "error", exit_code=3, result="the end", reason="no route to host")
         by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
         await until(pilot, lambda: "failed after 42s exit 3" in shown(app))
@@ -64,7 +64,7 @@ async def test_the_last_line_of_a_run_is_there_with_its_end(jobs, make_app, monk
     monkeypatch.setattr(run_view, "POLL", 3_600)
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "enter")
+        await settle(pilot, "g", "enter")
         total, output = app.screen.output.total, b"".join(b"line %d\n" % number for number in range(100))
         with Store(jobs.plan.path) as store:
             run_logs.write(store.db, jobs.running, [(total, output)], total + len(output))
@@ -82,7 +82,7 @@ async def test_the_last_line_of_a_run_is_there_with_its_end(jobs, make_app, monk
 async def test_the_schedule_tells_which_agent_a_run_has_started(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot)
+        await settle(pilot, "g")
         by_agent(jobs.plan, "system", NoteRunAgent(jobs.running, "claude-1", "s-1"), now=NOW)
         await until(pilot, lambda: ", by claude-1" in shown(app))
 
@@ -90,7 +90,7 @@ async def test_the_schedule_tells_which_agent_a_run_has_started(jobs, make_app):
 async def test_what_the_agent_of_a_run_has_used_stands_with_its_output(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(120, 40)) as pilot:
-        await settle(pilot, "enter")
+        await settle(pilot, "g", "enter")
         by_agent(jobs.plan, "system", NoteRunAgent(jobs.running, "claude-1", "s-1"), now=NOW)
         end = EndRun(jobs.running, "success", turns=12, tokens=34_000, cost_usd=0.42)
         by_agent(jobs.plan, "system", end, now=NOW + 1_000_000)
@@ -100,14 +100,14 @@ async def test_what_the_agent_of_a_run_has_used_stands_with_its_output(jobs, mak
 async def test_a_run_is_ended_from_its_output(jobs, make_app):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "enter", "x", "y")
+        await settle(pilot, "g", "enter", "x", "y")
         assert job_queries.run(app.link.db, jobs.running).stop_reason == "stopped by human"
 
 
 async def test_thousands_of_runs_are_gone_through_by_pages(jobs, make_app, monkeypatch):
     app = make_app(jobs.plan.path, pane="schedule")
     async with app.run_test(size=(80, 24)) as pilot:
-        await settle(pilot, "j", "enter", "G")
+        await settle(pilot, "g", "j", "enter", "G")
         runs = list(job_queries.each_run(app.link.db, jobs[2], 100))
         assert app.screen.window.cursor == runs[-1].uid
         await settle(pilot, "g")

@@ -63,7 +63,7 @@ def test_the_schedule_tells_what_runs_next_what_is_overdue_and_why_a_job_failed(
     evening: Plan, make_app: MakeApp, draw: Draw, picture: str
 ) -> None:
     app = make_app(evening.path, list_name=evening.list_uid, pane="schedule")
-    draw(app, press=["j", "j", "j"], run_before=settled)
+    draw(app, run_before=settled)
 
 
 @at_each_size("asks")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.read import job_lines
 from tui_tasks.core.read.job_lines import JobLine
@@ -26,20 +26,35 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
-# In cells: the longest words for a schedule on a wide screen.
-_WHEN: Final = 28
+# In cells: what is before a job's name.
+_HEAD: Final = 8
+# In cells: more than a line has.
+_WIDEST: Final = 400
+# In cells: the longest words for a schedule, and the least for the last run.
+_WHEN: Final = 30
+_LAST: Final = 18
 
 
-def columns(width: int) -> tuple[int, int, int, int, int]:
-    """Return the widths in cells of task, when, last run, next and history."""
-    if width >= 100:
-        rest = width - 7 - 19 - 14 - job_lines.HISTORY - 1
-        task = rest * 9 // 20
-        when = min(_WHEN, rest - task)
-        # The rest is for the reason of a failure.
-        return task, when, 19 + rest - task - when, 14, job_lines.HISTORY + 1
-    rest = width - 7 - 18 - 12 - 1
-    return rest // 2, rest - rest // 2, 18, 12, 0
+class Columns(NamedTuple):
+    """The width of each column in cells, with the space after it; 0: not shown."""
+
+    task: int
+    when: int
+    last: int
+    next: int
+    history: int
+
+
+def columns(width: int, name: int, when: int) -> Columns:
+    """Divide a width into columns; `name` and `when` are the widths of the longest ones.
+
+    What they leave is for the last run, and the reason of its failure.
+    """
+    history, next_ = (job_lines.HISTORY + 1, 14) if width >= 100 else (0, 12)
+    rest = width - _HEAD - next_ - history
+    task = min(max(name, 4) + 2, rest * 2 // 5)
+    when = min(max(when, 4) + 2, _WHEN, rest - task - _LAST)
+    return Columns(task, when, rest - task - when, next_, history)
 
 
 class JobRows(RowDrawing[JobLine]):
@@ -48,6 +63,22 @@ class JobRows(RowDrawing[JobLine]):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._numbers: dict[str, int] = {}
+        self._longest = (0, 0)
+
+    def fit(self, lines: Iterable[JobLine]) -> bool:
+        """Make room for the names and schedules of these jobs; return whether columns have moved."""
+        before, names, whens = self._longest, [0], [0]
+        for line in lines:
+            names.append(cell_len(safe_line(line.job.name, _WIDEST)))
+            whens.append(cell_len(safe_line(job_text.when(line.job), _WIDEST)))
+        self._longest = max(names), max(whens)
+        return before != self._longest
+
+    def titles(self, width: int) -> list[Part]:
+        """Return the titles of the columns: `       task    when    last run    next    history`."""
+        task, when, last, next_, history = columns(width, *self._longest)
+        titled = f"{'task':<{task}}{'when':<{when}}{'last run':<{last}}{'next':<{next_}}"
+        return [(f"{' ' * _HEAD}{titled}{'history' if history else ''}", "$muted")]
 
     def number(self, uid: str) -> int:
         """Return a job's number: its place among all jobs, counted from 1."""
@@ -69,7 +100,7 @@ class JobRows(RowDrawing[JobLine]):
         next_ = job_text.next_(job, now, ascii_only=ascii_only)
         head = (
             (
-                sign("cursor", ascii_only=ascii_only) if look_.cursor else " ",
+                f"{sign('cursor', ascii_only=ascii_only) if look_.cursor else ' '} ",
                 "$primary bold" if look_.focused else "$muted",
             ),
             (shown.mark(ascii_only=ascii_only), shown.color),
@@ -78,18 +109,25 @@ class JobRows(RowDrawing[JobLine]):
         quiet = "$muted" if not job.enabled else ""
         urgent = shown.color if state == "overdue" else quiet
         if width < 60:
-            room = max(1, width - 2 - len(number) - cell_len(next_) - 2)
+            room = max(1, width - 3 - len(number) - cell_len(next_) - 2)
             return (*head, (fit(job.name, room), quiet), (f" {next_} ", urgent or "$muted"))
-        task, when, last, next_wide, history = columns(width)
-        last_ink = "$state-failed" if row.failing else "$state-in-progress" if row.running is not None else "$muted"
+        sizes = columns(width, *self._longest)
         return (
             *head,
-            (fit(job.name, task - 1) + " ", quiet),
-            (fit(job_text.when(job), when - 1) + " ", "$muted"),
-            (fit(job_text.last(row, now, with_reason=history > 0), last - 1) + " ", last_ink),
-            (fit(next_, next_wide - 1) + " ", urgent),
-            *(self._history(row) if history else ()),
+            (fit(job.name, sizes.task - 2) + "  ", quiet),
+            *self._last(row, sizes, now),
+            (fit(next_, sizes.next - 1) + " ", urgent),
+            *(self._history(row) if sizes.history else ()),
         )
+
+    def _last(self, row: JobLine, sizes: Columns, now: int) -> tuple[Part, Part]:
+        """Return the schedule and how the last run went; the reason of a failure takes the place of the schedule."""
+        when, said = job_text.when(row.job), job_text.last(row, now, with_reason=True)
+        ink = "$state-failed" if row.failing else "$state-in-progress" if row.running is not None else "$muted"
+        if row.failing and row.running is None and cell_len(safe_line(said, _WIDEST)) >= sizes.last:
+            short = said.removeprefix(f"{look('error').word} ")
+            return ("", ""), (fit(short, sizes.when + sizes.last - 2) + "  ", ink)
+        return (fit(when, sizes.when - 2) + "  ", "$muted"), (fit(said, sizes.last - 2) + "  ", ink)
 
     def _history(self, row: JobLine) -> list[Part]:
         ascii_only = self.context.ascii_only
@@ -104,13 +142,6 @@ class JobRows(RowDrawing[JobLine]):
         more = ": by a cron schedule, by dates, or run by hand" if width >= 60 else ""
         text = ("   Nothing is scheduled.", "", f"   {new:<5} add a job{more}")
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
-
-
-def titles(width: int) -> list[Part]:
-    """Return the titles of the columns: `       task    when    last run    next    history`."""
-    task, when, last, next_, history = columns(width)
-    titled = f"{'task':<{task}}{'when':<{when}}{'last run' if history else 'last':<{last}}{'next':<{next_}}"
-    return [(f"       {titled}{'history' if history else ''}", "$muted")]
 
 
 class TitledRule(FrameLine):
@@ -203,9 +234,14 @@ class JobDetail(TextDrawing):
 
 HOURS: Final = 24
 _MAX_TIMES: Final = HOURS * 60
-_TIMELINE_LABEL: Final = 5
-# Up to so many ticks, each is shown with its time of day.
+# In cells: a job's number, what its name takes at most, and what is said behind its hours.
+_NUMBER: Final = 5
+_NAME: Final = 18
+_BEHIND: Final = 10
+# Up to so many runs, each is shown with its time of day.
 _TIMED: Final = 3
+# So many runs in an hour fill its bar.
+_FULL: Final = 16
 
 
 def first_hour(now: int, zone: tzinfo) -> int:
@@ -216,7 +252,7 @@ def first_hour(now: int, zone: tzinfo) -> int:
 
 def cells_an_hour(width: int) -> int:
     """Return the width of an hour in cells: more than two, so that its number fits."""
-    return max(3, min(12, (width - _TIMELINE_LABEL - 10) // HOURS))
+    return max(3, min(12, (width - _NUMBER - _NAME - _BEHIND) // HOURS))
 
 
 def hour_heads(start: int, zone: tzinfo, cells: int) -> str:
@@ -226,11 +262,17 @@ def hour_heads(start: int, zone: tzinfo, cells: int) -> str:
 
 
 def time_line(times: Sequence[int], start: int, cells: int, zone: tzinfo, *, ascii_only: bool = False) -> str:
-    """Return the ticks in 24 hours of `cells` cells each; a few of them with their time of day if there is room."""
+    """Return 24 hours of `cells` cells each: a few runs at their places with their time of day, if there is room; many
+    as a bar for each hour, as high as it has runs.
+    """
+    if len(times) > _TIMED:
+        hours = [0] * HOURS
+        for instant in times:
+            hours[min(HOURS - 1, max(0, (instant - start) // HOUR))] += 1
+        bars = charts.spark([min(runs, _FULL) for runs in hours] + [_FULL], ascii_only=ascii_only)[:-1]
+        return "".join(bar.ljust(cells) for bar in bars)
     at = [(instant - start) * cells // HOUR for instant in times]
     ticks = charts.ticks(at, HOURS * cells, ascii_only=ascii_only)
-    if len(times) > _TIMED:
-        return ticks
     for place, instant in zip(at, times, strict=True):
         time = clock(instant, zone)
         room = ticks[place + 1 : place + 2 + len(time)]
@@ -261,7 +303,6 @@ class Timeline(TextDrawing):
         assert zone is not None
         start, cells = first_hour(now, zone), cells_an_hour(width)
         self.lasts(HOUR // cells - (now - start) % (HOUR // cells))
-        lines: list[Drawn] = [[(" " * _TIMELINE_LABEL, ""), (hour_heads(start, zone, cells), "$muted")]]
         room = max(2, height - 1)
         rows: list[tuple[int, JobLine, list[int]]] = []
         due_then = [(number, job) for number, job in self._jobs if _may_be_due(job, start + HOURS * HOUR)]
@@ -272,15 +313,21 @@ class Timeline(TextDrawing):
             rows += [(number, job, times)] if times else []
         if due_then:
             due_then.append(rows.pop()[:2])
+        most = width - _BEHIND - HOURS * cells
+        label = min(
+            most, _NUMBER + 2 + max((cell_len(safe_line(job.job.name, _NAME)) for _, job, _ in rows), default=0)
+        )
+        lines: list[Drawn] = [[(" " * label, ""), (hour_heads(start, zone, cells), "$muted")]]
         for number, job, times in rows:
             ink = "$state-failed" if job.failing else "$primary"
             ticks = time_line(times, start, cells, zone, ascii_only=ascii_only)
             runs = f" {count(len(times), 'run')}" if len(times) > _TIMED else ""
-            lines.append([(f" S{number:<{_TIMELINE_LABEL - 2}}", "$muted"), (ticks, ink), (runs, "$muted")])
+            named = fit(f" S{number:<{_NUMBER - 2}}{job.job.name}", label - 1) + " "
+            lines.append([(named, "$muted"), (ticks, ink), (runs, "$muted")])
         if due_then:
-            lines.append([(" " * _TIMELINE_LABEL + f"and {count(len(due_then), 'more job')}", "$muted")])
+            lines.append([(" " * _NUMBER + f"and {count(len(due_then), 'more job')}", "$muted")])
         elif not rows:
-            lines.append([(" " * _TIMELINE_LABEL + "nothing in the next 24 hours", "$muted")])
+            lines.append([(" " * _NUMBER + "nothing in the next 24 hours", "$muted")])
         return lines
 
     def _due(self, line: JobLine, now: int, start: int) -> list[int]:

@@ -26,7 +26,7 @@ from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, TitledRule, titles
+from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, TitledRule
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
@@ -66,6 +66,7 @@ class SchedulePane(Pane):
         self._drawing = JobRows(context)
         self.row_list = VirtualList(context, self._drawing, id="jobs")
         self.filter_bar = FilterBar(self.context, self._completions, OF_JOBS, id="job-filter")
+        self._titles = FrameLine(context, self._drawing.titles, id="job-titles")
         self._strip_title = TitledRule(context, id="strip-title")
         self._timeline = Timeline(context)
         self._strip = TextLines(context, self._timeline, id="strip")
@@ -83,7 +84,7 @@ class SchedulePane(Pane):
         """Compose titles, jobs, the next 24 hours, and the detail of one job."""
         yield rule(self.context)
         yield self.filter_bar
-        yield FrameLine(self.context, titles, id="job-titles")
+        yield self._titles
         yield self.row_list
         yield self._strip_title
         yield self._strip
@@ -95,8 +96,14 @@ class SchedulePane(Pane):
         zone = getattr(self.context.clock.zone, "key", None) or system_zone()
         self._strip_title.say(f"next 24 h (local, {zone})")
         self._read(None)
-        self.row_list.show(self.listed)
+        self.row_list.show(self.listed, self._first_in_trouble())
         self._show()
+
+    def _first_in_trouble(self) -> str | None:
+        """Return the uid of a job that needs the human: one that is overdue, else one that has failed."""
+        now = self.context.clock.now()
+        states = {line.job.uid: job_text.state(line, now) for line in self._all}
+        return next((uid for state in ("overdue", "error") for uid in states if states[uid] == state), None)
 
     @override
     def focus_target(self) -> Widget:
@@ -136,7 +143,10 @@ class SchedulePane(Pane):
         self._all = job_lines.lines(self.context.db, known)
         renumbered = self._drawing.renumber(line.job.uid for line in self._all)
         changed = self.listed.replace(line for line in self._all if self._matches(line))
-        if renumbered - changed:
+        if self._drawing.fit(self._all):
+            self.row_list.again()
+            self._titles.again()
+        elif renumbered - changed:
             self.row_list.again()
         return changed
 
@@ -162,6 +172,8 @@ class SchedulePane(Pane):
         self._timeline.put([(number(each.job.uid), each) for each in self._all])
         self._strip.again()
         self.set_class(self.filter_bar.is_open, "-filtering")
+        # Whether the job can be run follows from it.
+        self.context.redraw_frame()
 
     # The filter
 
