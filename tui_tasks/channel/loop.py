@@ -202,8 +202,9 @@ class ControlChannel:
         ready = self._poll()
         # Tested before anything is written, as a write resets the time of the last progress.
         self._lagging |= self._held_back and time.monotonic() - self._progress_at > STALLED_SECONDS
-        if self._is_listening() and self._watch.fd in ready:
-            self._watch.arm(time.monotonic())
+        now = time.monotonic()
+        if self._is_listening() and (self._watch.fd in ready or self._watch.is_due(now)):
+            self._watch.arm(now)
         if self._input in ready and not self._ended:
             data = self._read()
             self._ended = not data
@@ -213,7 +214,8 @@ class ControlChannel:
                 # Write the replies first: their reader waits for them.
                 self._flush()
                 self._awake_until = time.monotonic() + AWAKE_SECONDS
-        changed = self._is_listening() and self._watch.changed(time.monotonic())
+        now = time.monotonic()
+        changed = self._is_listening() and self._watch.is_due(now) and self._watch.changed(now)
         self._may_have_events |= changed
         # The watch wakes several times for one commit; only the first time there is anything to read.
         if self._may_have_events or self._held_back or self._has_timed_work():
@@ -237,7 +239,7 @@ class ControlChannel:
             poll.register(self._input, select.POLLIN)
         if self._out.size:
             poll.register(self._out.fd, select.POLLOUT)
-        if self._is_listening() and self._watch.fd is not None:
+        if self._is_listening() and self._watch.fd is not None and not self._watch.looks_soon(time.monotonic()):
             poll.register(self._watch.fd, select.POLLIN)
         while time.monotonic() < self._awake_until:
             if ready := poll.poll(0):

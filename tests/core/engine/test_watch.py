@@ -8,7 +8,7 @@ import pytest
 
 from tests import kqueues
 from tui_tasks.core.engine import watch as watching
-from tui_tasks.core.engine.watch import Watch
+from tui_tasks.core.engine.watch import LADDER, Watch
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
 
@@ -96,3 +96,36 @@ def has_events(watch: Watch) -> bool:
     watch._looks_due.clear()
     watch.arm(time.monotonic())
     return watch._looks_due != []
+
+
+def hear(watch: Watch, now: float) -> None:
+    """Take what the kernel tells as if it were `now`."""
+    poll = select.poll()
+    poll.register(watch.fd, select.POLLIN)
+    assert poll.poll(20_000)
+    watch.arm(now)
+
+
+def test_a_write_is_looked_after_soon_and_one_that_never_ends_does_not_put_off_the_look(tmp_path):
+    with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
+        watch = Watch(watched.db)
+        assert not watch.changed(100.0)
+        assert not watch.is_due(100.0)
+        for at in (100.0, 100.00006):
+            other.commit(EnsureList(str(at), "task"), actor="agent", now=0)
+            hear(watch, at)
+            assert watch.looks_soon(at)
+        assert watch.is_due(100.0 + LADDER[0])
+        watch.close()
+
+
+def test_once_a_commit_is_found_it_is_not_looked_for_again_and_again(tmp_path):
+    with Store(str(tmp_path / "tasks.db")) as watched, Store(str(tmp_path / "tasks.db")) as other:
+        watch = Watch(watched.db)
+        assert not watch.changed(100.0)
+        other.commit(EnsureList("one", "task"), actor="agent", now=0)
+        hear(watch, 100.0)
+        assert watch.changed(100.001)
+        assert not watch.looks_soon(100.001)
+        assert watch.wait(100.001) == pytest.approx(LADDER[-2] - 0.001)
+        watch.close()

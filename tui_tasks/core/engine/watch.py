@@ -20,6 +20,7 @@ from tui_tasks.core.errors import StorageFailed
 
 # Seconds after an event of the kernel at which to look: the log is written before its commit can be seen.
 LADDER: Final = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+_SOON: Final = 0.003
 SAFETY_NET: Final = 1.0
 POLL: Final = 0.02
 
@@ -84,7 +85,17 @@ class Watch:
         """Read the events of `fd`, which is readable; `now` is monotonic seconds."""
         notify = self._notifier()
         if notify and notify.has_events():
-            self._looks_due = [now + step for step in LADDER]
+            # Who writes without a break must not put off the look that is due.
+            soon, *later = (now + step for step in LADDER)
+            self._looks_due = [min([soon, *self._looks_due[:1]]), *later]
+
+    def is_due(self, now: float) -> bool:
+        """Return whether `changed` is worth calling: the write of a commit is seen before the commit is."""
+        return self.wait(now) == 0
+
+    def looks_soon(self, now: float) -> bool:
+        """Return whether the next look comes so soon that further events need not wake the thread."""
+        return bool(self._looks_due) and self._looks_due[0] - now < _SOON
 
     def wait(self, now: float) -> float:
         """Return the seconds until `changed` is worth calling."""
@@ -118,6 +129,9 @@ class Watch:
             with contextlib.suppress(OSError):
                 notify.follow()
         self._version = version
+        if version != before:
+            # The commit that was written is seen; of another, whose write came with it, the last looks find it.
+            del self._looks_due[:-2]
         return version != before
 
     def _look(self) -> tuple[object, int] | None:
