@@ -7,7 +7,21 @@ from hypothesis import strategies as st
 
 from tests.conftest import SECOND, START
 from tui_tasks.clock import Uptime
-from tui_tasks.core.commit.elapsed import Elapsed, mark
+from tui_tasks.core.commit import idempotency_keys
+from tui_tasks.core.commit.elapsed import (
+    Elapsed,
+    Mark,
+    drop,
+    lapsed,
+    lapses_at,
+    mark,
+    next_lapse,
+    put,
+    put_mark,
+    until,
+)
+from tui_tasks.core.operations.asks import OpenAsk
+from tui_tasks.core.operations.tasks import AddTask, ClaimTask, EnsureList
 from tui_tasks.core.store import Store
 
 DAY = 24 * 3600 * SECOND
@@ -129,3 +143,76 @@ def test_the_uptime_of_another_machine_ends_nothing_early(store: Store) -> None:
     elsewhere.started, elsewhere.up = 1, 100 * DAY
     assert Elapsed(elsewhere).look(store.db, START) == first
     assert _kept(store, Elapsed(elsewhere), START) == first
+
+
+def claim(store: Store, machine: Machine, lease: int):
+    """Have agent `a` claim a new task, as a process does that runs on the machine."""
+    store.elapsed = Elapsed(machine)
+    (home,) = store.commit(EnsureList("x", "task"), actor="a", now=START)
+    (task,) = store.commit(AddTask("task", home.uid), actor="a", now=START)
+    ((_, claimed),) = store.commit(ClaimTask(agent="a", lease=lease, uid=task.uid), actor="a", now=START)
+    return claimed
+
+
+def test_a_process_that_has_not_looked_yet_goes_on_from_what_is_written_down(store: Store) -> None:
+    machine = Machine()
+    first = _kept(store, Elapsed(machine), START)
+    machine.up += 60 * SECOND
+    later = Elapsed(machine)
+    assert later.instant(store.db, START + 8 * DAY) == first + 60 * SECOND
+    # From then on nothing is read.
+    with store.db.transaction(write=True):
+        put_mark(store.db, Mark("start 0", machine.up, first + DAY, START))
+    assert later.instant(store.db, START) == first + 60 * SECOND
+
+
+def test_an_uptime_below_the_one_written_down_is_another_start_where_the_kernel_names_none(store: Store) -> None:
+    machine = Machine()
+    first = _kept(store, Elapsed(machine), START)
+    machine.up = SECOND
+    assert _kept(store, Elapsed(machine), START) == first
+    assert mark(store.db).up == SECOND
+    written = mark(store.db)
+    assert _kept(store, Elapsed(machine), START + 1) == first
+    assert mark(store.db) == written
+
+
+def test_replies_and_leases_from_before_the_first_record_count_from_it(store: Store) -> None:
+    claimed = claim(store, Machine(), 60 * SECOND)
+    with store.db.transaction(write=True):
+        idempotency_keys.put(store.db, "a", "key", "fingerprint", "reply", 1)
+        store.db.sql("DELETE FROM view")
+    machine = Machine()
+    first = _kept(store, Elapsed(machine), START + DAY)
+    assert store.db.scalar("SELECT at FROM kept_reply") == first
+    assert until(store.db, claimed.uid) == first + 60 * SECOND
+
+
+def test_the_first_record_leaves_a_lease_alone_whose_end_is_written_down(store: Store) -> None:
+    claimed = claim(store, Machine(), 60 * SECOND)
+    with store.db.transaction(write=True):
+        store.db.sql("DELETE FROM view WHERE key = 'elapsed'")
+    end = until(store.db, claimed.uid)
+    _kept(store, Elapsed(Machine()), START + 30 * SECOND)
+    assert until(store.db, claimed.uid) == end == START + 60 * SECOND
+
+
+def test_the_end_of_something_is_forgotten_a_day_after_it(store: Store) -> None:
+    with store.db.transaction(write=True):
+        put(store.db, "one", START, START)
+        put(store.db, "other", START + DAY, START + DAY)
+        assert (until(store.db, "one"), until(store.db, "other")) == (START, START + DAY)
+        put(store.db, "other", START, START + DAY + 1)
+        assert (until(store.db, "one"), until(store.db, "other")) == (None, START)
+        drop(store.db, "other")
+        assert until(store.db, "other") is None
+
+
+def test_a_lease_lapses_at_its_end_and_not_while_its_holder_asks(store: Store) -> None:
+    claimed = claim(store, Machine(), 60 * SECOND)
+    end = START + 60 * SECOND
+    assert (next_lapse(store.db), lapses_at(store.db, claimed.uid)) == (end, end)
+    assert (lapsed(store.db, end - 1), lapsed(store.db, end)) == ([], [claimed.uid])
+    assert lapses_at(store.db, "no such claim") is None
+    store.commit(OpenAsk("why?"), actor="a", now=START)
+    assert (next_lapse(store.db), lapses_at(store.db, claimed.uid), lapsed(store.db, end)) == (None, None, [])

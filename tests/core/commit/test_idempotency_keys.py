@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from tests.conftest import SECOND
 from tui_tasks.core.commit import idempotency_keys
-from tui_tasks.core.commit.idempotency_keys import RETENTION
 from tui_tasks.core.store import Store
+
+WEEK = 7 * 24 * 3600 * SECOND
 
 
 def put(store: Store, key: str, reply: str, passed: int) -> None:
@@ -20,12 +22,12 @@ def reply_of(store: Store, key: str) -> str | None:
 def test_the_reply_that_is_stored_last_replaces_an_earlier_one(store: Store) -> None:
     put(store, "key", "earlier", 1)
     put(store, "key", "later", 2)
-    assert reply_of(store, "key") == "later"
+    assert idempotency_keys.find(store.db, "a", "key") == ("fingerprint", "later")
 
 
-def test_a_reply_is_deleted_with_the_first_that_is_stored_after_its_retention(store: Store) -> None:
+def test_a_reply_is_deleted_with_the_first_that_is_stored_more_than_a_week_later(store: Store) -> None:
     put(store, "old", "old", 1)
-    put(store, "new", "new", RETENTION + 1)
+    put(store, "new", "new", WEEK + 1)
     assert reply_of(store, "old") == "old"
-    put(store, "newest", "newest", RETENTION + 2)
+    put(store, "newest", "newest", WEEK + 2)
     assert [reply_of(store, key) for key in ("old", "new", "newest")] == [None, "new", "newest"]

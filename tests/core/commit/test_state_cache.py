@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from tests.conftest import START
 from tui_tasks.core import names as names_of_agents
 from tui_tasks.core.commit import state_cache
+from tui_tasks.core.commit.state_cache import StateCache
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
-from tui_tasks.core.operations.tasks import AddTask, DeleteList, DeleteTask, EditTask, EnsureList, MoveTask
+from tui_tasks.core.journal.journal import newest
+from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations.asks import DeliverMessages, OpenAsk, PauseAgent, ResumeAgent, SendMessage
+from tui_tasks.core.operations.jobs import DefineChecks, GiveChecks, NamedCheck, RecordSettings
+from tui_tasks.core.operations.tasks import (
+    AddTask,
+    ClaimTask,
+    DeleteList,
+    DeleteTask,
+    EditTask,
+    EnsureList,
+    MoveTask,
+    OrderTasks,
+    RenameList,
+    SetListReview,
+)
+from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
@@ -191,3 +210,143 @@ def test_a_check_that_is_defined_after_the_definitions_were_looked_up_counts_at_
         assert transaction.state_cache.check_definitions == ()
         transaction.run(DefineChecks("checks.toml", (NamedCheck("tests", "1"),)))
         assert [check.name for check in transaction.state_cache.check_definitions] == ["tests"]
+
+
+def see(store: Store, look: Callable[[StateCache], Any], *operations: Operation, actor: str = HUMAN) -> tuple[Any, Any]:
+    """Return what a lookup gives before and after operations of one transaction, which uses one cache."""
+    with store.transaction(START) as transaction:
+        cache = transaction.state_cache
+        before = look(cache)
+        assert look(cache) == before
+        transaction.speak(actor)
+        for operation in operations:
+            transaction.run(operation)
+        assert transaction.state_cache is cache
+        # As another process finds it.
+        assert look(cache) == look(StateCache(store.db, cache.seq, cache.hash))
+        return before, look(cache)
+
+
+def test_what_the_human_set_for_an_agent_counts_at_once(stores):
+    one, _ = stores
+
+    def paused(cache: StateCache) -> tuple[bool, str] | None:
+        return (found := cache.agent("bob")) and (found.paused, found.message)
+
+    assert see(one, paused, PauseAgent("bob", "wait")) == (None, (True, "wait"))
+    assert see(one, paused, ResumeAgent("bob")) == ((True, "wait"), (False, ""))
+    assert see(one, lambda cache: cache.agent("alice"), PauseAgent("bob", "more")) == (None, None)
+
+
+def test_a_message_waits_for_its_agent_alone_until_it_is_delivered(stores):
+    one, _ = stores
+
+    def look(cache: StateCache) -> Any:
+        return [[found.text for found in cache.messages_waiting_for(name)] for name in ("bob", "alice")]
+
+    assert see(one, look, SendMessage("bob", "hello")) == ([[], []], [["hello"], []])
+    assert see(one, look, SendMessage("bob", "again"))[1] == [["hello", "again"], []]
+    until = newest(one.db)
+    assert see(one, look, DeliverMessages("bob", until=until), actor="bob")[1] == [[], []]
+
+
+def test_a_lease_that_begins_or_ends_moves_the_next_lapse(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    first, second = commit(one, AddTask("first", home.uid), AddTask("second", home.uid))
+    look = StateCache.next_lapse
+    assert not state_cache.current_cache(one.db, None).has_next_lapse
+    assert see(one, look, ClaimTask("a", 500, first.uid), actor="a") == (None, START + 500)
+    assert see(one, look, ClaimTask("a", 300, second.uid), actor="a")[1] == START + 300
+    # None of its leases ends while a question of the holder is open.
+    assert see(one, look, OpenAsk("why?"), actor="a")[1] is None
+    cache = state_cache.current_cache(one.db, None)
+    assert (cache.next_lapse(), cache.has_next_lapse) == (None, True)
+
+
+def test_what_changes_of_lists_is_looked_up_again(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+
+    def names(cache: StateCache) -> Any:
+        return (cache.find_list("x"), cache.find_list("y"))
+
+    (was, nothing), (gone, renamed) = see(one, names, RenameList(home.uid, "y"))
+    assert (was.uid, nothing, gone, renamed.uid) == (home.uid, None, None, home.uid)
+
+    def is_reviewed(cache: StateCache) -> Any:
+        return (cache.list_by_uid(home.uid).review, cache.reviewed_lists)
+
+    (before, none), (after, reviewed) = see(one, is_reviewed, SetListReview(home.uid, True))
+    assert (before, after) == (False, True)
+    assert not none
+    assert "y" in reviewed
+
+
+def test_settings_that_are_recorded_count_at_once(stores):
+    one, _ = stores
+
+    def look(cache: StateCache) -> Any:
+        return cache.recorded_settings and cache.recorded_settings.source
+
+    assert see(one, look, RecordSettings("a.toml"), actor=SYSTEM) == (None, "a.toml")
+
+
+def test_a_work_shows_on_its_task_from_its_start(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    task, other = commit(one, AddTask("task", home.uid), AddTask("other", home.uid))
+
+    def look(cache: StateCache) -> Any:
+        return (cache.has_work, *(len(cache.works_of(each.uid)) for each in (task, other)))
+
+    assert see(one, look, StartWork(task.uid, "claude", "/repo", "/tree")) == ((False, 0, 0), (True, 1, 0))
+
+
+def test_the_checks_of_a_task_are_its_lists_or_its_own(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    (task,) = commit(one, AddTask("task", home.uid))
+
+    def look(cache: StateCache) -> Any:
+        return [check.name for check in cache.checks_of(task_queries.task(one.db, task.uid), home)]
+
+    defined = DefineChecks("checks.toml", (NamedCheck("tests", "1", lists=("x",)), NamedCheck("types", "1")))
+    assert see(one, look, defined, actor=SYSTEM) == ([], ["tests"])
+    assert see(one, look, GiveChecks(task.uid, ("types",)))[1] == ["types"]
+    # A check that nobody defines any more can still be a task's.
+    assert see(one, look, DefineChecks("checks.toml", ()), actor=SYSTEM)[1] == ["types"]
+
+
+def test_the_last_rank_follows_tasks_that_are_added_moved_deleted_or_ranked_anew(stores):
+    one, _ = stores
+    home, other = commit(one, EnsureList("x", "task"), EnsureList("y", "task"))
+
+    def look(cache: StateCache) -> Any:
+        return (cache.last_rank(home.id), cache.last_rank(other.id))
+
+    assert see(one, look, *(AddTask(str(number), home.uid) for number in range(3)))[0] == (None, None)
+    first, second, third = task_queries.tasks(one.db, home.id)
+    assert see(one, look, MoveTask(first.uid, after=third.uid))[1][0] > third.rank
+    assert see(one, look, DeleteTask(first.uid))[1][0] == third.rank
+    see(one, look, OrderTasks((third.uid, second.uid)))
+    assert see(one, look, DeleteTask(second.uid), DeleteTask(third.uid))[1] == (None, None)
+
+
+def test_ids_that_are_reserved_are_given_once(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    commit(one, AddTask("one", home.uid))
+    with one.transaction(START) as transaction:
+        cache = transaction.state_cache
+        assert (cache.next_id("task"), cache.next_id("task", 5), cache.next_id("task")) == (2, 3, 8)
+
+
+def test_an_agent_that_has_spoken_is_not_looked_up_again(stores, monkeypatch):
+    one, _ = stores
+    commit(one, EnsureList("x", "task"))
+    asked, real = [], names_of_agents.has_spoken
+    monkeypatch.setattr(names_of_agents, "has_spoken", lambda db, name: (asked.append(name), real(db, name))[1])
+    with one.transaction(START) as transaction:
+        assert [transaction.state_cache.agent_like("a") for _ in range(3)] == [None] * 3
+    assert asked == ["a"]
