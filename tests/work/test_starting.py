@@ -370,12 +370,15 @@ def test_a_place_in_which_nothing_can_start_stops_it_with_the_reason(store, cloc
     assert (found, "git init" in (why or "")) == (False, True)
 
 
-@pytest.mark.parametrize(("host", "stays", "on"), [(GONE, False, False), ("", False, False), (GONE, True, True)])
-def test_it_is_off_when_the_database_is_opened_anew_unless_it_is_to_stay(
-    store, clock, home, switch_on, host, stays, on
+@pytest.mark.parametrize(
+    ("host", "minutes", "stays", "on"),
+    [(GONE, 1, False, False), (GONE, 1, True, True), ("", 59, False, True), ("", 61, False, False)],
+)
+def test_it_is_off_when_the_database_is_opened_anew_unless_it_is_to_stay_or_has_just_been_turned_on(
+    store, clock, home, switch_on, host, minutes, stays, on
 ):
     switch_on(host=host, stays=stays)
-    starting.switch_off_old(store, clock())
+    starting.switch_off_old(store, clock.forward(60 * minutes))
     assert is_on(store, home)[0] is on
 
 

@@ -339,6 +339,7 @@ def last_lines(database: str, work: Work, most: int) -> list[str]:
 
 
 MAX_AT_ONCE: Final = 1_000
+_WAITS_FOR_HOST: Final = 60 * 60 * 1_000_000
 OPENED_ANEW: Final = "the screen has restarted"
 
 
@@ -369,11 +370,16 @@ def parse_auto(text: str, programs: Collection[str]) -> dict[str, Any] | str:
 def switch_off_old(store: Store, now: int) -> None:
     """Turn off what another opening of the database had turned on, unless it is set to stay.
 
+    What a shell has just turned on waits for its first screen or scheduler.
+
     Raises:
         StorageFailed: the database cannot be read or written.
     """
     for auto in work_queries.switched_on_autos(store.db):
-        if not auto.stays and not _is_alive(auto.host):
+        if auto.stays or _is_alive(auto.host):
+            continue
+        at = None if auto.host else work_queries.auto_set_at(store.db, auto)
+        if at is None or now - at > _WAITS_FOR_HOST:
             store.commit(StopAuto(auto.uid, OPENED_ANEW), actor=SYSTEM, now=now)
 
 

@@ -88,6 +88,8 @@ def test_lists_are_told_and_changed_by_the_human(run: Run, database: Path) -> No
     assert printed_json(run, "lists one-in-progress 'sprint 2' on")["one_in_progress"] is True
     assert printed_json(run, "lists review 'sprint 2' on")["review"] is True
     assert printed_json(run, "lists review 'sprint 2' off")["review"] is False
+    assert run("lists auto 'sprint 2' on --at-once 2")[0] == 0
+    assert "\nsprint 2  [0 open of 0, one in progress, auto 2]\n" in run("lists")[1]
     assert printed_json(run, "lists archive 'sprint 2'")["archived"] is True
     assert [home["name"] for home in printed_json(run, "lists")["lists"]][3:] == ["work"]
     assert [home["name"] for home in printed_json(run, "lists --all")["lists"]][3:] == ["work", "sprint 2"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.tui.driving import lines, named, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteList, EditTask
+from tui_tasks.core.operations.work import SetAuto, StopAuto
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -249,6 +250,21 @@ async def test_a_list_works_itself_off_until_that_is_turned_off_and_its_head_say
             await until(pilot, lambda shows=shows: shows in shown(app))
         await until(pilot, lambda: "auto 2" not in shown(app))
         assert work_queries.auto_of(app.link.db, app.state.current_list.uid).is_on is False
+
+
+async def test_where_a_list_stops_to_work_itself_off_its_head_and_the_foot_say_why(make_app, plan):
+    app = make_app(plan.path)
+    why = "no git repository in /opt/repos/api: run `git init` there, or start from a checkout"
+    async with opened(app, (80, 24)) as pilot:
+        home = app.state.current_list
+        with Store(plan.path) as store:
+            store.commit(SetAuto(home.uid, "/opt/repos/api"), actor="human", now=NOW)
+            await until(pilot, lambda: "auto 1" in shown(app))
+            store.commit(StopAuto(home.uid, why), actor="system", now=NOW)
+        await until(pilot, lambda: "auto is off" in shown(app))
+        head = next(line for line in lines(app) if line.startswith(f" {home.name} "))
+        assert "auto is off: no git repository in /opt/repos/a" in head
+        assert " ".join(line.strip() for line in lines(app)[-2:]) == f"{home.name}: auto is off: {why}"
 
 
 async def test_a_filter_may_name_another_list(app, plan, agent):

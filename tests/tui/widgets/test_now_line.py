@@ -14,10 +14,11 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
 from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
-from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
 from tui_tasks.core.operations.work import RunWork, StartWork
 from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.text import safe
 
@@ -337,6 +338,26 @@ async def test_an_agent_that_was_started_and_has_reported_nothing_starts_then_ma
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: line in lines(app)[2])
+
+
+@pytest.mark.parametrize(("seconds", "is_shown"), [(4, False), (6, True)])
+async def test_an_agent_that_was_started_and_ended_its_turn_with_nothing_to_review_waits_at_its_prompt(
+    plan, make_app, seconds, is_shown
+):
+    with Store(plan.path) as store:
+        at = NOW - seconds * 1_000_000
+        (work,) = store.commit(StartWork(plan[9], "codex", "/repo", "/trees/9"), actor="human", now=at)
+        store.commit(RunWork(work.uid, Process("b", "n", 4, "7"), "Do it"), actor="system", now=at)
+        session = session_queries.find(store.db, work.agent).session
+        store.commit(
+            RecordReport(SessionReport("codex", session, (TurnEnded("Which one?"),), at), "", tasks=False),
+            actor=work.agent,
+            now=at,
+        )
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)) as pilot:
+        await pilot.pause()
+        assert ('codex-1 waits at its prompt #9 "Which one?"' in lines(app)[2]) is is_shown
 
 
 async def test_agents_that_are_there_and_do_nothing_are_counted_rather_than_denied(app, plan):

@@ -24,6 +24,7 @@ from tui_tasks.core.operations.tasks import (
     SetListReview,
     SetListRule,
 )
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import safe_line
@@ -52,11 +53,12 @@ def run(name: str, options: argparse.Namespace) -> int:
     with open_store(options) as store:
         lookup.check_project(options, store.db)
         found = [home for home in task_queries.lists(store.db, project_of(options)) if options.all or not home.archived]
+        autos = {auto.uid: work_queries.auto_text(auto) for auto in work_queries.all_autos(store.db)}
     if options.json:
         print_json({"lists": [to_json(home) for home in found]}, indent=2)
         return 0
     for home in found:
-        print(_line(home))
+        print(_line(home, autos.get(home.uid, "")))
     if not found:
         print("no lists", file=sys.stderr)
     return 0
@@ -69,10 +71,11 @@ def to_json(home: TaskList) -> dict[str, Any]:
     return {**fields, "counts": {status: getattr(home, status) for status in vocab.STATUSES}}
 
 
-def _line(home: TaskList) -> str:
+def _line(home: TaskList, auto: str = "") -> str:
     facts = [f"{home.pending + home.in_progress:,} open of {home.total:,}"]
     facts += ["archived"] * home.archived + ["one in progress"] * home.one_in_progress + ["under review"] * home.review
     facts += [f"project {home.project}"] if home.project is not None else []
+    facts += [auto] if auto else []
     plan = f"  {home.uid}" if home.kind == "plan" else ""
     return f"{safe_line(home.name, 60)}{plan}  [{safe_line(', '.join(facts))}]"
 
@@ -101,7 +104,6 @@ def _auto(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     from tui_tasks.core.operations.work import SetAuto, StopAuto
-    from tui_tasks.core.read import work_queries
     from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.work import programs, starting
 

@@ -239,6 +239,12 @@ def all_autos(db: Database) -> list[Auto]:
     return _autos_where(db, "1")
 
 
+def auto_set_at(db: Database, auto: Auto) -> int | None:
+    """Return the instant at which it was last turned on or changed; None where the journal has it no more."""
+    row = db.sql("SELECT max(at) FROM journal WHERE uid = ? AND kind = 'list.auto'", (auto.uid,)).fetchone()
+    return None if row is None or row[0] is None else int(row[0])
+
+
 def auto_json(auto: Auto) -> dict[str, Any]:
     """Return it as the shell shows it."""
     return {name: getattr(auto, name) for name in ("program", "at_once", "failures", "stays", "is_on", "message")}

@@ -21,9 +21,10 @@ from typing_extensions import override
 
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.read import overview, views
+from tui_tasks.core.read import overview, views, work_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.settings.config import Config
-from tui_tasks.text.safe import safe_copy
+from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
 from tui_tasks.tui.app.global_actions import GlobalActions, ListActions
@@ -272,6 +273,7 @@ class TaskApp(Actor, ResilientApp):
 
     def _take_in(self, changes: StateChanges) -> None:
         now, was_new = self.context.clock.now(), set(self.state.new)
+        autos = self.state.autos
         self.state.apply(changes, now)
         self.focus_tracking.follow(changes)
         self.navigation.follow(changes)
@@ -292,6 +294,10 @@ class TaskApp(Actor, ResilientApp):
         self.frame.redraw()
         if changes.touches("terminal"):
             self.frame.say_terminals(overview.terminals(self.link.db, changes.since, changes.seq), self.context.keymap)
+        for uid, auto in self.state.autos.items():
+            if auto.message is not None and not auto.is_on and uid in autos and autos[uid].is_on:
+                name = task_queries.list_by_uid(self.link.db, uid).name
+                self.frame.say(f"{safe_line(name, 40)}: {work_queries.auto_text(auto)}")
 
     def _look_soon(self) -> None:
         """Read soon what agents do: something without a journal entry has changed, such as who is connected."""

@@ -176,8 +176,11 @@ class ListLines:
         parts = [(f" {name}", "bold"), (f"   {count(home.total, 'task')}{archived}{sorted_}", "$muted")]
         auto = context.state.autos.get(home.uid)
         if auto is not None and (text := work_queries.auto_text(auto)):
-            shown = safe_line(text, max(12, width - cell_len(name) - 44))
-            parts.append((f"   {shown}", "$muted" if auto.is_on else "$state-overdue"))
+            if not auto.is_on:
+                # Why it has stopped matters more than all that could stand beside it.
+                room = width - sum(cell_len(part) for part, _ in parts) - 3
+                return [*parts, (f"   {safe_line(text, max(12, room))}", "$state-overdue")]
+            parts.append((f"   {safe_line(text, max(12, width - cell_len(name) - 44))}", "$muted"))
         others = context.state.others(context.state.list_id, _MAX_OTHERS + 1)
         if others and width >= cell_len(name) + 60:
             number = f"{_MAX_OTHERS}+ other lists" if others > _MAX_OTHERS else count(others, "other list")

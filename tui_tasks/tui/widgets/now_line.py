@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from textual import events
 
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
@@ -214,6 +216,8 @@ class NowLine(FrameLine):
             return self._entry(TROUBLE, member, shown, (why or "failed",))
         if shown == "idle" and agent_text.is_starting(member.session):
             return self._starting(member, now)
+        if shown == "idle" and not to_review and member.session is not None and member.task is not None:
+            return self._at_rest(member, member.session, member.task, now)
         if not member.is_there or (member.task is None and shown != "working"):
             return None
         if shown == "paused":
@@ -227,6 +231,18 @@ class NowLine(FrameLine):
             return self._entry(TROUBLE, member, "quiet", ("may ask something in its terminal",))
         self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
         return self._entry(WORK, member, "working", (*self._about(member.task), "starts"))
+
+    def _at_rest(self, member: Member, session: AgentSession, task: TaskLine, now: int) -> Entry | None:
+        """Return the entry of an agent that was started here and has ended its turn with nothing to review."""
+        work = work_queries.of_agent(self.context.db, member.name)
+        if work is None or work.state != "working":
+            return None
+        rests_at = (member.since or now) + SILENT_AFTER
+        if now <= rests_at:  # what it has changed is looked at
+            self.lasts(rests_at + 1 - now)
+            return None
+        words = ("waits at its prompt", f"#{task.number}", _quoted(session.last_message or ""))
+        return self._entry(TROUBLE, member, "quiet", words)
 
     def _at_work(self, member: Member, shown: str) -> Entry | None:
         """Return the entry of an agent at work: its task and its last word."""
