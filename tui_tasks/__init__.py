@@ -22,5 +22,5 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tui_tasks.state import open_state
 
-    found: object = getattr(open_state, name)
-    return found
+    value: object = getattr(open_state, name)
+    return value

@@ -179,11 +179,11 @@ class ClaudeDriver:
 
     def _handle_hook(self, request_id: str, payload: Message) -> list[DriverEvent]:
         report = claude.read(payload)
-        found: list[DriverEvent] = [] if report is None else [msgspec.structs.replace(report, ends_waiting=False)]
+        events: list[DriverEvent] = [] if report is None else [msgspec.structs.replace(report, ends_waiting=False)]
         if text(payload, "hook_event_name") == "PreToolUse":
-            return [*found, ToolHeld(request_id)]
+            return [*events, ToolHeld(request_id)]
         self._reply(request_id, {})
-        return found
+        return events
 
     def _model_message(self, message: Message) -> list[DriverEvent]:
         """Return the events of a message of the model, or of a part of one: its texts and its tool calls."""

@@ -237,8 +237,8 @@ class CodexDriver:
             return self._message_completed(item, thread)
         self._items.pop(key, None)
         error = codex_messages.error_of(item)
-        found: list[DriverEvent] = [] if error is None else [OutputLine(f"  failed: {error}")]
-        return [*found, self._report(ToolEnded(named[0], key, error), thread=thread)]
+        events: list[DriverEvent] = [] if error is None else [OutputLine(f"  failed: {error}")]
+        return [*events, self._report(ToolEnded(named[0], key, error), thread=thread)]
 
     def _message_completed(self, item: Message, thread: str | None) -> list[DriverEvent]:
         words = text(item, "text")

@@ -273,8 +273,8 @@ class AgentConversation:
             self._command.close_input()
 
     def _hold_or_release(self, agent: str) -> None:
-        found = ask_queries.agent(self._store.db, agent)
-        is_paused = found is not None and found.paused
+        summary = ask_queries.agent(self._store.db, agent)
+        is_paused = summary is not None and summary.paused
         if is_paused != self._is_paused:
             self._is_paused = is_paused
             self._print(f"[paused: {self._driver.pause_holds}]" if is_paused else "[resumed]")

@@ -164,11 +164,11 @@ class MessageReader:
 def _parsed(line: bytes) -> dict[str, Any] | str:
     text = line.decode(errors="replace")
     try:
-        found = _decode(line)
+        message = _decode(line)
     except (msgspec.DecodeError, RecursionError):
         # A lone surrogate, from text that the program cut, is refused by msgspec but accepted by `json`.
         try:
-            found = json.loads(text)
+            message = json.loads(text)
         except (ValueError, RecursionError):
-            found = None
-    return found if isinstance(found, dict) else text
+            message = None
+    return message if isinstance(message, dict) else text

@@ -71,8 +71,8 @@ class RefusedValue(msgspec.Struct, frozen=True):
 
 def request_id(value: Any) -> str | int | None:
     """Return the id to echo from any JSON value; None if it has no valid one."""
-    found = value.get("id") if isinstance(value, dict) else None
-    return found if type(found) in _IDS else _integer(found)
+    id_ = value.get("id") if isinstance(value, dict) else None
+    return id_ if type(id_) in _IDS else _integer(id_)
 
 
 def _integer(value: Any) -> int | None:
@@ -84,8 +84,8 @@ def _integer(value: Any) -> int | None:
 
 def tool_name(value: Any) -> str:
     """Return the name of the requested tool from any JSON value; "" if there is none."""
-    found = _first_value(value, TOOL_KEYS) if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    tool = _first_value(value, TOOL_KEYS) if isinstance(value, dict) else None
+    return tool if isinstance(tool, str) else ""
 
 
 def misplaced_arguments(value: dict[str, Any]) -> Any:
@@ -181,8 +181,8 @@ def refuse_flat(value: dict[str, Any], tool: str, names: Collection[str]) -> Non
 
 def _first_value(value: dict[str, Any], keys: tuple[str, ...]) -> Any:
     for key in keys:
-        if (found := value.get(key)) is not None:
-            return found
+        if (named := value.get(key)) is not None:
+            return named
     return None
 
 

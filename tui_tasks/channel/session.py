@@ -333,8 +333,8 @@ def _is_in_steps(line: Line) -> bool:
 
 def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
     """Group lines that are written in one transaction; a line that may be written in steps is a group of its own."""
-    for alone, found in groupby(lines, _is_in_steps):
-        group = list(found)
+    for alone, together in groupby(lines, _is_in_steps):
+        group = list(together)
         yield from ([line] for line in group) if alone else [group]
 
 

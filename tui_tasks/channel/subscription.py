@@ -165,19 +165,19 @@ class MessageDelivery:
         """Return the messages to send with the reply to a request: those that no pending event will deliver."""
         if self._is_off:
             return ()
-        found = reading.state_cache.messages_waiting_for(pending.agent)
-        if not found:
+        messages = reading.state_cache.messages_waiting_for(pending.agent)
+        if not messages:
             return ()
-        return tuple(message for message in found if not self._will_send(pending.agent, message.seq))
+        return tuple(message for message in messages if not self._will_send(pending.agent, message.seq))
 
     def add(self, pending: PendingRequest, reply: dict[str, Any], transaction: Transaction) -> None:
         """Add the agent's messages to its reply, and record the delivery."""
-        found = self.waiting_for(pending, transaction)
-        if not found:
+        messages = self.waiting_for(pending, transaction)
+        if not messages:
             return
-        self._record_delivery(transaction, found[0].agent, found[-1].seq)
+        self._record_delivery(transaction, messages[0].agent, messages[-1].seq)
         reply["seq"] = transaction.seq
-        reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in found]
+        reply["messages"] = [{"at": iso(message.sent_at), "text": message.text} for message in messages]
 
     def add_late(self, pending: PendingRequest, reply: dict[str, Any]) -> None:
         """Add messages to the reply to a request that waited. If the storage fails, the next reply has them."""
@@ -214,8 +214,8 @@ class MessageDelivery:
         with contextlib.suppress(StorageFailed):
             db = self._store.db
             with db.transaction(write=False):
-                found = [message for line in lines for message in _brought_by(db, line, subscriber)]
-            for message in found:
+                messages = [message for line in lines for message in _brought_by(db, line, subscriber)]
+            for message in messages:
                 if message.delivered_seq in self._delivered:
                     from tui_tasks.core.operations.asks import ReturnMessages
 
@@ -238,11 +238,11 @@ def _brought_by(db: Database, line: bytes, subscriber: str) -> list[HumanMessage
     from tui_tasks.core.read import ask_queries  # few lines bring a message
 
     decoded = msgspec.json.decode(line)
-    found: list[HumanMessage | None] = []
+    messages: list[HumanMessage | None] = []
     for reply in decoded if isinstance(decoded, list) else [decoded]:
         if reply.get("event") == "message" and reply.get("to") == subscriber:
-            found.append(ask_queries.sent_by(db, reply["seq"]))
+            messages.append(ask_queries.sent_by(db, reply["seq"]))
         elif "ok" in reply:
             brought = reply.get("messages", ())
-            found += [ask_queries.last_delivered(db, message["text"], reply["seq"]) for message in brought]
-    return [message for message in found if message is not None]
+            messages += [ask_queries.last_delivered(db, message["text"], reply["seq"]) for message in brought]
+    return [message for message in messages if message is not None]

@@ -157,21 +157,21 @@ def _suggestions(name: str, tools: tuple[str, ...]) -> list[str]:
     known = {tool: plain for tool, plain in known.items() if _may_be_suggested(frozenset(plain.split("_")), asked)}
     if same := [tool for tool, plain in known.items() if plain == wanted]:
         return same
-    if found := [tool for tool in _ALIASES.get(wanted, ()) if tool in known]:
-        return found
-    found += [tool for tool in known if _snake_case(tool.rpartition(":")[2]) == wanted]
+    if names := [tool for tool in _ALIASES.get(wanted, ()) if tool in known]:
+        return names
+    names += [tool for tool in known if _snake_case(tool.rpartition(":")[2]) == wanted]
     words = set(_canonical_words(wanted))
-    found += sorted(
+    names += sorted(
         (tool for tool, plain in known.items() if len(words & set(_canonical_words(plain))) == len(words)),
         key=lambda tool: len(_canonical_words(known[tool])),
     )
-    if len(set(found)) < _MAX_SUGGESTIONS:
+    if len(set(names)) < _MAX_SUGGESTIONS:
         by_plain_name = {plain: tool for tool, plain in known.items()}
-        found += [
+        names += [
             by_plain_name[plain]
             for plain in difflib.get_close_matches(wanted, by_plain_name, n=_MAX_SUGGESTIONS, cutoff=0.5)
         ]
-    return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]
+    return list(dict.fromkeys(names))[:_MAX_SUGGESTIONS]
 
 
 def _may_be_suggested(words: frozenset[str], asked: frozenset[str]) -> bool:

@@ -70,9 +70,9 @@ def _prime(options: argparse.Namespace) -> int:
 def text(session: Session) -> str:
     """Return the rules, the open tasks and the next task."""
     db, project = session.store.db, session.identity.scope
-    total = sum(found.pending + found.in_progress for found in task_queries.lists(db, project) if not found.archived)
-    with closing(ready_tasks.open_tasks(db, None, None, project=project)) as found:
-        tasks = list(islice(found, MAX_TASKS))
+    total = sum(home.pending + home.in_progress for home in task_queries.lists(db, project) if not home.archived)
+    with closing(ready_tasks.open_tasks(db, None, None, project=project)) as open_tasks:
+        tasks = list(islice(open_tasks, MAX_TASKS))
     lines = [RULES, f"Open tasks: {total}"]
     lines += [f"- {task.uid} [{task.status}] {safe_line(task.name, 80)}" for task in tasks]
     if total > len(tasks):

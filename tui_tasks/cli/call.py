@@ -68,8 +68,8 @@ def words(tool: str, given: list[str]) -> dict[str, Any]:
         except ParseError as error:
             raise ValueError(f"the arguments are not one JSON object: {error.message}") from None
         return dict(held)
-    found = TABLE.find(tool)
-    tasks = task_arguments(found.arguments) if found is not None else ()
+    named = TABLE.find(tool)
+    tasks = task_arguments(named.arguments) if named is not None else ()
     arguments: dict[str, Any] = {}
     for word in given:
         name, equals, value = word.partition("=")
@@ -126,12 +126,12 @@ def describe(name: str) -> int:
     from tui_tasks.dialects.base import TABLE
     from tui_tasks.dialects.requests.arguments import schema
 
-    found = TABLE.find(name)
-    if found is None or found.human:
+    tool = TABLE.find(name)
+    if tool is None or tool.human:
         print(f"tui-tasks call: no tool {safe_line(name, 60)}; `tui-tasks call` lists them", file=sys.stderr)
         return 1
-    made = schema(found.arguments)
-    print(f"{found.name}\n\n{found.description}\n")
+    made = schema(tool.arguments)
+    print(f"{tool.name}\n\n{tool.description}\n")
     for argument, takes in made["properties"].items():
         needed = "required" if argument in made.get("required", ()) else "optional"
         print(f"  {argument:24} {needed}, {_kind(takes)}{_description(takes)}")
@@ -151,7 +151,7 @@ def _kind(takes: dict[str, Any]) -> str:
 
 
 def _description(takes: dict[str, Any]) -> str:
-    found = takes.get("description") or next(
+    description = takes.get("description") or next(
         (one["description"] for one in takes.get("anyOf", ()) if "description" in one), ""
     )
-    return f": {found}" if found else ""
+    return f": {description}" if description else ""

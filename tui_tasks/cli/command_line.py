@@ -101,15 +101,15 @@ def command_of(arguments: Sequence[str]) -> str | None:
     """Return the word that is the command; None if there is none, or an unknown option comes before it."""
     if arguments[:1] and not arguments[0].startswith("-"):
         return arguments[0]
-    found = _shared_alone(arguments)
-    others = found[1] if found is not None else []
+    options = _shared_alone(arguments)
+    others = options[1] if options is not None else []
     return others[0] if others and not others[0].startswith("-") else None
 
 
 def unknown_option(arguments: Sequence[str]) -> str | None:
     """Return an unknown option before a command, which would be blamed for it; None if there is none."""
-    found = None if arguments[:1] and not arguments[0].startswith("-") else _shared_alone(arguments)
-    first, *others = (found[1] if found is not None else []) or [""]
+    options = None if arguments[:1] and not arguments[0].startswith("-") else _shared_alone(arguments)
+    first, *others = (options[1] if options is not None else []) or [""]
     is_known = not first.startswith("--") or any(each.startswith(first) for each in ("--help", "--version"))
     return first if not is_known and any(word in COMMANDS for word in others) else None
 
@@ -121,10 +121,10 @@ def screen_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
     """
     if arguments[:1] and not arguments[0].startswith("-"):
         return None
-    found = _shared_alone(arguments)
-    if found is None or found[1]:
+    shared = _shared_alone(arguments)
+    if shared is None or shared[1]:
         return None
-    options = found[0]
+    options = shared[0]
     is_bounded = options.agent_only is not None or options.list_only is not None
     return None if is_bounded or not all(word.isascii() for word in arguments) else options
 

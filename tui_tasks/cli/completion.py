@@ -95,8 +95,8 @@ def _named(name: str) -> Callable[[str, argparse.Namespace, str], dict[str, str]
         from tui_tasks.core.read import names_in_use
 
         with _database(options) as db:
-            found: dict[str, str] = getattr(names_in_use, name)(db)
-        return found
+            names: dict[str, str] = getattr(names_in_use, name)(db)
+        return names
 
     return words
 

@@ -41,8 +41,11 @@ def task_lines(db: Database, task: Task, *, with_log: bool = True) -> list[str]:
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
             lines += [f"{name.capitalize()}: {decided_line(text)}"]
     for uid in task.depends_on:
-        found = task_queries.any_task(db, uid)
-        lines += [f"After #{found.number}:" if found is not None else "After:", *quoted(found.name if found else uid)]
+        dependency = task_queries.any_task(db, uid)
+        lines += [
+            f"After #{dependency.number}:" if dependency is not None else "After:",
+            *quoted(dependency.name if dependency else uid),
+        ]
     for entry in task_records.logs(db, task.uid) if with_log else ():
         lines += [f"Logged by {names.shown(entry.agent)}:", *quoted(entry.message)]
     return lines
@@ -72,10 +75,10 @@ def diff_lines(review: Review) -> Iterator[str]:
         if (change.insertions or 0) + (change.deletions or 0) > left:
             hidden += 1  # git is not asked for what has no room
             continue
-        found = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
-        lines = quoted(found.text.rstrip("\n"), is_prose=False)
+        diff = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
+        lines = quoted(diff.text.rstrip("\n"), is_prose=False)
         size = sum(map(len, lines)) + len(lines)
-        if found.is_binary or found.is_cut or size > left:
+        if diff.is_binary or diff.is_cut or size > left:
             hidden += 1
             continue
         left -= size

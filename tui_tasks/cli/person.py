@@ -237,10 +237,10 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[
     watch = Watch(store.db)
     store.db.follow()
     try:
-        while (found := ask_queries.ask(store.db, ask.uid)).state == "open" and time.monotonic() < end:
+        while (current := ask_queries.ask(store.db, ask.uid)).state == "open" and time.monotonic() < end:
             while not (watch.changed(time.monotonic()) or watch.is_lost or time.monotonic() >= end):
                 watch.sleep()
-        return found.answer
+        return current.answer
     finally:
         watch.close()
         with contextlib.suppress(Conflict):  # it is answered

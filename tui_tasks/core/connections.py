@@ -90,9 +90,9 @@ class AgentConnection(msgspec.Struct, frozen=True, gc=False):
 
 def stopped_since(open_connections: Iterable[AgentConnection]) -> int | None:
     """Return since when an agent is stopped: all processes of its open connections are suspended. None if it is not."""
-    found = [one.stopped_at for one in open_connections]
-    known = [at for at in found if at is not None]
-    return max(known) if known and len(known) == len(found) else None
+    instants = [one.stopped_at for one in open_connections]
+    known = [at for at in instants if at is not None]
+    return max(known) if known and len(known) == len(instants) else None
 
 
 def everyone(db: Database) -> list[AgentConnection]:

@@ -78,5 +78,5 @@ def lost(db: Database, passed: int) -> set[str]:
 
 def _holders(db: Database) -> set[str]:
     """Return the other machines with a live session, a run that has begun, or a process that waits for an answer."""
-    found = {namespace.partition("@")[2] for (namespace,) in db.sql(_HOLDERS).fetchall()}
-    return found - {"", db.machine}
+    machines = {namespace.partition("@")[2] for (namespace,) in db.sql(_HOLDERS).fetchall()}
+    return machines - {"", db.machine}

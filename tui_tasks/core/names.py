@@ -60,15 +60,15 @@ _BESIDE: Final = frozenset({"a", "the", "real", "imported", "lmported"})
 @cache
 def _confusables() -> dict[int, str]:
     """Return the text that each character looks like, by Unicode's table. It is read for names that are not ASCII."""
-    found: dict[int, str] = {}
+    letters: dict[int, str] = {}
     with open(os.path.join(os.path.dirname(__file__), "confusables.txt"), encoding="utf-8") as file:
         lines = file.read().splitlines()
     for line in lines:
         if line and not line.startswith("#"):
             like, chars = line.split(";")
             text = "".join(chr(int(code, 16)) for code in like.split())
-            found.update((int(code, 16), text) for code in chars.split())
-    return found
+            letters.update((int(code, 16), text) for code in chars.split())
+    return letters
 
 
 def is_invisible(char: str) -> bool:
@@ -149,8 +149,8 @@ def reserved(name: str) -> str | None:
 
 def _nearly(char: str) -> str:
     """Return the letter that this one resembles, or that was turned or mirrored to make it, or the character."""
-    found = None if char.isascii() else _TURNED.fullmatch(unicodedata.name(char, ""))
-    return found[1].lower() if found else char.translate(_NEAR)
+    match = None if char.isascii() else _TURNED.fullmatch(unicodedata.name(char, ""))
+    return match[1].lower() if match else char.translate(_NEAR)
 
 
 _RESERVED_FORMS: Final = {skeleton(name).casefold(): whose for name, whose in _RESERVED.items()}

@@ -136,14 +136,14 @@ def without_collisions(wanted: Mapping[str, str], taken: Collection[str] = ()) -
     by_key: dict[str, list[str]] = {key: [] for key in taken}
     for uid in sorted(wanted):
         by_key.setdefault(wanted[uid], []).append(uid)
-    found: dict[str, str] = {}
+    ranks: dict[str, str] = {}
     keys = sorted(by_key)
     for at, key in enumerate(keys):
         uids = by_key[key]
         if uids and key not in taken:
-            found[uids[0]] = key
+            ranks[uids[0]] = key
             uids = uids[1:]
         if uids:
             following = keys[at + 1] if at + 1 < len(keys) else None
-            found |= zip(uids, spread(key, following, len(uids)), strict=True)
-    return found
+            ranks |= zip(uids, spread(key, following, len(uids)), strict=True)
+    return ranks

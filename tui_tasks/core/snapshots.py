@@ -362,8 +362,8 @@ WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")
 
 def verified(states: Iterable[str]) -> str | None:
     """Return the state of a task's checks together; None without checks."""
-    found = set(states)
-    return next((state for state in vocab.CHECK_STATES if state in found), None)
+    distinct = set(states)
+    return next((state for state in vocab.CHECK_STATES if state in distinct), None)
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

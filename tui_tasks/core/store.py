@@ -143,8 +143,8 @@ class Store:
             return
         with self.db.transaction(write=False):
             self._state_cache = current_cache(self.db, self._state_cache)
-            found = unfinished.recorded(self.db)
-        for each in found:
+            interrupted = unfinished.recorded(self.db)
+        for each in interrupted:
             lock = unfinished.take_lock(self.db, each.lock)
             if lock is None:
                 continue
@@ -152,7 +152,7 @@ class Store:
                 self._undo_interrupted_change(each, now)
             finally:
                 lock.release()
-        self._state_cache.may_be_unfinished = bool(found)
+        self._state_cache.may_be_unfinished = bool(interrupted)
 
     def _undo_interrupted_change(self, interrupted: UnfinishedChange, now: int) -> None:
         _log.warning("change %s of %s was interrupted: it is undone", interrupted.change, interrupted.actor)

@@ -129,9 +129,9 @@ class Call(msgspec.Struct):
 
     def made_home(self, dialect: str) -> TaskList:
         """Return the list that a dialect works on; create it at first use."""
-        found = self.home(dialect)
-        if found is not None:
-            return found
+        home = self.home(dialect)
+        if home is not None:
+            return home
         name = self.bound_list or own_list(dialect, self.project)
         return cast(TaskList, self.run(EnsureList(name, dialect, self.project)))
 
@@ -366,13 +366,13 @@ class _Whole(Table):
     def find(self, name: str) -> Tool | None:
         """Return the tool of that name, or None."""
         # Cached: the lookup takes as long as reading a task.
-        found = self._tools.get(name)
-        if found is None:
+        tool = self._tools.get(name)
+        if tool is None:
             module = _BY_NAME.get(name.partition(":")[0])
-            found = (_table(module).find(name) if module else None) or super().find(name)
-            if found is not None:
-                self._tools[name] = found
-        return found
+            tool = (_table(module).find(name) if module else None) or super().find(name)
+            if tool is not None:
+                self._tools[name] = tool
+        return tool
 
 
 def _table(module: str) -> Table:

@@ -201,7 +201,7 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
         if given.after is not None:
             raise NotFound("task", given.after)
         return _content(_head(given, 0), {"tasks": [], "total": 0})
-    found, total = matching.tasks(
+    matches, total = matching.tasks(
         call.db,
         home.id,
         statuses=WORDS.statuses(given.status) if given.status else vocab.STATUSES,
@@ -215,7 +215,7 @@ def list_tasks(call: Call, given: _List) -> dict[str, Any]:
     array, text = ArrayWriter(call.db), TextWriter(call.db)
     text.add(_head(given, total))
     number = 0
-    with closing(found) as tasks:
+    with closing(matches) as tasks:
         for number, task in enumerate(tasks, 1):
             whole = task_json(task)
             array.add({key: whole[key] for key in _BRIEF} if given.brief else whole)
@@ -328,8 +328,8 @@ def _no_memories() -> Generator[Memory, None, None]:
 
 
 def _memories(call: Call, query: str | None, domain: str | None, limit: int | None) -> dict[str, Any]:
-    found, total = _found_memories(call, query=query, domain=domain, limit=limit)
-    return {"memories": page_array(call.db, found, None, _memory_json), "total": total}
+    memories, total = _found_memories(call, query=query, domain=domain, limit=limit)
+    return {"memories": page_array(call.db, memories, None, _memory_json), "total": total}
 
 
 class _ListMemories(Arguments):
@@ -363,9 +363,9 @@ class _GetMemory(Arguments):
 @MEMORY.action("get", _GetMemory)
 def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
     """Read one."""
-    found, _ = _found_memories(call, uid=given.memory_id)
-    with closing(found):
-        memory = next(found, None)
+    memories, _ = _found_memories(call, uid=given.memory_id)
+    with closing(memories):
+        memory = next(memories, None)
     if memory is None:
         raise NotFound("memory", given.memory_id)
     return _memory_json(memory)

@@ -95,16 +95,16 @@ def answer_of(call: Call, given: _AnswerOf) -> Any:
         raise NotFound("question", given.ask)
 
     def check(later: Call) -> dict[str, Any] | None:
-        found = _state_of(later, asked.uid)
+        state = _state_of(later, asked.uid)
         # Here and not in `give_up`, which gets a write transaction: read-only channels wait, too.
-        return found if found["state"] != "open" or later.elapsed_time >= deadline else None
+        return state if state["state"] != "open" or later.elapsed_time >= deadline else None
 
     until = elapsed.until(call.db, asked.uid)
     deadline = min(
         call.elapsed_time + int(given.wait * SECOND), asked.expires_at or NO_LIMIT if until is None else until
     )
-    found = check(call)
-    return found if found is not None else Wait(check, lambda later: _state_of(later, asked.uid), deadline)
+    state = check(call)
+    return state if state is not None else Wait(check, lambda later: _state_of(later, asked.uid), deadline)
 
 
 def _state_of(call: Call, uid: str) -> dict[str, Any]:
@@ -124,11 +124,11 @@ def _state_of(call: Call, uid: str) -> dict[str, Any]:
 
 def _wait_for(call: Call, asked: Ask, wait: float | None) -> Wait:
     def check(later: Call) -> dict[str, Any] | None:
-        found = ask_queries.ask(later.db, asked.uid)
-        if found.state == "answered":
-            return {"answer": found.answer, "at": iso(found.answered_at)}
-        if found.state != "open":
-            raise TimedOut(f"the question was {found.state}")
+        current = ask_queries.ask(later.db, asked.uid)
+        if current.state == "answered":
+            return {"answer": current.answer, "at": iso(current.answered_at)}
+        if current.state != "open":
+            raise TimedOut(f"the question was {current.state}")
         if ticket_at is not None and later.elapsed_time >= ticket_at:
             return {"ask": asked.uid, "state": "open"}
         return None

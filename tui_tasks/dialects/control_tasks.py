@@ -251,10 +251,10 @@ def _move(call: Call, given: _Update, task: Task) -> MoveTask | None:
     """
     home = task_queries.list_by_id(call.db, task.list_id)
     if given.list is not None:
-        found = task_queries.find_list(call.db, given.list)
-        if found is None:
+        target = task_queries.find_list(call.db, given.list)
+        if target is None:
             raise NotFound("list", given.list)
-        home = found
+        home = target
     argument = "before" if given.before is not None else "after"
     beside = given.before or given.after
     if beside is not None:

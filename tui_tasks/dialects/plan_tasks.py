@@ -203,23 +203,23 @@ def _existing_tasks(call: Call, tasks: Sequence[_NewTask], plan: TaskList | None
         InvalidArgument: references name no task, or one names several.
     """
     words = {task.id for task in tasks}
-    found: dict[str, str] = {}
+    uids: dict[str, str] = {}
     wrong: list[Problem] = []
     for at, task in enumerate(tasks):
         path = f"tasks[{at}].depends_on"
         for on in task.depends_on:
-            if on in words or on in found:
+            if on in words or on in uids:
                 continue
             known = task_queries.task_by_key(call.db, plan.id, on) if plan is not None else None
             try:
-                found[on] = known.uid if known is not None else full_uid(call, PLANS.tools["tasks"], path, on)
-                if task_queries.status(call.db, found[on]) is None:
+                uids[on] = known.uid if known is not None else full_uid(call, PLANS.tools["tasks"], path, on)
+                if task_queries.status(call.db, uids[on]) is None:
                     raise NotFound("task", on)
             except NotFound:
                 wrong.append((path, f"{path}: {_no_task(on)}"))
     if wrong:
         raise InvalidArgument.of(wrong)
-    return found
+    return uids
 
 
 def _add_tasks(call: Call, plan: TaskList, tasks: Sequence[_NewTask], existing: dict[str, str]) -> list[str]:

@@ -73,11 +73,11 @@ class _Plans(_Nothing):
 def list_plans(call: Call, given: _Plans) -> dict[str, Any]:
     """Read plans, oldest first, with their numbers of tasks: all, or the next `limit` after one."""
     # Without a project: the plans that belong to none.
-    found = task_queries.each_plan(call.db, call.project, given.after)
+    plans = task_queries.each_plan(call.db, call.project, given.after)
     if call.channel.identity.list_only:
         only = call.only_list
-        found = (plan for plan in (only,) if plan is not None and plan.kind == "plan" and plan.uid != given.after)
-    return {"plans": page_array(call.db, found, given.limit, _plan_json)}
+        plans = (plan for plan in (only,) if plan is not None and plan.kind == "plan" and plan.uid != given.after)
+    return {"plans": page_array(call.db, plans, given.limit, _plan_json)}
 
 
 def _plan_json(plan: TaskList) -> dict[str, Any]:

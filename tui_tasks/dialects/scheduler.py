@@ -289,8 +289,8 @@ class _Runs(Arguments):
 def get_runs(call: Call, given: _Runs) -> dict[str, Any]:
     """Read a job's runs, newest first, and missed due times with the reason; outcome null: still running."""
     job = job_queries.job(call.db, given.uuid)
-    found = job_queries.each_run(call.db, job.uid, given.limit)
-    return {"runs": page_array(call.db, found, None, lambda run: run_json(run, job.timezone))}
+    runs = job_queries.each_run(call.db, job.uid, given.limit)
+    return {"runs": page_array(call.db, runs, None, lambda run: run_json(run, job.timezone))}
 
 
 class _Finish(Arguments):

@@ -170,10 +170,10 @@ def get_task_in_progress(call: Call, given: Nothing) -> dict[str, Any] | None:
     home = call.home("tasklist")
     if home is None:
         return None
-    found = (
+    one = (
         task_queries.in_progress_for(call.db, home.id, name) for name in (call.agent, *sorted(vocab.RESERVED_AGENTS))
     )
-    return next((task_json(task) for task in found if task is not None), None)
+    return next((task_json(task) for task in one if task is not None), None)
 
 
 @TASKLIST.tool("tasklist:get_task", _Named)

@@ -90,8 +90,8 @@ def check(items: Sequence[Any], at: str, *, whole: bool, strict: bool = True) ->
     Raises:
         InvalidArgument: items are invalid; it has all that is wrong, in the words of docs: protocol, section 6, `todo`.
     """
-    if found := list(problems(items, at, whole=whole, strict=strict)):
-        raise InvalidArgument.of(found)
+    if problems_found := list(problems(items, at, whole=whole, strict=strict)):
+        raise InvalidArgument.of(problems_found)
     return [_fields(item, whole=whole) for item in items]
 
 
@@ -174,18 +174,18 @@ def write(tx: Transaction, home: TaskList, items: Sequence[dict[str, str]], at: 
             by_uid[there.uid] = there
         if there.key in ids:
             by_key[there.key] = there
-    found = [by_key.get(item["id"], by_uid.get(item["id"])) for item in items]
-    _check_found(items, found, at)
-    kept = {task.uid for task in found if task is not None}
+    tasks = [by_key.get(item["id"], by_uid.get(item["id"])) for item in items]
+    _check_found(items, tasks, at)
+    kept = {task.uid for task in tasks if task is not None}
     if not merge:
         tx.run(ClearList(home.uid, frozenset(kept)))
-    edits = [edit for item, task in zip(items, found, strict=True) if task and (edit := _edit_operation(item, task))]
+    edits = [edit for item, task in zip(items, tasks, strict=True) if task and (edit := _edit_operation(item, task))]
     # If only one task may be in progress, the current one must be changed before the next is started.
     for edit in sorted(edits, key=lambda edit: edit.changes.get("status") == "in_progress"):
         tx.run(edit)
         tx.pause()
     uids = []
-    for item, task in zip(items, found, strict=True):
+    for item, task in zip(items, tasks, strict=True):
         uids.append(task.uid if task else tx.run(_add_operation(item, home)).uid)
         tx.pause()
     if not merge:

@@ -12,7 +12,7 @@ def closing_edges(after: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 
     `after` maps a task to what it depends on; tasks without dependencies may be missing.
     """
-    found: list[tuple[str, str]] = []
+    edges: list[tuple[str, str]] = []
     done: set[str] = set()
     for first in after:
         if first in done:
@@ -26,7 +26,7 @@ def closing_edges(after: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
                 done.add(task)
                 del path[task]
             elif dependency in path:
-                found.append((task, dependency))
+                edges.append((task, dependency))
             elif dependency not in done:
                 path[dependency] = iter(after.get(dependency, ()))
-    return found
+    return edges

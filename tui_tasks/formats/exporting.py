@@ -73,8 +73,8 @@ def _count_time(lost: Counter[str], name: str, value: int | None, found: int | N
 
 def _compare_log(log: list[LogEntry], record: TaskRecord, lost: Counter[str]) -> None:
     expected = sorted((entry.at, entry.agent, entry.message) for entry in log)
-    found = sorted((entry.at, entry.agent, entry.message) for entry in record.log)
-    _count_loss(lost, "log", expected, found, [])
+    entries = sorted((entry.at, entry.agent, entry.message) for entry in record.log)
+    _count_loss(lost, "log", expected, entries, [])
 
 
 def _compare_list(home: TaskList, found: str | None, lost: Counter[str]) -> None:
@@ -106,24 +106,24 @@ def rows(
     """
     with db.transaction(write=False):
         homes = _homes(db, handle, project)
-        found = ExportData([(home, task_queries.tasks(db, home.id)) for home in homes])
+        data = ExportData([(home, task_queries.tasks(db, home.id)) for home in homes])
         if with_deleted:
             by_id = {home.id: home for home in homes}
-            found.deleted = [
+            data.deleted = [
                 (by_id[list_id], uid, version, at)
                 for uid, list_id, version, at in task_queries.deleted_tasks(db)
                 if list_id in by_id
             ]
         if handle is None:
-            found.jobs = job_queries.jobs(db)
+            data.jobs = job_queries.jobs(db)
         logs: dict[str, list[LogEntry]] = {}
-        found.logs = logs
-        for _, tasks in found.lists:
+        data.logs = logs
+        for _, tasks in data.lists:
             for task in tasks:
                 if log := _log(db, task.uid):
                     logs[task.uid] = log
                 step()
-    return found
+    return data
 
 
 def stored_rows(db: Database, handle: str | None, project: str | None) -> ExportData:

@@ -60,8 +60,8 @@ class Format(NamedTuple):
         module = self._module()
         if self.is_read:
             return losses(rows, module.read(lines_of(text), now, step), self.name)
-        found: Counter[str] = module.count_losses(rows)
-        return found
+        lost: Counter[str] = module.count_losses(rows)
+        return lost
 
     def count_losses_in_parts(self, rows: ExportData, now: datetime, step: Step = no_step) -> Counter[str]:
         """Do as `count_losses` does for a streamed format, for some tasks at a time."""
@@ -77,8 +77,8 @@ class Format(NamedTuple):
             InvalidArgument: it is not of this format, or a library is not installed.
         """
         lines = lines_of(text) if isinstance(text, str) else text
-        found: ParsedFile = self._module().read(lines, now, step)
-        return found
+        parsed: ParsedFile = self._module().read(lines, now, step)
+        return parsed
 
     def write_folder(self, rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
         """Yield the files to write into a folder, as relative paths and texts; `present` are those that it has.
@@ -95,8 +95,8 @@ class Format(NamedTuple):
         Raises:
             InvalidArgument: as `read`.
         """
-        found: ParsedFile = self._module().read_folder(files, now, step)
-        return found
+        parsed: ParsedFile = self._module().read_folder(files, now, step)
+        return parsed
 
     def _module(self) -> Any:
         try:

@@ -172,15 +172,15 @@ class Importer:
         uid = waiting.uid
         present = tuple(task_queries.depends_on(self._db, uid))
         kept, existing = self._kept(present, waiting.depends_on), self._existing(waiting.depends_on)
-        found = tuple(dict.fromkeys((*kept, *existing)))
-        if lost := len(waiting.depends_on) - len(found):
+        uids = tuple(dict.fromkeys((*kept, *existing)))
+        if lost := len(waiting.depends_on) - len(uids):
             self.outcome.lost["depends_on: no such task in the file or the database"] += lost
-        if set(found) != set(present):
+        if set(uids) != set(present):
             home = task_queries.list_by_id(self._db, task_queries.task(self._db, uid).list_id)
             if uid in self._unchanged:
                 self._unchanged.remove(uid)
                 self.outcome.changed += 1
-            yield ImportTask(uid, home.uid, {"name": waiting.name, "depends_on": found}, changed=waiting.changed)
+            yield ImportTask(uid, home.uid, {"name": waiting.name, "depends_on": uids}, changed=waiting.changed)
 
     def _deletions(self) -> Iterator[Operation]:
         for uid, changed in self._read.deleted.items():
@@ -205,7 +205,7 @@ class Importer:
         if not by_home:
             return {}
         imported = {*self._ids.values(), *self._read.deleted}
-        found: dict[str, str] = {}
+        ranks: dict[str, str] = {}
         for list_id, wanted in by_home.items():
             stays = {
                 task.uid for task in task_queries.claimed_or_held(self._db, list_id) if task.claimed_by is not None
@@ -213,8 +213,8 @@ class Importer:
             present = task_queries.ranks_up_from(self._db, list_id, "", -1)
             taken = {rank for uid, rank in present if uid not in imported or uid in stays}
             moved = {uid: rank for uid, rank in wanted.items() if uid not in stays}
-            found |= without_collisions(moved, taken)
-        return found
+            ranks |= without_collisions(moved, taken)
+        return ranks
 
     def _current_list(self, place: _Place) -> TaskList | None:
         """Return the list that the task is in, if the file does not determine it."""

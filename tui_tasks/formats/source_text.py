@@ -97,8 +97,8 @@ def _block(lines: Iterator[str], size: int) -> tuple[str, bool]:
 
 
 def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return at if found is None else found.end()
+    space = _SPACE.match(text, at)
+    return at if space is None else space.end()
 
 
 def _refuse_more(text: str, lines: Iterator[str]) -> None:

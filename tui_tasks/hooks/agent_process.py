@@ -23,7 +23,7 @@ def of_hook(program: str, body: bytes) -> dict[str, str | int]:
     unknown: dict[str, str | int] = {"boot": "", "namespace": "", "pid": 0, "born": ""}
     if not _stat(os.getpid()):
         return {**unknown, "pid": above_shells(os.getppid())}
-    found = {
+    process = {
         **unknown,
         "boot": _read("/proc/sys/kernel/random/boot_id").decode(errors="replace").strip(),
         "namespace": os.readlink("/proc/self/ns/pid"),
@@ -34,19 +34,19 @@ def of_hook(program: str, body: bytes) -> dict[str, str | int]:
         pid = above_shells(os.getppid())
         born = _born(pid)
     if not born or _is_reaper(program, pid):
-        return found  # it has ended
+        return process  # it has ended
     shared = {"is_shared": True} if is_shared(program, pid) else {}
-    return {**found, "pid": pid, "born": born, **shared}
+    return {**process, "pid": pid, "born": born, **shared}
 
 
 def ancestors() -> str:
     """Return the processes above this one, nearest first, as `PID:BORN` with blanks between; empty without `/proc`."""
-    found: list[str] = []
+    pids: list[str] = []
     pid = os.getppid()
-    while pid > 0 and len(found) < _MAX_ANCESTORS and (born := _born(pid)):
-        found.append(f"{pid}:{born}")
+    while pid > 0 and len(pids) < _MAX_ANCESTORS and (born := _born(pid)):
+        pids.append(f"{pid}:{born}")
         pid = int(_stat(pid)[1])
-    return " ".join(found)
+    return " ".join(pids)
 
 
 def waits_for_hook(head: "dict[str, str | int | float | None]", started_by: int) -> bool:

@@ -166,9 +166,9 @@ def agent_of(
             for one in session_queries.in_process(db, process.pid)
             if one.program == program and session_queries.process(one) == process
         ]
-        found = [one for one in live if one.uid in named] or ([] if is_shared else live)
-        if len(found) == 1 and (found[0].uid == known or _belongs_to(db, found[0], process)):
-            return found[0].uid
+        sessions = [one for one in live if one.uid in named] or ([] if is_shared else live)
+        if len(sessions) == 1 and (sessions[0].uid == known or _belongs_to(db, sessions[0], process)):
+            return sessions[0].uid
     return known
 
 

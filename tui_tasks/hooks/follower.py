@@ -170,12 +170,12 @@ class RecordWatch:
         there = [
             seen for seen in session_queries.current(self._store.db) if seen.session.program in session_records.PROGRAMS
         ]
-        found = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
+        reports = [_read_of(seen) for seen in there if self._has_rested(seen) or at_once]
         if any(map(_was_interrupted, there)):
             self._process_payloads()
             still = filter(_was_interrupted, session_queries.current(self._store.db))
-            found += [msgspec.structs.replace(_found_of(seen), events=(TurnInterrupted(),)) for seen in still]
-        if report := [one for one in found if one is not None]:
+            reports += [msgspec.structs.replace(_found_of(seen), events=(TurnInterrupted(),)) for seen in still]
+        if report := [one for one in reports if one is not None]:
             self._write_reports(report, now)
         self._sizes = {seen.session.uid: self._sizes.get(seen.session.uid, 0) for seen in there}
 

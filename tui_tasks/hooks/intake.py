@@ -103,8 +103,8 @@ def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSet
     count = 0
     records = _Records(store.db)
     while names := spool.pending()[:AT_ONCE]:
-        found = _read_some(store.db, spool, names, records, settings)
-        reports = [(name, report, other) for name, report, other in found if report is not None]
+        payloads = _read_some(store.db, spool, names, records, settings)
+        reports = [(name, report, other) for name, report, other in payloads if report is not None]
         with store.transaction(now) as transaction:
             transaction.db.run(_FORGET, {"before": now - _NAME_RETENTION})
             for name, report, other in reports:
@@ -116,7 +116,7 @@ def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSet
             # A hook whose request was refused, or had been reported by another hook, waits for nothing.
             if report.answer is not None and ask_queries.waiting_as(store.db, report.answer) is None:
                 answer_file.send(spool.folder, report.answer, report.hash, b"")
-        for name, _, _ in found:
+        for name, _, _ in payloads:
             spool.drop(name)
     return count
 
@@ -286,16 +286,16 @@ def _content(payload: Payload) -> tuple[dict[str, Any], bool]:
     """
     is_exact = payload.head.get("is_cut") is not True
     try:
-        found = _decode(payload.body)
+        content = _decode(payload.body)
     except (msgspec.DecodeError, RecursionError):
         is_exact = False
         # A character that the program cut in half is invalid for a strict JSON reader.
         try:
-            found = json.loads(payload.body.decode(errors="replace"))
+            content = json.loads(payload.body.decode(errors="replace"))
         except (ValueError, RecursionError):
-            found = _beginning(payload.body)
-    kept = storable.json_value(found)
-    return (kept, is_exact and kept == found) if isinstance(kept, dict) else ({}, False)
+            content = _beginning(payload.body)
+    kept = storable.json_value(content)
+    return (kept, is_exact and kept == content) if isinstance(kept, dict) else ({}, False)
 
 
 _NAMED: Final = re.compile(
@@ -305,7 +305,7 @@ _NAMED: Final = re.compile(
 
 def _beginning(body: bytes) -> dict[str, str]:
     """Return the fields at the beginning of a payload that was too long to be kept whole."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name, value in _NAMED.findall(body[:65_536]):
-        found.setdefault(name.decode(), value.decode(errors="replace"))
-    return found
+        fields.setdefault(name.decode(), value.decode(errors="replace"))
+    return fields

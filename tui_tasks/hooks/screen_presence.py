@@ -68,8 +68,8 @@ def longest_wait(folder: Folder, program: str) -> float | None:
     except FileNotFoundError:
         return None
     with screens:
-        found = [waits for name in screens.names() if (waits := _waits_of(screens, name)) is not None]
-    return max((float(waits.get(program, 0)) for waits in found), default=None)
+        each = [waits for name in screens.names() if (waits := _waits_of(screens, name)) is not None]
+    return max((float(waits.get(program, 0)) for waits in each), default=None)
 
 
 def _waits_of(screens: Folder, name: str) -> dict[str, float] | None:

@@ -171,11 +171,11 @@ def _ending_event(ending: Ending) -> SessionEvent:
 
 def size(program: str, path: str) -> int:
     """Return the size of a record's files in bytes."""
-    found = 0
+    total = 0
     for one in import_module(f"tui_tasks.hooks.programs.{program}").files(path):
         with contextlib.suppress(OSError, ValueError):
-            found += os.stat(one, follow_symlinks=False).st_size
-    return found
+            total += os.stat(one, follow_symlinks=False).st_size
+    return total
 
 
 def lines_of(path: str, part: Part) -> Iterator[bytes]:

@@ -79,8 +79,8 @@ class Transcript:
                     self.items += _bounded(module.items_of_line(line, self._seen))
             del self.items[: max(0, len(self.items) - MAX_ITEMS)]
             return len(self.items) != before or before == MAX_ITEMS
-        found = _exported(self._source.session)
-        is_new, self.items = found != self.items, found
+        items = _exported(self._source.session)
+        is_new, self.items = items != self.items, items
         return is_new
 
 

@@ -111,13 +111,13 @@ async def get_task(agent_session: AsyncSession, uid: str) -> dict[str, Any]:
     """Return a question as a task, with its result once it has one (`tasks/get`)."""
     asked = _own_question(agent_session, uid)
     reply = await agent_session.ask({"tool": "control:answer_of", "arguments": {"ask": uid}}, is_shown=False)
-    found = reply.get("result") or {}
-    state = found.get("state", asked.state)
+    answer = reply.get("result") or {}
+    state = answer.get("state", asked.state)
     if state == "open":
         return {"resultType": "complete", **_task(asked, "working")}
     if state == "withdrawn":
         return {"resultType": "complete", **_task(asked, "cancelled")}
-    result = result_of(_closed_reply(uid, found)).model_dump(by_alias=True, mode="json", exclude_none=True)
+    result = result_of(_closed_reply(uid, answer)).model_dump(by_alias=True, mode="json", exclude_none=True)
     return {"resultType": "complete", **_task(asked, "completed"), "result": result}
 
 
@@ -226,10 +226,10 @@ async def _wait_for_answer(agent_session: AsyncSession, uid: str, seconds: float
     reply = await agent_session.ask({"tool": "control:answer_of", "arguments": {"ask": uid, "wait": seconds}})
     if not reply["ok"]:
         return reply
-    found = reply["result"]
-    if found["state"] == "open":
+    result = reply["result"]
+    if result["state"] == "open":
         return {**reply, "result": {"ask": uid, "state": "open"}}
-    return {**reply, **_closed_reply(uid, found)}
+    return {**reply, **_closed_reply(uid, result)}
 
 
 def _closed_reply(uid: str, found: dict[str, Any]) -> dict[str, Any]:

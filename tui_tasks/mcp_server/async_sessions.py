@@ -56,16 +56,16 @@ class SessionSpeaker:
             # Hooks may have told of the start of the session.
             take_in_hooks(session.store)
             name = session.identity.agent
-            found = departures.agent_of(session.store.db, self._plain, self._started_by, name, self._client_sessions)
-            if found != name and not (name == self._plain and self._is_needed(session)):
-                return session.succeeded_by(found)
+            agent = departures.agent_of(session.store.db, self._plain, self._started_by, name, self._client_sessions)
+            if agent != name and not (name == self._plain and self._is_needed(session)):
+                return session.succeeded_by(agent)
         return session
 
     def _is_needed(self, session: Session) -> bool:
         """Return whether something that has the plain name would be lost under another one."""
         db = session.store.db
         self._claims = {
-            uid for uid in self._claims if (found := task_records.find(db, uid)) and found.state == "active"
+            uid for uid in self._claims if (claim := task_records.find(db, uid)) and claim.state == "active"
         }
         is_written_to = not session.identity.read_only and ask_queries.waiting(db, self._plain)
         if self._has_keys or self._claims or self._asks or is_written_to:
@@ -93,8 +93,8 @@ class SessionSpeaker:
         if identity.agent == self._plain or identity.read_only or identity.inside_run:
             return []
         with contextlib.suppress(StorageFailed, OSError):
-            found = outbox.collect(session.store, identity.agent, session.clock())
-            return [{"at": iso(message.sent_at), "text": message.text} for message in found]
+            texts = outbox.collect(session.store, identity.agent, session.clock())
+            return [{"at": iso(message.sent_at), "text": message.text} for message in texts]
         return []
 
 

@@ -101,23 +101,23 @@ class TokenSessions:
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the access that a token grants, for the SDK; None for an invalid token."""
         try:
-            found = self._tokens.find(token)
+            entry = self._tokens.find(token)
         except DatabaseRefused as refused:
             _log.error("%s", refused)
             return None
-        if found is None:
+        if entry is None:
             return None
-        return AccessToken(token=found.hash, client_id=found.agent, scopes=["read"] if found.read_only else ["write"])
+        return AccessToken(token=entry.hash, client_id=entry.agent, scopes=["read"] if entry.read_only else ["write"])
 
     def current(self) -> AsyncSession:
         """Return the session of the agent that sent the current request."""
         shown = get_access_token()
         assert shown is not None, "no request is served without a token"
-        found = next((token for token in self._tokens.all() if token.hash == shown.token), None)
-        assert found is not None, "the token was revoked while its request was read"
-        key = found.agent, found.read_only
+        entry = next((token for token in self._tokens.all() if token.hash == shown.token), None)
+        assert entry is not None, "the token was revoked while its request was read"
+        key = entry.agent, entry.read_only
         if key not in self._known:
-            self._known[key] = self._agent_sessions.add(self._session_of(found))
+            self._known[key] = self._agent_sessions.add(self._session_of(entry))
         return self._known[key]
 
 

@@ -187,8 +187,8 @@ async def _body(receive: Receive) -> tuple[bytes, Receive]:
     waiting = iter(parts)
 
     async def again() -> Message:
-        found = next(waiting, None)
-        return found if found is not None else await receive()
+        part = next(waiting, None)
+        return part if part is not None else await receive()
 
     return b"".join(part.get("body", b"") for part in parts), again
 

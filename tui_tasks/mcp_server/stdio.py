@@ -134,8 +134,8 @@ def _id_of(line: bytes) -> str | int | None:
             depth -= 1
         elif depth == 1 and token[0] == b'"id"' and (value := _VALUE.match(line, token.end())):
             try:
-                found: str | int = strict_json.load_line(value[1])
+                id_: str | int = strict_json.load_line(value[1])
             except ParseError:
                 return None
-            return found
+            return id_
     return None

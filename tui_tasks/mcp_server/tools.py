@@ -313,8 +313,8 @@ def costs() -> Iterator[tuple[str, int, int]]:
 
 
 def _sum(table: Table) -> tuple[int, int]:
-    found = tokens(table)
-    return len(found), sum(found.values())
+    total = tokens(table)
+    return len(total), sum(total.values())
 
 
 def text(words: str | None) -> str:
@@ -322,9 +322,9 @@ def text(words: str | None) -> str:
     if words is None:
         rows = [f"| `{chosen}` | {tools} | {cost:,} |" for chosen, tools, cost in costs()]
         return "\n".join(["| `--tools` | tools | tokens |", "| --- | --- | --- |", *rows])
-    found = tokens(confinement.select(confinement.words_of(words)))
-    rows = [f"| `{name}` | {cost:,} |" for name, cost in found.items()]
-    return "\n".join(["| tool | tokens |", "| --- | --- |", *rows, f"| together | {sum(found.values()):,} |"])
+    total = tokens(confinement.select(confinement.words_of(words)))
+    rows = [f"| `{name}` | {cost:,} |" for name, cost in total.items()]
+    return "\n".join(["| tool | tokens |", "| --- | --- |", *rows, f"| together | {sum(total.values()):,} |"])
 
 
 def result_of(reply: dict[str, Any]) -> types.CallToolResult:

@@ -211,14 +211,14 @@ class PhoneService:
         since = int((views.get(store.db, _KEY) or {}).get("seq", newest))
         if newest <= since:
             return
-        found = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
+        alerts = [alert for alert in overview.between(store.db, since, newest) if alert.kind != "ask"]
         if store.db.machine:
-            found = self._of_this_machine(store, found)
-        if found:
+            alerts = self._of_this_machine(store, alerts)
+        if alerts:
             try:
-                self._publish(ntfy.of_failures(found, titles=self._settings.titles))
+                self._publish(ntfy.of_failures(alerts, titles=self._settings.titles))
             except NtfyFailed:
-                phone_answers.return_alerts(store.db, [alert.seq for alert in found])
+                phone_answers.return_alerts(store.db, [alert.seq for alert in alerts])
                 raise
         self._remember(store, seq=newest)
 
@@ -266,9 +266,9 @@ class PhoneService:
         if _is_tagged_by_another(store.db, nonce.strip()):
             return False
         now, hashed = self._clock(), phone_answers.hashed(nonce.strip())
-        found = phone_answers.find(store.db, hashed)
+        sent = phone_answers.find(store.db, hashed)
         try:
-            ask = ask_queries.ask(store.db, found.ask) if found is not None else None
+            ask = ask_queries.ask(store.db, sent.ask) if sent is not None else None
             if ask is not None and ask.state == "open" and (why := why_unanswerable(store.db, ask)) is not None:
                 raise Conflict(why)
             store.commit(AnswerByPhone(hashed), actor=HUMAN, now=now, why={"topic": "answered by ntfy"})
@@ -284,13 +284,13 @@ class PhoneService:
         if len(self._refused) < MAX_REFUSALS or now - self._refused[0] >= _HOUR:
             self._refused.append(now)
             store.commit(RecordRefusal(TOOL, refused.message), actor=SYSTEM, now=now)
-        found = phone_answers.find(store.db, hashed)
-        if found is None or found.used_at is not None:
+        sent = phone_answers.find(store.db, hashed)
+        if sent is None or sent.used_at is not None:
             return
         with store.db.transaction(write=True):
             phone_answers.spend(store.db, hashed, now)
         with contextlib.suppress(NtfyFailed):
-            self._publish(ntfy.too_late(ask_queries.ask(store.db, found.ask), titles=self._settings.titles))
+            self._publish(ntfy.too_late(ask_queries.ask(store.db, sent.ask), titles=self._settings.titles))
 
 
 def _process(db: Database, agent: str) -> Process | None:

@@ -54,14 +54,14 @@ def compare(replica: Replica, now: int, *, whole: bool) -> Iterator[str]:
 
 
 def _about(connection: Connection) -> str:
-    found = prepare(connection)
+    database = prepare(connection)
     snapshot = snapshots.newest(connection)
     held = connection.execute(_HEAD).fetchone()
     assert held is not None
     covered = "no snapshot" if snapshot is None else f"a snapshot at entry {snapshot[0].seq:,}"
     version = connection.info.parameter_status("server_version")
     return (
-        f"PostgreSQL {version}, tables of version {found.schema}, entries {held[5]:,} to {held[0]:,}, {covered}, "
+        f"PostgreSQL {version}, tables of version {database.schema}, entries {held[5]:,} to {held[0]:,}, {covered}, "
         f"{_rights(connection)}"
     )
 

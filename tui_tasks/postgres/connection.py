@@ -55,24 +55,24 @@ def parameters(url: str) -> dict[str, Any]:
         DatabaseRefused: it is wrong, or has a password, which everybody could read in the list of processes.
     """
     try:
-        found = conninfo.conninfo_to_dict(url)
+        options = conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         # libpq's own message repeats parts of the URL.
         raise DatabaseRefused("the URL of the database is wrong: postgresql://USER@HOST/NAME") from None
-    if {"password", "sslpassword"} & found.keys() or "@" in str(found.get("host", "")):
+    if {"password", "sslpassword"} & options.keys() or "@" in str(options.get("host", "")):
         raise DatabaseRefused(
             "a URL with a password would be seen in the list of processes: put the password into ~/.pgpass, or a "
             "service into ~/.pg_service.conf"
         )
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def place(url: str) -> str:
     """Return how messages name a server's database: without user and password."""
-    found = parameters(url)
-    if "service" in found:
-        return f"the service {found['service']}"
-    return f"the database {found.get('dbname', '')} at {found.get('host', 'this machine')}"
+    options = parameters(url)
+    if "service" in options:
+        return f"the service {options['service']}"
+    return f"the database {options.get('dbname', '')} at {options.get('host', 'this machine')}"
 
 
 def first_line(error: Exception) -> str:

@@ -148,14 +148,14 @@ class JournalClient:
         try:
             connection = open_connection(self._url)
             try:
-                found = prepare(connection)
+                database = prepare(connection)
             except BaseException:
                 connection.close()
                 raise
         except psycopg.Error as error:
             self._failed_at = time.monotonic()
             raise self._away(first_line(error)) from None
-        if found.id != self._id:
+        if database.id != self._id:
             connection.close()
             raise DatabaseRefused("the server has another journal than this replica")
         self._failed_at = None
@@ -210,16 +210,16 @@ class JournalClient:
         assert row is not None
         head = Head(*row[:-2])
         entries, companions = (None if text is None else _decode(text) for text in row[-2:])
-        found = News(
+        news = News(
             head,
             seq,
             [(*each[:-1], bytes.fromhex(each[-1])) for each in entries or ()],
             companions or [],
             (entries is not None or head.seq <= seq) and (companions is not None or head.number <= number),
         )
-        if found.head.journal > SCHEMA:
-            raise DatabaseRefused(f"the server needs tui-tasks {found.head.needs} or newer: update it")
-        return found
+        if news.head.journal > SCHEMA:
+            raise DatabaseRefused(f"the server needs tui-tasks {news.head.needs} or newer: update it")
+        return news
 
     def news(self, seq: int, number: int) -> News:
         """Return what the replica lacks, without the lock, as of one moment.
@@ -352,10 +352,10 @@ class JournalClient:
         deadline = time.monotonic() + OUTCOME_SECONDS
         while True:
             try:
-                found = self.lock(entries[-1][0] if entries else 0, 1 << 62)
+                news = self.lock(entries[-1][0] if entries else 0, 1 << 62)
                 if not entries:
                     return False
-                return found.head.seq >= entries[-1][0] and self.hash_at(entries[-1][0]) == bytes(entries[-1][-1])
+                return news.head.seq >= entries[-1][0] and self.hash_at(entries[-1][0]) == bytes(entries[-1][-1])
             except Busy:
                 if time.monotonic() > deadline:
                     raise OutcomeUnknown(

@@ -80,8 +80,8 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
 def _push(db: Database, connection: Connection, report: Report) -> int:
     """Append the entries that the server has not; return the newest seq."""
     newest, base = journal.newest(db), compaction.base(db)
-    found = elapsed.mark(db)
-    passed = 0 if found is None else found.passed
+    mark = elapsed.mark(db)
+    passed = 0 if mark is None else mark.passed
     head = _head(connection)
     if head == (0, b"") and base is not None:
         connection.execute("SELECT tui_tasks.begin_at(%s, %s)", (base.last, base.hash))
@@ -204,9 +204,9 @@ def _refuse_unsound(db: Database, file: Path) -> None:
     broken = backup.broken_link(db)
     if broken is not None:
         raise DatabaseRefused(f"{file}: entry {broken:,} does not follow from the one before it (tui-tasks doctor)")
-    found = next(diagnosis.differences(db), None)
-    if found is not None:
-        raise DatabaseRefused(f"{file}: {found} (tui-tasks doctor --replay)")
+    difference = next(diagnosis.differences(db), None)
+    if difference is not None:
+        raise DatabaseRefused(f"{file}: {difference} (tui-tasks doctor --replay)")
 
 
 def _refuse_of_one_machine(db: Database, file: Path) -> None:

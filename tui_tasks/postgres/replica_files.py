@@ -39,12 +39,12 @@ def replica_of(url: str) -> str:
             "a database on a server needs the extra `postgres`: pip install 'tui-tasks[postgres]'"
         ) from None
 
-    found, known = server_id(url), Path(replica_pointer(url))
+    id_, known = server_id(url), Path(replica_pointer(url))
     folder = known.parent
     make_folder(str(folder))
-    path = str(folder / f"{found}{REPLICA}")
-    _write(Path(f"{path}-server"), json.dumps({"url": url, "id": found}))
-    _write(known, found)
+    path = str(folder / f"{id_}{REPLICA}")
+    _write(Path(f"{path}-server"), json.dumps({"url": url, "id": id_}))
+    _write(known, id_)
     return path
 
 

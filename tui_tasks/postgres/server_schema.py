@@ -47,16 +47,16 @@ def prepare(connection: psycopg.Connection[Any]) -> ServerDatabase:
         version = connection.info.parameter_status("server_version")
         raise DatabaseRefused(f"{_place(connection)} runs PostgreSQL {version}: it must be 14 or newer")
     try:
-        found = _look(connection) or _make(connection)
-        if found.schema > SERVER_SCHEMA or found.journal > SCHEMA:
+        database = _look(connection) or _make(connection)
+        if database.schema > SERVER_SCHEMA or database.journal > SCHEMA:
             raise DatabaseRefused(
-                f"{_place(connection)} needs tui-tasks {found.needs} or newer; this is {__version__}: update it"
+                f"{_place(connection)} needs tui-tasks {database.needs} or newer; this is {__version__}: update it"
             )
-        if found.schema < SERVER_SCHEMA or found.journal < SCHEMA:
+        if database.schema < SERVER_SCHEMA or database.journal < SCHEMA:
             return _update(connection)
     except errors.InsufficientPrivilege as error:
         raise DatabaseRefused(f"{_place(connection)}: {first_line(error)} (tui-tasks admin roles)") from None
-    return found
+    return database
 
 
 def _look(connection: psycopg.Connection[Any]) -> ServerDatabase | None:
@@ -90,10 +90,10 @@ def _make(connection: psycopg.Connection[Any]) -> ServerDatabase:
             )
     except (errors.DuplicateSchema, errors.UniqueViolation):
         pass
-    found = _look(connection)
-    if found is None:
+    database = _look(connection)
+    if database is None:
         raise DatabaseRefused(f"{_place(connection)} has a schema tui_tasks that is not this program's")
-    return found
+    return database
 
 
 def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
@@ -101,9 +101,9 @@ def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
     with connection.transaction():
         row = connection.execute(f"{_LOOK} FOR UPDATE").fetchone()
         assert row is not None
-        found = ServerDatabase(*row)
-        _take_steps(connection, found.schema)
-        if found.schema < SERVER_SCHEMA or found.journal < SCHEMA:
+        database = ServerDatabase(*row)
+        _take_steps(connection, database.schema)
+        if database.schema < SERVER_SCHEMA or database.journal < SCHEMA:
             connection.execute(
                 "UPDATE tui_tasks.about SET schema = greatest(schema, %s), journal = greatest(journal, %s), needs = %s",
                 (SERVER_SCHEMA, SCHEMA, __version__),

@@ -102,8 +102,8 @@ def fetch(connection: Connection, part: Path, report: Report) -> Covered | None:
     Raises:
         DatabaseRefused: its journal is not the server's.
     """
-    while (found := newest(connection)) is not None:
-        covered, chunks = found
+    while (snapshot := newest(connection)) is not None:
+        covered, chunks = snapshot
         packed = part.with_name(f"{part.name}.{covered.seq}.packed")
         for other in part.parent.glob(f"{part.name}.*.packed"):
             if other != packed:
@@ -175,8 +175,8 @@ def build(path: str, connection: Connection, now: int, report: Report) -> bool:
     part = Path(path).with_name(f".{Path(path).name}.part")
     with Path(f"{path}-server").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        found = newest(connection)
-        if found is not None and Path(path).exists() and _seq(path) >= found[0].seq:
+        snapshot = newest(connection)
+        if snapshot is not None and Path(path).exists() and _seq(path) >= snapshot[0].seq:
             return True  # another process has built it meanwhile
         try:
             covered = fetch(connection, part, report)

@@ -94,8 +94,8 @@ def clear_away(run_uid: str) -> None:
     folder.
     """
     for _ in range(MAX_ROUNDS):
-        found = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(run_context.of_run(run_uid))}
-        left = [pid for pid in found if processes.is_alive(processes.identity(pid)) is not False]
+        pids = {*processes.with_variable(RUN_ID, run_uid), *processes.with_mark(run_context.of_run(run_uid))}
+        left = [pid for pid in pids if processes.is_alive(processes.identity(pid)) is not False]
         if not left:
             break
         processes.send(left, signal.SIGKILL)

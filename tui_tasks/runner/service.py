@@ -77,12 +77,12 @@ class StuckWatch:
             elsewhere = activity.elsewhere(store.db)
             agents = [one for one in agents if one.agent not in elsewhere]
             noted = {name: cause for name, cause in noted.items() if name not in elsewhere}
-        found = causes(agents, now, self._thresholds())
+        stuck = causes(agents, now, self._thresholds())
         # An open question already shows that its agent waits for the human.
-        found = {name: cause for name, cause in found.items() if cause.kind != "human"}
-        notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in found.items()]
+        stuck = {name: cause for name, cause in stuck.items() if cause.kind != "human"}
+        notes = [NoteStuck(name, cause.kind, cause.text, cause.since) for name, cause in stuck.items()]
         notes = [note for note in notes if noted.get(note.agent) != note.cause]
-        notes += [NoteStuck(name, None) for name in sorted(noted.keys() - found.keys())]
+        notes += [NoteStuck(name, None) for name in sorted(noted.keys() - stuck.keys())]
         if notes:
             store.commit(*notes, actor=SYSTEM, now=now)
         return self._next if agents else None

@@ -83,7 +83,7 @@ def _umask() -> int:
 
 def _mode_of(path: Path, otherwise: int) -> int:
     try:
-        found = path.lstat().st_mode
+        mode = path.lstat().st_mode
     except FileNotFoundError:
         return otherwise
-    return stat.S_IMODE(found) & 0o777 if stat.S_ISREG(found) else otherwise
+    return stat.S_IMODE(mode) & 0o777 if stat.S_ISREG(mode) else otherwise

@@ -88,10 +88,10 @@ def expanded(named: str) -> str:
     Raises:
         DatabaseRefused: there is no such user, or no folder of theirs.
     """
-    found = os.path.expanduser(named)
-    if named.startswith("~") and found == named:
+    path = os.path.expanduser(named)
+    if named.startswith("~") and path == named:
         raise DatabaseRefused(f"{named}: no user of that name has a folder here")
-    return found
+    return path
 
 
 _GROUP, _OTHERS = 0o020, 0o002

@@ -138,8 +138,8 @@ def expand(template: str, **values: object) -> str:
 def slug(name: str) -> str:
     """Return a name as a part of a path and of a branch: lower-case ASCII letters and digits, with `-` between."""
     words = re.findall(r"[a-z0-9]+", name.lower())
-    found = "-".join(words)[:_MAX_SLUG].strip("-")
-    return found or "task"
+    text = "-".join(words)[:_MAX_SLUG].strip("-")
+    return text or "task"
 
 
 def _check_template(name: str, template: str, known: set[str]) -> None:

@@ -71,8 +71,8 @@ def _session(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | N
     live = session_queries.live(db)
     agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live if one.pid}
     for pid in processes.ancestors(os.getpid()) if agents else ():
-        if (found := agents.get(processes.identity(pid, db.machine))) is not None:
-            return OtherCaller(found, f"this was started by {found}")
+        if (session := agents.get(processes.identity(pid, db.machine))) is not None:
+            return OtherCaller(session, f"this was started by {session}")
     for program, name in _SESSION_IDS.items():
         if (known := session_queries.by_session(db, program, environ.get(name, ""))) is not None:
             return OtherCaller(known[0], f"this was started by {known[0]}")

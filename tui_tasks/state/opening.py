@@ -132,8 +132,8 @@ def refuse_checks() -> None:
     from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.settings.current import CheckSettings
 
-    found = CheckSettings()()
-    if found.profiles or (not found.is_known and found.source):
+    profiles = CheckSettings()()
+    if profiles.profiles or (not profiles.is_known and profiles.source):
         raise DatabaseRefused(
             "a database on a server has no checks yet: name a settings file without [check] tables by TUI_TASKS_CONFIG"
         )

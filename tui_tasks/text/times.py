@@ -161,8 +161,8 @@ def _instant(words: str, now: int, zone: tzinfo | None) -> int | None:
         at = datetime.combine(today - timedelta(meant[1] == "yesterday"), clock, zone)
         # A time alone means its last occurrence.
         return _microseconds(at if meant[1] or _microseconds(at) <= now else at - timedelta(1))
-    found = datetime.fromisoformat(words.upper())
-    return _microseconds(found if found.tzinfo is not None else found.replace(tzinfo=zone))
+    instant = datetime.fromisoformat(words.upper())
+    return _microseconds(instant if instant.tzinfo is not None else instant.replace(tzinfo=zone))
 
 
 def _microseconds(at: datetime) -> int:

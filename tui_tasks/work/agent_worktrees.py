@@ -272,11 +272,11 @@ def find_repository(folder: Path) -> Repository:
 
 def _check_git() -> None:
     try:
-        found = git.version()
+        version = git.version()
     except GitFailed as error:
         raise Conflict(f"{error}: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer") from None
-    if found < MIN_GIT:
-        raise Conflict(f"git {found[0]}.{found[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
+    if version < MIN_GIT:
+        raise Conflict(f"git {version[0]}.{version[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
 
 
 def _has_changes(root: Path) -> bool:

@@ -63,14 +63,14 @@ def intent_of(work: Work) -> Intent | None:
 
 def merge_of(work: Work) -> Merge | None:
     """Return the merge of a work that is merged; None if git has moved nothing."""
-    found = (work.kept or {}).get(MERGE)
-    return msgspec.convert(found, Merge) if found else None
+    stored = (work.kept or {}).get(MERGE)
+    return msgspec.convert(stored, Merge) if stored else None
 
 
 def kept_worktree(work: Work) -> Kept | None:
     """Return what brings back the worktree of a work; None: it was not removed."""
-    found = (work.kept or {}).get(WORKTREE)
-    return msgspec.convert(found, Kept) if found else None
+    stored = (work.kept or {}).get(WORKTREE)
+    return msgspec.convert(stored, Kept) if stored else None
 
 
 def this_process() -> Process:

@@ -140,9 +140,9 @@ _Built = tuple[list[str], dict[str, str]]
 
 
 def _claude(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:
-    found: dict[str, Any] = hook_settings.hook_settings("claude", connection.hook)
-    found |= {"permissions": {"allow": [f"mcp__{SERVER}"]}}  # our own tools, as below for the others
-    settings = connection.file("settings.json", _json(found))
+    hooks: dict[str, Any] = hook_settings.hook_settings("claude", connection.hook)
+    hooks |= {"permissions": {"allow": [f"mcp__{SERVER}"]}}  # our own tools, as below for the others
+    settings = connection.file("settings.json", _json(hooks))
     command, *arguments = connection.server
     servers = {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
     former = ["--resume", resumes] if resumes else ["--continue"] if resumes == "" else []
@@ -183,10 +183,10 @@ def _git_identity(connection: _Connection) -> dict[str, str]:
         return {}
     given = connection.environment.get("GIT_CONFIG_COUNT", "")
     first = int(given) if given.isdecimal() else 0
-    found = {"GIT_CONFIG_COUNT": str(first + 2)}
+    variables = {"GIT_CONFIG_COUNT": str(first + 2)}
     for at, (key, value) in enumerate((("user.name", who.name), ("user.email", who.email)), first):
-        found |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
-    return found
+        variables |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
+    return variables
 
 
 def _opencode(connection: _Connection, prompt: str, is_headless: bool, resumes: str | None) -> _Built:

@@ -118,11 +118,11 @@ class Starter:
         Raises:
             Refusal: nothing was started, and nothing is left; the message says why.
         """
-        found = settings()
-        program = request.program or last_program(self._store, found)
-        programs.check(found, program)
+        settings_ = settings()
+        program = request.program or last_program(self._store, settings_)
+        programs.check(settings_, program)
         task = task_queries.task(self._store.db, task_uid)
-        self._refuse_too_many(found)
+        self._refuse_too_many(settings_)
         repository = agent_worktrees.find_repository(self._folder)
         if request.beside:
             place = self._beside(task)
@@ -133,7 +133,7 @@ class Starter:
             others = _count_places(work_queries.of_task(self._store.db, task.uid))
             place = agent_worktrees.plan(
                 repository,
-                found,
+                settings_,
                 task.number,
                 task.name,
                 self._data,
@@ -141,12 +141,12 @@ class Starter:
                 branch=request.branch,
                 suffix=f"-{others + 1}" if others else "",
             )
-        has_terminal = found.terminal == "tmux" and is_there()
+        has_terminal = settings_.terminal == "tmux" and is_there()
         work = self._begin(task, program, repository.root, place, request, has_terminal=has_terminal)
         try:
             if place.is_new:
-                agent_worktrees.make(repository, place, found, self._show)
-            self._launch(work, task, found, request.words)
+                agent_worktrees.make(repository, place, settings_, self._show)
+            self._launch(work, task, settings_, request.words)
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             if place.is_new:
@@ -156,7 +156,8 @@ class Starter:
                 raise
             raise Conflict(message) from error
         return Started(
-            work_queries.find(self._store.db, work.uid), tuple(_notes(repository, place, found, program, self._data))
+            work_queries.find(self._store.db, work.uid),
+            tuple(_notes(repository, place, settings_, program, self._data)),
         )
 
     def check_go_on(self, work: Work) -> None:
@@ -167,10 +168,10 @@ class Starter:
         """
         if not Path(work.worktree).is_dir():
             raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
-        found = settings()
-        programs.check(found, work.program)
+        settings_ = settings()
+        programs.check(settings_, work.program)
         if work.state != "working":
-            self._refuse_too_many(found)
+            self._refuse_too_many(settings_)
 
     def go_on(self, work: Work) -> None:
         """Start the program of a work again, as its process has ended: its prompt is all that waits for the agent.
@@ -185,13 +186,13 @@ class Starter:
             self._store.commit(EndSession(work.agent, "its process has ended"), actor=SYSTEM, now=self._clock())
         messages = self._store.commit(DeliverMessages(work.agent), actor=work.agent, now=self._clock())[0]
         text = "\n\n".join(message.text for message in messages)
-        found = settings()
-        resumes = programs.resumes(found, work, session)
+        settings_ = settings()
+        resumes = programs.resumes(settings_, work, session)
         try:
             if work.terminal is not None:
                 Terminals(self._store.path).end(work.terminal)
             task = task_queries.task(self._store.db, work.task_uid)
-            self._launch(work, task, found, text, resumes=resumes)
+            self._launch(work, task, settings_, text, resumes=resumes)
         except (Refusal, OSError) as error:
             message = error.message if isinstance(error, Refusal) else str(error)
             delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)

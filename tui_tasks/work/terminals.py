@@ -72,11 +72,11 @@ def is_there() -> bool:
 
 def why_not() -> str | None:
     """Return why there is no terminal, and what to do; None: there is one."""
-    found = version()
-    if found is None:
+    installed = version()
+    if installed is None:
         return 'tmux is not installed: install it, or set terminal = "none" in [work]'
-    if found < MIN_TMUX:
-        return f"tmux {found[0]}.{found[1]} is too old: install {MIN_TMUX[0]}.{MIN_TMUX[1]} or newer"
+    if installed < MIN_TMUX:
+        return f"tmux {installed[0]}.{installed[1]} is too old: install {MIN_TMUX[0]}.{MIN_TMUX[1]} or newer"
     return None
 
 
@@ -108,10 +108,10 @@ class Terminals:
         """
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            found = os.lstat(self.folder)
+            status = os.lstat(self.folder)
         except OSError as error:
             raise Conflict(f"{self.folder}: {error.strerror}") from error
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
             raise Conflict(f"{self.folder} is not yours alone: remove it, or set XDG_RUNTIME_DIR")
         (self.folder / "tmux.conf").write_text(_CONFIGURATION)
 
@@ -146,8 +146,8 @@ class Terminals:
         if not self.socket.exists():
             return []
         done = self._run("capture-pane", "-p", "-J", "-t", f"={name}:", "-S", f"-{most}")
-        found = done.stdout.rstrip().splitlines() if done.returncode == 0 else []
-        return [line.rstrip() for line in found[-most:]]
+        printed = done.stdout.rstrip().splitlines() if done.returncode == 0 else []
+        return [line.rstrip() for line in printed[-most:]]
 
     def type_line(self, name: str, text: str) -> None:
         """Type a line into a terminal, and press Enter once its program has shown it.

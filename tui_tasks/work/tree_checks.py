@@ -37,14 +37,14 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
     known = check_queries.definitions(db)
     by_uid = {definition.uid: definition for definition in known}
     place = Place(work.repository, work.worktree, tree)
-    found = []
+    checks = []
     for check in check_queries.of_task(db, task, home, known):
         definition = by_uid.get(check.uid)
         if definition is not None and place.folder_of(definition) is not None:
             run = check_queries.on_tree(db, check.uid, tree)
             check = Check(check.name, check_queries.state_of(definition, run), run, check.gate, check.uid)
-        found.append(check)
-    return tuple(found)
+        checks.append(check)
+    return tuple(checks)
 
 
 def are_proven(checks: tuple[Check, ...]) -> bool:

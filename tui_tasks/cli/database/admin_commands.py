@@ -63,8 +63,8 @@ def _tasks_of_project(name: str) -> int | None:
     from tui_tasks.core.store import Store
 
     with Store(database, read_only=True) as store:
-        found = task_queries.lists(store.db, name)
-        return sum(home.total for home in found) if found else None
+        lists = task_queries.lists(store.db, name)
+        return sum(home.total for home in lists) if lists else None
 
 
 def proposed(folder: Path) -> str:
@@ -132,14 +132,14 @@ def _doctor(options: argparse.Namespace) -> int:
     with open_store(options) as store:
         print(doctor.summary(store, replays=options.replay))
         named = Path(paths.database(options.db, on_server=True))
-        found = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
-        found += _print_server(store, whole=options.replay)
-        found += _print_programs(store)
-        found += sync_file.merge_findings(Path.cwd())
-    for finding in found:
+        findings = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
+        findings += _print_server(store, whole=options.replay)
+        findings += _print_programs(store)
+        findings += sync_file.merge_findings(Path.cwd())
+    for finding in findings:
         print(f"! {safe_line(finding)}")
-    print(f"{len(found)} things to look at" if found else "all is well")
-    return REFUSED if found else 0
+    print(f"{len(findings)} things to look at" if findings else "all is well")
+    return REFUSED if findings else 0
 
 
 def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
@@ -153,9 +153,9 @@ def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
     from tui_tasks.postgres.replica import Replica
 
     assert isinstance(store.db, Replica)
-    about, *found = compare(store.db, clock.now(), whole=whole)
+    about, *findings = compare(store.db, clock.now(), whole=whole)
     print(safe_line(about))
-    yield from found
+    yield from findings
 
 
 def _print_programs(store: Store) -> Iterator[str]:
@@ -168,14 +168,14 @@ def _print_programs(store: Store) -> Iterator[str]:
     for seen in session_queries.everyone(store.db):
         program = seen.session.program
         last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
-    for found in installed.all_installed(Path.cwd()):
-        parts = " and ".join(found.parts)
-        if found.has_hooks:
-            at = last_seen.get(found.name)
+    for one in installed.all_installed(Path.cwd()):
+        parts = " and ".join(one.parts)
+        if one.has_hooks:
+            at = last_seen.get(one.name)
             parts += ", never heard" if at is None else f", last heard {iso(at)}"
-        print(safe_line(f"{found.name}: {parts or 'cannot be read'}, {found.place}"))
-        for problem in found.problems:
-            yield f"{found.name}: {problem}"
+        print(safe_line(f"{one.name}: {parts or 'cannot be read'}, {one.place}"))
+        for problem in one.problems:
+            yield f"{one.name}: {problem}"
 
 
 def _declare_backup(command: argparse.ArgumentParser) -> None:
@@ -313,22 +313,22 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.text.safe import safe_line
 
     require_database(options, on_server=False)
-    found, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
+    checks, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
     asks = ask_limits()()
-    if not found.is_known:
-        raise Conflict(f"{found.source} cannot be read: `tui-tasks config` says what is wrong with it")
+    if not checks.is_known:
+        raise Conflict(f"{checks.source} cannot be read: `tui-tasks config` says what is wrong with it")
     with open_store(options, on_server=False) as store:
-        operation = recording(found.source, review, rules, asks)
-        what = ["Checks, reviewed lists and standing answers come from", *quoted(found.source), "Its checks:"]
-        for check in found.profiles.values():
+        operation = recording(checks.source, review, rules, asks)
+        what = ["Checks, reviewed lists and standing answers come from", *quoted(checks.source), "Its checks:"]
+        for check in checks.profiles.values():
             gate = ", gate" * check.gate
             what += quoted(f"{check.name}: {shlex.join(check.command)} in {check.cwd}{gate}", is_prose=False)
         what += ["Reviewed lists:", *quoted(", ".join(review.lists) or "none", is_prose=False), "Standing answers:"]
         what += quoted("\n".join(msgspec.json.encode(rule).decode() for rule in rules) or "none", is_prose=False)
         what.append(f"Questions that may wait: {asks.limit} of one agent, {asks.total} of all.")
         person.commit(options, store, operation, what=what)
-        store.commit(found.definition(alone=True), actor=SYSTEM, now=clock.now())
-    print(f"checks and reviewed lists come from {safe_line(found.source)}")
+        store.commit(checks.definition(alone=True), actor=SYSTEM, now=clock.now())
+    print(f"checks and reviewed lists come from {safe_line(checks.source)}")
     return 0
 
 
@@ -340,16 +340,16 @@ def _config(options: argparse.Namespace) -> int:
     path = paths.configuration()
     settings, problems = config.load(path)
     print(config.describe(path, settings))
-    found: list[object] = [*problems]
+    problems_found: list[object] = [*problems]
     if settings.keys or (path.parent / "themes").is_dir():
         # Actions and themes are defined by the screen.
         from tui_tasks.tui.keys import keymap
         from tui_tasks.tui.painting import theme_file
 
-        found += [*keymap.problems(path, settings.keys), *theme_file.load(path.parent / "themes")[1]]
-    for problem in found:
+        problems_found += [*keymap.problems(path, settings.keys), *theme_file.load(path.parent / "themes")[1]]
+    for problem in problems_found:
         print(f"tui-tasks: {problem}", file=sys.stderr)
-    return REFUSED if found else 0
+    return REFUSED if problems_found else 0
 
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {

@@ -89,7 +89,7 @@ def read_folder(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
     Raises:
         InvalidArgument: they are too long together, or one is not UTF-8.
     """
-    found, left = {}, MAX_BYTES
+    files, left = {}, MAX_BYTES
     for path in sorted(path for name in names for path in (folder / name).glob("*.md")):
         if not path.is_file():
             continue
@@ -100,8 +100,8 @@ def read_folder(folder: Path, names: tuple[str, ...]) -> dict[str, str]:
                 raise
             raise too_long(str(folder)) from None
         left -= len(content)
-        found[path.relative_to(folder).as_posix()] = decoded(str(path), content)
-    return found
+        files[path.relative_to(folder).as_posix()] = decoded(str(path), content)
+    return files
 
 
 def place(folder: Path, names: tuple[str, ...]) -> Path:
@@ -291,9 +291,9 @@ def _import(options: argparse.Namespace) -> int:
         if format_.is_folder:
             folder = place(Path(options.file), format_.folders)
             refuse_none(folder, format_.folders)
-            found = format_.read_folder(read_folder(folder, format_.folders), _local_now(), bar.step)
+            parsed = format_.read_folder(read_folder(folder, format_.folders), _local_now(), bar.step)
         else:
-            found = _read_file(format_, options.file, bar.step)
+            parsed = _read_file(format_, options.file, bar.step)
     with open_store(options) as store:
         _refuse_paused(store, identity)
         lookup.check_named(options, store.db)
@@ -303,9 +303,9 @@ def _import(options: argparse.Namespace) -> int:
             check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, now)
         target, project = identity.list, identity.project
         importing = Importer(
-            store, options.format, found, target=target, fallback=own_list("tasklist", project), project=project
+            store, options.format, parsed, target=target, fallback=own_list("tasklist", project), project=project
         )
-        with ProgressBar("importing", len(found.records)) as bar:
+        with ProgressBar("importing", len(parsed.records)) as bar:
             outcome = importing.run(identity.agent, now, bar, rehearsal=options.dry_run)
     would = "would be " if options.dry_run else ""
     deleted = f"{outcome.deleted:,} {would}deleted, " if outcome.deleted else ""
@@ -313,7 +313,7 @@ def _import(options: argparse.Namespace) -> int:
         f"{outcome.added:,} {would}added, {outcome.changed:,} {would}changed, {deleted}"
         f"{outcome.unchanged:,} as they were"
     )
-    _print_some([f"passed over: {each}" for each in found.passed_over], "files passed over")
+    _print_some([f"passed over: {each}" for each in parsed.passed_over], "files passed over")
     _print_losses(outcome.lost)
     return 0
 

@@ -148,14 +148,14 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
     if not content.strip():
         return None
     try:
-        found = json_lines.read(decoded_lines(name, BytesIO(content)), local_time(clock.now()))
+        parsed = json_lines.read(decoded_lines(name, BytesIO(content)), local_time(clock.now()))
     except InvalidArgument as error:
         return f"{name}: {error.message}"
     newer = 0
-    for record in found.records:
+    for record in parsed.records:
         known = task_queries.any_task(store.db, uid_of("jsonl", record.id))
         newer += known is None or (record.changed is not None and record.changed[0] > known.version)
-    for uid, (version, _) in found.deleted.items():
+    for uid, (version, _) in parsed.deleted.items():
         known = task_queries.any_task(store.db, uid)
         newer += known is not None and version > known.version
     if not newer:

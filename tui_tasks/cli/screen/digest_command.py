@@ -42,11 +42,11 @@ def run(name: str, options: argparse.Namespace) -> int:
         return USAGE
     require_database(options)
     with open_store(options) as store:
-        found = digest(store.db, since, now, left_now(store.db, now))
+        content = digest(store.db, since, now, left_now(store.db, now))
     if options.json:
-        print_json(to_json(found), indent=2)
+        print_json(to_json(content), indent=2)
     else:
-        print("\n".join(lines(found, now)))
+        print("\n".join(lines(content, now)))
     return 0
 
 

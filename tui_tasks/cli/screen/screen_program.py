@@ -216,10 +216,10 @@ def _settings(file: Path, *, ascii_only: bool) -> tuple[config.Config, list[conf
 
 def _who_else(path: str, file: Path) -> list[str]:
     """Return as sentences who else can access the database, the settings and the themes."""
-    found = list(paths.findings_on_database(Path(path)))
+    findings = list(paths.findings_on_database(Path(path)))
     for place, what in ((file, "settings"), (file.parent / "themes", "themes")):
-        found += paths.findings_on_settings(place, what) if place.exists() else ()
-    return found
+        findings += paths.findings_on_settings(place, what) if place.exists() else ()
+    return findings
 
 
 def _other_settings(link: DatabaseLink, file: Path) -> list[str]:

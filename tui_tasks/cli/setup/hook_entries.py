@@ -69,8 +69,8 @@ def remove(file: File) -> bool:
         NotSetUp: the file is not as expected.
     """
     settings = _settings(file)
-    found = list(positions(file))
-    for event, number, each in reversed(found):
+    places = list(positions(file))
+    for event, number, each in reversed(places):
         if file.after is None:
             break
         # A group without other hooks is removed with its hook.
@@ -78,7 +78,7 @@ def remove(file: File) -> bool:
         path = (HOOKS, event, number) if is_alone else (HOOKS, event, number, HOOKS, each)
         file.after = jsonc.remove(file.after, path)
         settings = jsonc.load(file.after or "") or {}
-    return bool(found)
+    return bool(places)
 
 
 def hooks(file: File) -> Iterator[tuple[str, dict[str, Any]]]:

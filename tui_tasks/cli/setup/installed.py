@@ -48,13 +48,13 @@ def all_installed(folder: Path) -> Iterator[Installed]:
     for name, program in PROGRAMS.items():
         for is_user in (False, True):
             at = target(program, folder, for_user=is_user)
-            found = Installed(name, "for you" if is_user else f"in {folder}")
+            installed = Installed(name, "for you" if is_user else f"in {folder}")
             try:
-                _inspect(found, at, folder)
+                _inspect(installed, at, folder)
             except NotSetUp as error:
-                found.problems.append(str(error))
-            if found.parts or found.problems:
-                yield found
+                installed.problems.append(str(error))
+            if installed.parts or installed.problems:
+                yield installed
 
 
 def _inspect(found: Installed, at: Target, folder: Path) -> None:
@@ -224,8 +224,8 @@ def _codex_hash(event: str, hook: dict[str, Any]) -> str:
 
 
 def _table(settings: Any, key: str) -> dict[str, Any]:
-    found = settings.get(key) if isinstance(settings, dict) else None
-    return found if isinstance(found, dict) else {}
+    table = settings.get(key) if isinstance(settings, dict) else None
+    return table if isinstance(table, dict) else {}
 
 
 def _snake_case(event: str) -> str:

@@ -92,12 +92,12 @@ class Plan:
         Raises:
             NotSetUp: as `files.read`.
         """
-        found = read(path, root)
+        opened = read(path, root)
         for file in self.files:
-            if file.real == found.real:
+            if file.real == opened.real:
                 return file
-        self.files.append(found)
-        return found
+        self.files.append(opened)
+        return opened
 
 
 def plan_setup(request: SetupRequest) -> Plan:

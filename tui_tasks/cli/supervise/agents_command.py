@@ -50,17 +50,17 @@ def run(name: str, options: argparse.Namespace) -> int:
             departures.note_stopped(store, clock.now())
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
-        found = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
+        agents = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
         paused = fleet.paused(store.db)
         left: dict[str, list[str]] = {}
         for uid, agent in left_now(store.db, clock.now()).items():
             left.setdefault(agent, []).append(f"#{task_queries.task(store.db, uid).number}")
     if options.json:
-        print_json(found, indent=2)
+        print_json(agents, indent=2)
         return 0
-    for one in found:
+    for one in agents:
         print(_line(one, left.get(one["agent"], []), paused.get(one["agent"])))
-    if not found:
+    if not agents:
         print("No agents.")
     return 0
 

@@ -83,13 +83,13 @@ def _asks(options: argparse.Namespace) -> int:
         if options.action is not None:
             _answer(options, store)
             return 0
-        found = ask_queries.open_asks(store.db)
+        asks = ask_queries.open_asks(store.db)
         if options.json:
-            print_json({"asks": [to_json(ask) for ask in found]}, indent=2)
+            print_json({"asks": [to_json(ask) for ask in asks]}, indent=2)
             return 0
-        for ask in found:
+        for ask in asks:
             print("\n".join(_lines(store, ask)))
-    if not found:
+    if not asks:
         print("No open questions.")
     return 0
 
@@ -152,12 +152,12 @@ def _found(store: Store, reference: str) -> Ask:
     if len(reference) < _SHORT:
         # An agent could ask until another question has a short beginning.
         raise InvalidArgument("ask", f"a question is named by {_SHORT} letters of its id at least: `tui-tasks asks`")
-    found = [ask for ask in ask_queries.open_asks(store.db) if ask.uid.startswith(reference)]
-    if not found:
+    asks = [ask for ask in ask_queries.open_asks(store.db) if ask.uid.startswith(reference)]
+    if not asks:
         raise NotFound("open question", f"{reference}; `tui-tasks asks` lists them")
-    if len(found) > 1:
+    if len(asks) > 1:
         raise Conflict(f"several questions begin with {reference!r}: write more of the id")
-    return found[0]
+    return asks[0]
 
 
 def _answers(ask: Ask, given: Sequence[str]) -> tuple[str, tuple[int | None, ...]]:
@@ -267,10 +267,10 @@ def _not_in_force(options: argparse.Namespace, rules: tuple[AnswerRule, ...]) ->
     """Return why the rules of the file are not those of the database; None if they are."""
     try:
         with open_store(options) as store:
-            found = recorded(store.db)
+            settings = recorded(store.db)
     except DatabaseRefused:
         return None
-    if found is not None and found.rules == rules:
+    if settings is not None and settings.rules == rules:
         return None
     return "These rules take effect when a screen opens the database (tui-tasks), or by tui-tasks config --use."
 

@@ -51,12 +51,12 @@ def run(name: str, options: argparse.Namespace) -> int:
         _ACTIONS[options.action].run(options)
         return 0
     with open_store(options) as store:
-        found = job_lines.lines(store.db)
+        jobs = job_lines.lines(store.db)
     if options.json:
-        print_json({"jobs": [job_json(line.job) for line in found]}, indent=2)
+        print_json({"jobs": [job_json(line.job) for line in jobs]}, indent=2)
         return 0
     now = clock.now()
-    for number, line in enumerate(found, 1):
+    for number, line in enumerate(jobs, 1):
         facts = [
             job_text.state(line, now),
             job_text.when(line.job),
@@ -65,7 +65,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         ]
         text = ", ".join(fact for fact in facts if fact.strip("-– "))
         print(f"{number:>4}  {safe_line(line.job.name, 60)}  [{safe_line(text)}]")
-    if not found:
+    if not jobs:
         print("There are no jobs.")
     return 0
 
@@ -84,12 +84,12 @@ def _found(store: Store, reference: str) -> Job:
     number = reference.removeprefix("S").removeprefix("#")
     if number.isascii() and number.isdecimal() and 1 <= int(number) <= len(jobs):
         return jobs[int(number) - 1]
-    found = [job for job in jobs if reference and job.uid.startswith(reference)]
-    if not found:
+    matching = [job for job in jobs if reference and job.uid.startswith(reference)]
+    if not matching:
         raise NotFound("job", f"{reference}; `tui-tasks jobs` lists them")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise Conflict(f"several jobs begin with {reference}: write more of the id")
-    return found[0]
+    return matching[0]
 
 
 def _request_action(word: str, tool: str, **arguments: Any) -> Callable[[argparse.Namespace], None]:

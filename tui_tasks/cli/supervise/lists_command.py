@@ -52,14 +52,14 @@ def run(name: str, options: argparse.Namespace) -> int:
     require_database(options)
     with open_store(options) as store:
         lookup.check_project(options, store.db)
-        found = [home for home in task_queries.lists(store.db, project_of(options)) if options.all or not home.archived]
+        lists = [home for home in task_queries.lists(store.db, project_of(options)) if options.all or not home.archived]
         autos = {auto.uid: work_queries.auto_text(auto) for auto in work_queries.all_autos(store.db)}
     if options.json:
-        print_json({"lists": [to_json(home) for home in found]}, indent=2)
+        print_json({"lists": [to_json(home) for home in lists]}, indent=2)
         return 0
-    for home in found:
+    for home in lists:
         print(_line(home, autos.get(home.uid, "")))
-    if not found:
+    if not lists:
         print("no lists", file=sys.stderr)
     return 0
 

@@ -181,13 +181,13 @@ def _ls(options: argparse.Namespace) -> None:
     with open_store(options, on_server=False) as store:
         refresh(store)
         everyone = getattr(options, "all", False)
-        found = work_queries.everything(store.db) if everyone else work_queries.live(store.db)
+        works = work_queries.everything(store.db) if everyone else work_queries.live(store.db)
         if options.json:
-            print_json([work_json(store, work) for work in found], indent=2)
+            print_json([work_json(store, work) for work in works], indent=2)
             return
-        for work in found:
+        for work in works:
             print(_line(store, work))
-        if not found:
+        if not works:
             print("No agent is at work. `tui-tasks work start TASK` starts one.")
 
 

@@ -83,9 +83,9 @@ def ls(session: Session, statuses: list[str], filter_: ListFilter = EVERYTHING, 
     while batch := list(islice(shown, _BATCH)):
         count += len(batch)
         proofs: dict[str, str] = {}
-        for _, of_list in groupby(batch, lambda found: found[0].id):
-            found = list(of_list)
-            proofs |= _proofs(session, found[0][0], [task for *_, task in found], ascii_only=ascii_only)
+        for _, of_list in groupby(batch, lambda tasks: tasks[0].id):
+            tasks = list(of_list)
+            proofs |= _proofs(session, tasks[0][0], [task for *_, task in tasks], ascii_only=ascii_only)
         if why is None and (asks or any(task.status == "in_progress" for _, task in batch)):
             why = _why_needing(session, asks)
         for home, task in batch:
@@ -125,10 +125,10 @@ def ls_json(session: Session, statuses: list[str], filter_: ListFilter) -> None:
 def _matching_tasks(session: Session, statuses: Sequence[str], filter_: ListFilter) -> Iterator[tuple[TaskList, Task]]:
     """Return the matching tasks in order, each with its list."""
     homes = filter(filter_.has, lists_in_scope(session))
-    found = ((home, task) for home in homes for task in _of_list(session, home, statuses, filter_))
+    pairs = ((home, task) for home in homes for task in _of_list(session, home, statuses, filter_))
     if filter_.sort:
-        return iter(sorted(found, key=lambda each: getattr(each[1], filter_.sort)))
-    return found
+        return iter(sorted(pairs, key=lambda each: getattr(each[1], filter_.sort)))
+    return pairs
 
 
 def _of_list(session: Session, home: TaskList, statuses: Sequence[str], filter_: ListFilter) -> Iterator[Task]:
@@ -147,8 +147,8 @@ def _proofs(session: Session, home: TaskList, tasks: Sequence[Task], *, ascii_on
     """Return the check result of each done task of one list, in a word or two, by uid."""
     db = session.store.db
     done = [(task.uid, task.checks) for task in tasks if task.status == "done"]
-    found = check_queries.of_tasks(db, done, home, check_queries.definitions(db)) if done else {}
-    return {uid: words for uid, each in found.items() if (words := _proof_text(each, ascii_only=ascii_only))}
+    checks = check_queries.of_tasks(db, done, home, check_queries.definitions(db)) if done else {}
+    return {uid: words for uid, each in checks.items() if (words := _proof_text(each, ascii_only=ascii_only))}
 
 
 def _proof_text(found: Sequence[Check], *, ascii_only: bool) -> str:
@@ -212,8 +212,8 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
     task = find_task(session, reference)
     home = task_queries.list_by_id(db, task.list_id)
     log = task_records.logs(db, task.uid)
-    found = check_queries.of_task(db, task, home, check_queries.definitions(db))
-    value = full_task(task, home.handle, [check.to_json() for check in found], _works(db, task))
+    checks = check_queries.of_task(db, task, home, check_queries.definitions(db))
+    value = full_task(task, home.handle, [check.to_json() for check in checks], _works(db, task))
     value["log"] = [{"at": iso(entry.at), "agent": entry.agent, "message": entry.message} for entry in log]
     if as_json:
         print_json(value)
@@ -228,7 +228,7 @@ def show(session: Session, reference: str, *, as_json: bool, ascii_only: bool = 
         print(text)
     if numbers := [f"#{on.number}" for uid in task.depends_on if (on := task_queries.any_task(db, uid))]:
         print(f"after {', '.join(numbers)}")
-    for text in check_lines(found, ascii_only=ascii_only):
+    for text in check_lines(checks, ascii_only=ascii_only):
         print(text)
     if task.description and not task.held:
         print(f"\n{safe_text(task.description)}")

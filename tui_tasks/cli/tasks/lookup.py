@@ -32,12 +32,12 @@ def find_task(session: Session, reference: str) -> Task:
             was = "it was deleted" if task is not None else "`tui-tasks ls` prints the numbers"
             raise NotFound("task", f"#{number}", f": {was}")
         return task
-    found = task_queries.tasks_beginning(db, reference.lower(), 2)
-    if not found:
+    tasks = task_queries.tasks_beginning(db, reference.lower(), 2)
+    if not tasks:
         raise NotFound("task", reference)
-    if len(found) > 1:
+    if len(tasks) > 1:
         raise Conflict(f"several tasks begin with {reference}: write more of the uid")
-    return found[0]
+    return tasks[0]
 
 
 def titled(number: int, name: str) -> str:

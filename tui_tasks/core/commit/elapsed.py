@@ -40,8 +40,8 @@ class Mark(msgspec.Struct, frozen=True):
 
 def mark(db: Database) -> Mark | None:
     """Return the last record, or None."""
-    found = views.get(db, _KEY)
-    return None if found is None else msgspec.convert(found, Mark)
+    stored = views.get(db, _KEY)
+    return None if stored is None else msgspec.convert(stored, Mark)
 
 
 def put_mark(db: Database, record: Mark) -> None:
@@ -92,11 +92,16 @@ class Elapsed:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        found = mark(db)
-        passed, uptime = self._look(found, now)
-        if found is None:
+        stored = mark(db)
+        passed, uptime = self._look(stored, now)
+        if stored is None:
             _begin(db, passed)
-        if found is None or found.machine != uptime.machine or uptime.up < found.up or passed - found.passed > _SECOND:
+        if (
+            stored is None
+            or stored.machine != uptime.machine
+            or uptime.up < stored.up
+            or passed - stored.passed > _SECOND
+        ):
             put_mark(db, Mark(uptime.machine, uptime.up, passed, now))
         return passed
 
@@ -125,8 +130,8 @@ def drop(db: Database, uid: str) -> None:
 
 def until(db: Database, uid: str) -> int | None:
     """Return the recorded instant at which something ends; None if there is none."""
-    found = views.get(db, _UNTIL + uid)
-    return None if found is None else int(found)
+    stored = views.get(db, _UNTIL + uid)
+    return None if stored is None else int(stored)
 
 
 # The active claims with the instant at which each lapses. While a question of its holder is open it lapses at no known
@@ -149,8 +154,8 @@ WHERE claim.state = 'active' AND NOT EXISTS (
 
 def next_lapse(db: Database) -> int | None:
     """Return the instant at which the first lease ends; None if no lease ends."""
-    found: int | None = db.scalar(f"SELECT min(at) FROM ({_LAPSES})")
-    return found
+    at: int | None = db.scalar(f"SELECT min(at) FROM ({_LAPSES})")
+    return at
 
 
 def lapses_at(db: Database, claim: str) -> int | None:

@@ -98,7 +98,7 @@ def _follow(place: str, olds: list[str], news: list[str]) -> str:
     if (at < 0 and not begins_list) or (at == len(olds) - 1 and not ends_list):
         return place
     before = news[at] if at >= 0 else rank.between(None, news[0])
-    found = rank.within(before, place)
-    if len(found) <= _LONGEST:
-        return found
+    moved = rank.within(before, place)
+    if len(moved) <= _LONGEST:
+        return moved
     return rank.between(before, news[at + 1] if at + 1 < len(news) else None)

@@ -78,8 +78,8 @@ class StateCache:
     def find_list(self, handle: str) -> TaskList | None:
         """Return the list with that name, else the plan with that id, else None."""
         if handle not in self._handles:
-            found = task_queries.find_list(self._db, handle)
-            self._handles[handle] = found and self._cache_list(found)
+            home = task_queries.find_list(self._db, handle)
+            self._handles[handle] = home and self._cache_list(home)
         return self._handles[handle]
 
     def _cache_list(self, found: TaskList) -> TaskList:

@@ -77,12 +77,12 @@ def _choose(names: list[str]) -> tuple[Driver, list[Driver]]:
 
 def refusal(tried: list[Driver]) -> str:
     """Return the message that tells what is wrong with each driver, and what to install."""
-    found = "; ".join(driver.problem or _linked(driver) for driver in tried)
+    problems = "; ".join(driver.problem or _linked(driver) for driver in tried)
     why = "there is no SQLite driver here that can be loaded"
     if any(driver.module is not None for driver in tried):
         why = "every SQLite here can lose commits when several processes write (the WAL-reset bug, fixed in 3.51.3)"
     return (
-        f"{why}: {found}. Install a driver that brings its own: "
+        f"{why}: {problems}. Install a driver that brings its own: "
         f"{sys.executable} -m pip install --upgrade --only-binary apsw 'apsw>=3.51.3'"
     )
 

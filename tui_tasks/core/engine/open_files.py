@@ -48,10 +48,10 @@ class FileState(enum.Enum):
 def identity(path: str) -> Identity | None:
     """Return device and inode of a file; None where there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def is_at_rest(path: str) -> bool:
@@ -89,8 +89,8 @@ class OpenFiles:
             self._log_fd = _open_to_look(self._log_path)
         except OSError:
             return
-        found = os.fstat(self._log_fd)
-        self._log, self._log_size = (found.st_dev, found.st_ino), found.st_size
+        status = os.fstat(self._log_fd)
+        self._log, self._log_size = (status.st_dev, status.st_ino), status.st_size
 
     def close(self) -> None:
         """Close what was opened here."""
@@ -110,14 +110,14 @@ class OpenFiles:
         before once that is written, but begins with a hole.
         """
         try:
-            found = os.stat(self._path)
+            status = os.stat(self._path)
         except OSError:
             return FileState.GONE
-        if (found.st_dev, found.st_ino) != self.file:
+        if (status.st_dev, status.st_ino) != self.file:
             return FileState.REPLACED
         if self._log is None:
             return FileState.SAME
-        written = found.st_mtime_ns, found.st_size
+        written = status.st_mtime_ns, status.st_size
         if written != self._written:
             # A checkpoint has written to it, which is seldom, or it was overwritten.
             if self._is_at_rest():
@@ -176,8 +176,8 @@ def _read_open(file: Identity | None, size: int) -> bytes | None:
     for handle in handles:
         # It may have been closed meanwhile, or be open for writing alone.
         with contextlib.suppress(OSError):
-            found = os.fstat(handle)
-            if (found.st_dev, found.st_ino) == file:
+            status = os.fstat(handle)
+            if (status.st_dev, status.st_ino) == file:
                 return os.pread(handle, size, 0)
     return None
 

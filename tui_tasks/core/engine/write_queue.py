@@ -41,8 +41,8 @@ def open_lock_file(database: str, *, make: bool) -> int:
         with contextlib.suppress(FileExistsError):
             return _create(path)
     handle = os.open(path, _FLAGS)
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
         os.close(handle)
         raise PermissionError(f"{database}-lock can be locked by others")
     return handle
@@ -193,10 +193,10 @@ class WriteQueue:
         if _GET_LOCK is None or until <= start:
             return False
         try:
-            found = fcntl.fcntl(self._file, _GET_LOCK, self._flock(fcntl.F_WRLCK, start, until - start))
+            lock = fcntl.fcntl(self._file, _GET_LOCK, self._flock(fcntl.F_WRLCK, start, until - start))
         except OSError:  # a file system without such locks
             return False
-        kind: int = _FLOCK.unpack_from(found)[0]
+        kind: int = _FLOCK.unpack_from(lock)[0]
         return kind != fcntl.F_UNLCK
 
     def _announce(self, kind: int) -> bool:

@@ -128,8 +128,8 @@ def old_entries(db: Database, last: int) -> tuple[int, bytes]:
         Conflict: there are none to drop.
     """
     row = db.sql("SELECT hash, (SELECT min(seq) FROM journal) FROM journal WHERE seq = ?", (last,)).fetchone()
-    found = base(db)
-    if row is None or (found is not None and last <= found.last):
+    dropped = base(db)
+    if row is None or (dropped is not None and last <= dropped.last):
         raise Conflict("no entry of the journal is that old: nothing was dropped")
     return int(row[1]), bytes(row[0])
 

@@ -211,11 +211,11 @@ def of_change(db: Database, change: int) -> Iterator[list[UndoColumns]]:
         return
     after, apart = change - 1, 0
     while apart < _APART and (rows := db.all(_PART, actor=begun[0], after=after, limit=_PAGE)):
-        found = [
+        entries = [
             UndoColumns(seq, kind, uid, task, bool(ranked)) for seq, of, kind, uid, task, ranked in rows if of == change
         ]
-        yield found
-        apart = 0 if found else apart + len(rows)
+        yield entries
+        apart = 0 if entries else apart + len(rows)
         after = rows[-1][0]
 
 
@@ -238,20 +238,20 @@ def event_task(db: Database, entry: Entry) -> dict[str, Any] | None:
     absent = [name for name in LONG_FIELDS if name not in image]
     if not absent:
         return image
-    found: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
+    values: dict[str, Any] = {name: entry.new[name] for name in absent if entry.new and name in entry.new}
     with closing(db.each(_LATER_OLD, task=entry.task, seq=entry.seq)) as later:
         for (old,) in later:
             earlier = msgspec.json.decode(old)
-            found = {**{name: earlier[name] for name in absent if name in earlier}, **found}
-            if len(found) == len(absent):
+            values = {**{name: earlier[name] for name in absent if name in earlier}, **values}
+            if len(values) == len(absent):
                 break
-    if len(found) < len(absent):
+    if len(values) < len(absent):
         row = db.one(_LONG_NOW, task=entry.task)
         now = dict(zip(LONG_FIELDS, row or (None, None, None), strict=True))
         for name in absent:
             value = now[name]
-            found.setdefault(name, msgspec.json.decode(value) if value and name != "description" else value)
-    return {name: found[name] if name in found else image[name] for name in (*image, *absent)}
+            values.setdefault(name, msgspec.json.decode(value) if value and name != "description" else value)
+    return {name: values[name] if name in values else image[name] for name in (*image, *absent)}
 
 
 _LONG_NOW = Statement(

@@ -159,9 +159,9 @@ _ORPHANS: Final = {
 
 def _orphans(db: Database) -> Iterator[str]:
     for table, condition in _ORPHANS.items():
-        found = db.scalar(f"SELECT count(*) FROM {table} WHERE {condition}")
-        if found:
-            yield f"{found} rows of {table} belong to nothing. Restore a backup"
+        number = db.scalar(f"SELECT count(*) FROM {table} WHERE {condition}")
+        if number:
+            yield f"{number} rows of {table} belong to nothing. Restore a backup"
 
 
 def _miscounts(db: Database) -> Iterator[str]:
@@ -310,7 +310,7 @@ def _keep_aside(path: Path, now: int, *, log: bool) -> Path | None:
 
 def _forget_names(path: Path) -> None:
     """Remove the second names that an interrupted restore left."""
-    kept = [found for end in _KEPT if (found := open_files.identity(f"{path}{end}"))]
+    kept = [identity for end in _KEPT if (identity := open_files.identity(f"{path}{end}"))]
     for other in path.parent.iterdir():
         if other.name.startswith(f"{path.name}{_ASIDE}") and open_files.identity(str(other)) in kept:
             other.unlink()

@@ -34,9 +34,9 @@ def differences(db: Database) -> Iterator[str]:
             # The folder is deleted at the end of the check.
             other.sql("PRAGMA synchronous = off")
             replay(db, other)
-            found = (said for table in STATE for said in _of_table(table, db, other))
-            yield from (said for said, _ in zip(found, range(_MAX), strict=False))
-            if next(found, None) is not None:
+            lines = (said for table in STATE for said in _of_table(table, db, other))
+            yield from (said for said, _ in zip(lines, range(_MAX), strict=False))
+            if next(lines, None) is not None:
                 yield "more rows differ from the journal"
         finally:
             other.close()
@@ -70,8 +70,8 @@ def _rows(table: str, db: Database) -> Iterator[tuple[tuple[Any, ...], Mapping[s
 
 
 def _keys(model: type[Model]) -> list[str]:
-    found: Any = model._meta
-    return [field.column_name for field in found.get_primary_keys()]
+    meta: Any = model._meta
+    return [field.column_name for field in meta.get_primary_keys()]
 
 
 def _fields(row: Mapping[str, Any], by_journal: Mapping[str, Any]) -> str:

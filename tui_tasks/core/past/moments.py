@@ -46,10 +46,10 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
         instant = times.past(text, now, zone)
     except ValueError as refused:
         raise InvalidArgument("at", f"{refused}; the number of an entry is taken, too") from None
-    found = at(db, instant)
+    moment = at(db, instant)
     if instant < _begins(db):
         raise InvalidArgument("at", f"{text} is earlier than {_earliest_text(db, zone)}")
-    return found
+    return moment
 
 
 def _moment_of_entry(db: Database, seq: int, newest: int, zone: tzinfo | None) -> Moment:
@@ -78,8 +78,8 @@ def _begins(db: Database) -> int:
 
 
 def _instant_of(db: Database, seq: int) -> int:
-    found: int = db.sql("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()[0]
-    return found
+    instant: int = db.sql("SELECT at FROM journal WHERE seq = ?", (seq,)).fetchone()[0]
+    return instant
 
 
 def after(db: Database, seq: int, instant: int | None = None) -> Moment:
@@ -108,8 +108,8 @@ def _between(db: Database, instant: int, low: int, high: int) -> Moment:
 
 def by_change(db: Database, moment: Moment, *, back: bool) -> Moment | None:
     """Return the moment one change earlier or later; None if there is none."""
-    found = previous_change(db, moment.seq) if back else next_change(db, moment.seq)
-    return None if found is None else after(db, found)
+    seq = previous_change(db, moment.seq) if back else next_change(db, moment.seq)
+    return None if seq is None else after(db, seq)
 
 
 def by_hour(db: Database, moment: Moment, now: int, *, back: bool) -> Moment | None:
@@ -120,8 +120,8 @@ def by_hour(db: Database, moment: Moment, now: int, *, back: bool) -> Moment | N
     if back:
         return _between(db, moment.instant - HOUR, begin, moment.seq)
     instant = max(moment.instant, min(moment.instant + HOUR, now))
-    found = _between(db, instant, moment.seq, newest)
-    return after(db, found.seq, instant)
+    reached = _between(db, instant, moment.seq, newest)
+    return after(db, reached.seq, instant)
 
 
 def next_change(db: Database, seq: int) -> int | None:

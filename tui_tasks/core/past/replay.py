@@ -208,14 +208,14 @@ def _drop_triggers(db: Database) -> None:
 
 def seq(db: Database) -> int:
     """Return the seq of the last entry that the tables have."""
-    found: int = db.scalar("SELECT seq FROM position")
-    return found
+    number: int = db.scalar("SELECT seq FROM position")
+    return number
 
 
 def since(db: Database) -> int:
     """Return the seq of the earliest state that `go_back` can restore."""
-    found: int = db.scalar("SELECT since FROM position")
-    return found
+    number: int = db.scalar("SELECT since FROM position")
+    return number
 
 
 def begin_entry(db: Database, seq: int) -> None:

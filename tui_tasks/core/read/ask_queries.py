@@ -84,10 +84,10 @@ def count_open(db: Database, agent: str | None = None) -> int:
 
 def open_by_agent(db: Database) -> dict[str, list[Ask]]:
     """Return the questions that wait for the human by the agent that asks, oldest first."""
-    found: dict[str, list[Ask]] = {}
+    asks: dict[str, list[Ask]] = {}
     for one in open_asks(db):
-        found.setdefault(one.agent, []).append(one)
-    return found
+        asks.setdefault(one.agent, []).append(one)
+    return asks
 
 
 def asked_about(asks: Iterable[Ask], tasks: Mapping[str, str]) -> dict[str, str]:
@@ -193,8 +193,7 @@ def sent_by(db: Database, seq: int) -> HumanMessage | None:
 def newest(db: Database, agent: str, limit: int) -> list[Sent]:
     """Return the newest messages to an agent, newest first."""
     return [
-        Sent(found, _state(db, found))
-        for found in map(_read_message, db.all(_NEWEST_MESSAGES, agent=agent, limit=limit))
+        Sent(one, _state(db, one)) for one in map(_read_message, db.all(_NEWEST_MESSAGES, agent=agent, limit=limit))
     ]
 
 

@@ -31,7 +31,7 @@ def definitions(db: Database) -> tuple[CheckDefinition, ...]:
 def every_definition(db: Database, source: str) -> dict[str, CheckDefinition]:
     """Return the checks of one configuration file by name, including those that it no longer defines."""
     rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE source = ?", (source,)).fetchall()
-    return {found.name: found for found in map(_definition, rows)}
+    return {one.name: one for one in map(_definition, rows)}
 
 
 def definition(db: Database, uid: str) -> CheckDefinition:
@@ -54,11 +54,11 @@ def _wanted(
     a definition: nothing can prove it.
     """
     if names is None:
-        return [(found.name, found) for found in known if set(home).intersection(found.lists)]
+        return [(one.name, one) for one in known if set(home).intersection(one.lists)]
     wanted: list[tuple[str, CheckDefinition | None]] = []
     for name in names:
         # Two files may define a check of the same name: then both must pass.
-        wanted += [(name, found) for found in known if found.name == name] or [(name, None)]
+        wanted += [(name, one) for one in known if one.name == name] or [(name, None)]
     return wanted
 
 
@@ -68,7 +68,7 @@ def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefin
     if not wanted:
         return []
     runs = _runs(db, [task.uid]).get(task.uid, {})
-    return [_check(name, found, runs) for name, found in wanted]
+    return [_check(name, one, runs) for name, one in wanted]
 
 
 def json_of_task(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
@@ -83,9 +83,9 @@ def of_tasks(
 
     `tasks` are (uid, names of the checks that the human gave it or None).
     """
-    wanted = {uid: found for uid, names in tasks if (found := _wanted(names, (home.name, home.uid), known))}
+    wanted = {uid: named for uid, names in tasks if (named := _wanted(names, (home.name, home.uid), known))}
     runs = _runs(db, list(wanted))
-    return {uid: [_check(name, found, runs.get(uid, {})) for name, found in checks] for uid, checks in wanted.items()}
+    return {uid: [_check(name, named, runs.get(uid, {})) for name, named in checks] for uid, checks in wanted.items()}
 
 
 def _check(name: str, found: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]) -> Check:
@@ -106,7 +106,7 @@ def state_of(found: CheckDefinition, run: CheckRun | None) -> str:
 
 def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckRun, bool]]]:
     """Return the runs that count for tasks, by the uids of task and check; with each, whether the human waived it."""
-    found: dict[str, dict[str, tuple[CheckRun, bool]]] = {}
+    runs: dict[str, dict[str, tuple[CheckRun, bool]]] = {}
     for at in range(0, len(uids), 500):
         part = uids[at : at + 500]
         rows = db.sql(
@@ -117,8 +117,8 @@ def _runs(db: Database, uids: Sequence[str]) -> dict[str, dict[str, tuple[CheckR
         )
         for task_uid, is_waived, *row in rows.fetchall():
             run = CheckRun(*row)
-            found.setdefault(task_uid, {})[run.check_uid] = (run, bool(is_waived))
-    return found
+            runs.setdefault(task_uid, {})[run.check_uid] = (run, bool(is_waived))
+    return runs
 
 
 def run(db: Database, uid: str) -> CheckRun | None:
@@ -206,7 +206,7 @@ def counts(db: Database, home: TaskList, uids: Sequence[str]) -> dict[str, int]:
             (*part, home.id, bool(known)),
         )
         done += [(uid, _LISTS.decode(names) if names else None) for uid, names in rows.fetchall()]
-    states = [verified(check.state for check in found) for found in of_tasks(db, done, home, known).values()]
+    states = [verified(check.state for check in checks) for checks in of_tasks(db, done, home, known).values()]
     return {state: states.count(state) for state in vocab.CHECK_STATES if state in states}
 
 
@@ -217,12 +217,12 @@ def tasks_of(db: Database, run_uid: str) -> list[str]:
 
 def briefs_to_json(db: Database, briefs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return checks as the channel shows them, from the form in which a journal entry keeps them."""
-    found = []
+    checks = []
     for brief in briefs:
         ended = brief["state"] in ("passed", "failed", "stale") and brief["run_id"] is not None
         known = run(db, brief["run_id"]) if ended else None
-        found.append(Check(brief["name"], brief["state"], known).to_json() | brief)
-    return found
+        checks.append(Check(brief["name"], brief["state"], known).to_json() | brief)
+    return checks
 
 
 MAX: Final = 1_000
@@ -250,14 +250,14 @@ class FailedTask(msgspec.Struct, frozen=True, gc=False):
 def everything(db: Database) -> list[FailedTask]:
     """Return the tasks, the earliest failure first."""
     known = definitions(db)
-    found = []
+    rows = []
     for uid in failing(db, MAX):
         task = task_queries.task(db, uid)
         home = task_queries.list_by_id(db, task.list_id)
         failed = [check for check in of_task(db, task, home, known) if check.state == "failed"]
         at = max((check.run.ended_at or 0 for check in failed if check.run is not None), default=task.updated_at)
-        found.append(FailedTask(task, home.name, _who(db, task), tuple(failed), at))
-    return found
+        rows.append(FailedTask(task, home.name, _who(db, task), tuple(failed), at))
+    return rows
 
 
 def _who(db: Database, task: Task) -> str:

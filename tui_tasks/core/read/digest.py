@@ -138,19 +138,19 @@ class _Cost(msgspec.Struct, gc=False):
 
 def spent(events: list[EventEntry]) -> Iterator[DigestLine]:
     """Yield a line for each session that has spent tokens or money (US dollars)."""
-    found: dict[str, _Cost] = {}
+    costs: dict[str, _Cost] = {}
     for event in events:
         new = event.values if event.entity == "session" else {}
         if new.get("tokens") is None and new.get("cost_usd") is None:
             continue
         old = msgspec.json.decode(event.old) if event.old else {}
-        cost = found.setdefault(event.uid, _Cost())
+        cost = costs.setdefault(event.uid, _Cost())
         for name in ("tokens", "cost_usd"):
             if new.get(name) is not None:
                 setattr(cost, name, getattr(cost, name) + new[name] - (old.get(name) or 0))
         cost.at = event.at
         cost.entries.append(event.seq)
-    for agent, cost in found.items():
+    for agent, cost in costs.items():
         words = [f"{cost.tokens:,} tokens"] * bool(cost.tokens) + [f"${cost.cost_usd:,.2f}"] * bool(cost.cost_usd)
         text = ", ".join(words) or "nothing"
         yield DigestLine("spent", "spent", agent, agent, agent, text, cost.at, tuple(cost.entries))

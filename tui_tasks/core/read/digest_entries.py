@@ -80,8 +80,8 @@ class EventEntry(NamedTuple):
     @property
     def values(self) -> dict[str, Any]:
         """Return the values that it set."""
-        found: dict[str, Any] = msgspec.json.decode(self.new) if self.new else {}
-        return found
+        decoded: dict[str, Any] = msgspec.json.decode(self.new) if self.new else {}
+        return decoded
 
 
 def statuses(db: Database, after: int) -> list[StatusEntry]:
@@ -179,23 +179,23 @@ def reported(
 
 def _tasks(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) -> list[_Reported]:
     """Return the tasks that are done and were reported so, or checked, in these entries."""
-    found: dict[str, _Reported] = {}
+    tasks: dict[str, _Reported] = {}
     for entry in statuses:
         if entry.become != "done" or entry.status != "done" or entry.deleted:
             continue
-        task = found.get(entry.uid)
+        task = tasks.get(entry.uid)
         if task is None:
             names = msgspec.json.decode(entry.checks) if entry.checks else None
-            task = found[entry.uid] = _Reported(entry.uid, entry.name, entry.list_id, names)
+            task = tasks[entry.uid] = _Reported(entry.uid, entry.name, entry.list_id, names)
         task.at, task.who = entry.at, entry.actor
         task.entries.append(entry.seq)
     for event in events:
         for uid in _checked(db, event):
-            checked = found.get(uid) or _done_task(db, uid)
+            checked = tasks.get(uid) or _done_task(db, uid)
             if checked is not None:
-                found[uid] = checked
+                tasks[uid] = checked
                 checked.entries, checked.at = sorted({*checked.entries, event.seq}), event.at
-    return list(found.values())
+    return list(tasks.values())
 
 
 def _unchecked(tasks: list[_Reported]) -> DigestLine:
@@ -232,8 +232,8 @@ def _verified(db: Database, reported: Iterable[_Reported]) -> Iterator[tuple[str
         if list_id not in homes:
             continue
         tasks = [(one.uid, one.names) for one in group]
-        for uid, found in check_queries.of_tasks(db, tasks, homes[list_id], known).items():
-            yield uid, verified(check.state for check in found)
+        for uid, checks in check_queries.of_tasks(db, tasks, homes[list_id], known).items():
+            yield uid, verified(check.state for check in checks)
 
 
 class _Failure(msgspec.Struct, gc=False):
@@ -254,12 +254,12 @@ def failed(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) 
     """Yield a line for each thing that has failed, however often it did."""
     each = [(entry.seq, entry.at, _of_task(entry)) for entry in statuses if entry.become == "failed"]
     each += [(event.seq, event.at, failure) for event in events if (failure := _failure(db, event)) is not None]
-    found: dict[tuple[str, str], _Failure] = {}
+    failures: dict[tuple[str, str], _Failure] = {}
     for seq, at, failure in each:
-        one = found.setdefault((failure.kind, failure.uid), failure)
+        one = failures.setdefault((failure.kind, failure.uid), failure)
         one.at, one.text, one.who = at, failure.text, failure.who
         one.entries.append(seq)
-    for one in found.values():
+    for one in failures.values():
         many = len(one.entries)
         text = f"{one.text} ({many} times)" if many > 1 else one.text
         if one.kind == "task" and one.status != "failed":

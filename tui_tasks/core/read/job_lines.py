@@ -153,11 +153,11 @@ def lines(db: Database, known: Iterable[JobLine] = ()) -> list[JobLine]:
     from tui_tasks.core.read import job_queries
 
     before = {line.job.uid: line for line in known}
-    found = []
+    jobs = []
     for job in job_queries.jobs(db):
         old = before.get(job.uid)
-        found.append(old if old is not None and old.job == job else line_of(db, job))
-    return found
+        jobs.append(old if old is not None and old.job == job else line_of(db, job))
+    return jobs
 
 
 def touched(db: Database, entries: Iterable[Change]) -> set[str]:

@@ -145,10 +145,10 @@ def job(db: Database, uid: str) -> Job:
     Raises:
         NotFound: there is none, or it was deleted.
     """
-    found = any_job(db, uid)
-    if found is None or found.deleted:
+    row = any_job(db, uid)
+    if row is None or row.deleted:
         raise NotFound("job", uid)
-    return found
+    return row
 
 
 def job_named(db: Database, name: str) -> Job | None:
@@ -188,10 +188,10 @@ def run(db: Database, uid: str) -> Run:
     Raises:
         NotFound: there is none.
     """
-    found = any_run(db, uid)
-    if found is None:
+    row = any_run(db, uid)
+    if row is None:
         raise NotFound("run", uid)
-    return found
+    return row
 
 
 def each_run(db: Database, job_uid: str, limit: int) -> Generator[Run, None, None]:
@@ -246,8 +246,8 @@ def decided_ahead(db: Database, now: int) -> dict[str, int]:
 
 def kept_since(db: Database, job_uid: str, until: int) -> int | None:
     """Return the nominal time of the oldest stored run of a job, among those up to an instant."""
-    found: int | None = db.one(_KEPT_SINCE, job=job_uid, until=until)[0]
-    return found
+    number: int | None = db.one(_KEPT_SINCE, job=job_uid, until=until)[0]
+    return number
 
 
 def next_change(db: Database, now: int) -> int | None:

@@ -91,8 +91,8 @@ def tasks(db: Database, prefix: str, handle: str | None, project: str | None, st
     if not digits:
         return dict(_cut((f"{sign}{number}", name) for number, name in _of_lists(db, homes, statuses)))
     if digits.isdecimal() and len(digits) <= _MAX_DIGITS:
-        found = _with_digits(db, digits, frozenset(homes), statuses)
-        return dict(_cut((f"{sign}{number}", name) for number, name in found))
+        names = _with_digits(db, digits, frozenset(homes), statuses)
+        return dict(_cut((f"{sign}{number}", name) for number, name in names))
     rows = db.sql(_BY_UID, (prefix, f"{prefix}\U0010ffff", MAX))
     return {uid[: max(_SHORT, len(prefix))]: name for uid, name, status in rows if status in statuses}
 
@@ -120,8 +120,8 @@ def _with_digits(
 
 def _homes(db: Database, handle: str | None, project: str | None) -> list[int]:
     if handle is None:
-        found = "SELECT id FROM list WHERE deleted = 0 AND IFNULL(project, '') = ?1 ORDER BY archived, id LIMIT ?2"
-        return [home for (home,) in db.sql(found, (project or "", MAX))]
+        sql = "SELECT id FROM list WHERE deleted = 0 AND IFNULL(project, '') = ?1 ORDER BY archived, id LIMIT ?2"
+        return [home for (home,) in db.sql(sql, (project or "", MAX))]
     named = (
         "SELECT id FROM list WHERE deleted = 0 AND ((kind = 'list' AND name = ?1) OR uid = ?1)"
         " ORDER BY kind = 'list' AND name = ?1 DESC LIMIT 1"

@@ -131,8 +131,8 @@ def list_touched_last(db: Database) -> int | None:
 def failed_last(db: Database, lists: Iterable[int]) -> TaskLine | None:
     """Return the failed task of these lists that failed last; None if there is none."""
     few = islice(lists, _MAX_LISTS)
-    found = (read_line(row) for number in few for row in db.all(_FAILED_OF_LIST, list=number, limit=_MAX_FAILED))
-    return max(found, key=lambda task: task.finished_at or 0, default=None)
+    lines = (read_line(row) for number in few for row in db.all(_FAILED_OF_LIST, list=number, limit=_MAX_FAILED))
+    return max(lines, key=lambda task: task.finished_at or 0, default=None)
 
 
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
@@ -143,11 +143,11 @@ def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:
 def waiting_on(db: Database, uids: Iterable[str]) -> set[str]:
     """Return the uids of the tasks that depend on any of these: changes of these may free or block them."""
     uids = list(uids)
-    found: set[str] = set()
+    waited_for: set[str] = set()
     for at in range(0, len(uids), 500):
         query = EdgeRow.select(EdgeRow.task_uid).where(EdgeRow.on_uid.in_(uids[at : at + 500]))
-        found.update(uid for (uid,) in db.query(query))
-    return found
+        waited_for.update(uid for (uid,) in db.query(query))
+    return waited_for
 
 
 MAX: Final = 1_000
@@ -251,5 +251,5 @@ def overdue(db: Database, after: int, upto: int) -> list[Alert]:
 
 def next_due(db: Database, after: int) -> int | None:
     """Return the instant at which the next job is due after an instant; None if none is."""
-    found: int | None = db.one(_NEXT, after=after)[0]
-    return found
+    at: int | None = db.one(_NEXT, after=after)[0]
+    return at

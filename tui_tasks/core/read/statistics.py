@@ -136,14 +136,14 @@ def _event(
 
 def waits(db: Database, since: int) -> list[AskWait]:
     """Return the questions that were asked since an instant and all that are open, in the order of `_ASKS`."""
-    found = [AskWait(*row) for row in db.all(_ASKS)]
-    return [wait for wait in found if wait.opened_at >= since or wait.state == "open"]
+    every = [AskWait(*row) for row in db.all(_ASKS)]
+    return [wait for wait in every if wait.opened_at >= since or wait.state == "open"]
 
 
 def runs(db: Database, since: int) -> list[tuple[int, str | None]]:
     """Return the runs that were started since an instant: when, and how each ended."""
-    found = [row for (job,) in db.all(_JOBS) for row in db.all(_RUNS, job=job)]
-    return [(started_at, outcome) for started_at, outcome in found if started_at is not None and started_at >= since]
+    rows = [row for (job,) in db.all(_JOBS) for row in db.all(_RUNS, job=job)]
+    return [(started_at, outcome) for started_at, outcome in rows if started_at is not None and started_at >= since]
 
 
 class JobCounts(msgspec.Struct, frozen=True, gc=False):
@@ -156,9 +156,9 @@ class JobCounts(msgspec.Struct, frozen=True, gc=False):
 
 def job_counts(db: Database, now: int) -> JobCounts:
     """Return how many jobs there are, have failed last, and are overdue."""
-    found = job_queries.jobs(db)
-    overdue = sum(job.next_run is not None and now - job.next_run >= ON_TIME for job in found)
-    return JobCounts(len(found), sum(job.last_outcome not in (None, "success") for job in found), overdue)
+    jobs = job_queries.jobs(db)
+    overdue = sum(job.next_run is not None and now - job.next_run >= ON_TIME for job in jobs)
+    return JobCounts(len(jobs), sum(job.last_outcome not in (None, "success") for job in jobs), overdue)
 
 
 class Tally:

@@ -53,8 +53,8 @@ def drop_within(db: Database, key: str) -> None:
 
 def looked(db: Database) -> Looked | None:
     """Return when the human last looked; None if they never did."""
-    found = get(db, LOOKED)
-    return None if found is None else msgspec.convert(found, Looked)
+    stored = get(db, LOOKED)
+    return None if stored is None else msgspec.convert(stored, Looked)
 
 
 _FILTER: Final = "filter:"

@@ -47,10 +47,10 @@ def find(db: Database, uid: str) -> Work:
     Raises:
         NotFound: there is none.
     """
-    found = _where(db, "uid = ?", (uid,))
-    if not found:
+    works = _where(db, "uid = ?", (uid,))
+    if not works:
         raise NotFound("work", uid)
-    return found[0]
+    return works[0]
 
 
 def of_task(db: Database, task_uid: str) -> list[Work]:
@@ -90,8 +90,8 @@ def has_any(db: Database) -> bool:
 
 def of_agent(db: Database, agent: str) -> Work | None:
     """Return the work on which an agent was started, or None."""
-    found = _where(db, "agent = ?", (agent,))
-    return found[-1] if found else None
+    works = _where(db, "agent = ?", (agent,))
+    return works[-1] if works else None
 
 
 def is_at_work(db: Database, agent: str) -> bool:
@@ -116,19 +116,19 @@ def counts(db: Database, uid: str) -> Counts | None:
 
 def counts_json(db: Database, uid: str) -> dict[str, Any]:
     """Return the same by name; empty if git never has counted."""
-    found = counts(db, uid)
-    return {} if found is None else {name: getattr(found, name) for name in (*WORK_COUNTS, "dirty")}
+    counted = counts(db, uid)
+    return {} if counted is None else {name: getattr(counted, name) for name in (*WORK_COUNTS, "dirty")}
 
 
 def counts_text(db: Database, uid: str) -> str:
     """Return what git last counted of a work, for people: `3 files +41 -7, uncommitted`; empty if it never has."""
-    found = counts(db, uid)
-    if found is None or found.files is None:
+    counted = counts(db, uid)
+    if counted is None or counted.files is None:
         return ""
-    if not found.files and found.dirty:
+    if not counted.files and counted.dirty:
         return "nothing committed yet"
-    lines = f"{found.files} file{'s' * (found.files != 1)} +{found.insertions} -{found.deletions}"
-    return f"{lines}, uncommitted" if found.dirty else lines
+    lines = f"{counted.files} file{'s' * (counted.files != 1)} +{counted.insertions} -{counted.deletions}"
+    return f"{lines}, uncommitted" if counted.dirty else lines
 
 
 def near_limits(db: Database) -> dict[str, str]:
@@ -169,11 +169,11 @@ def json_of_task(db: Database, task_uid: str) -> list[dict[str, Any]]:
 def json_of_tasks(db: Database, uids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """Return the same for several tasks, by their uids; tasks without work are left out."""
     wanted = frozenset(uids)
-    found: dict[str, list[dict[str, Any]]] = {}
+    works: dict[str, list[dict[str, Any]]] = {}
     for work in everything(db):
         if work.task_uid in wanted:
-            found.setdefault(work.task_uid, []).append(work.to_json(counts_json(db, work.uid)))
-    return found
+            works.setdefault(work.task_uid, []).append(work.to_json(counts_json(db, work.uid)))
+    return works
 
 
 def is_silent(db: Database, work: Work, now: int) -> bool:
@@ -196,11 +196,11 @@ def ready_since(db: Database, work: Work) -> int:
 
 def done_and_not_merged(db: Database) -> dict[int, int]:
     """Return how many tasks are done in every dialect while their work is not merged, by the ids of their lists."""
-    found = db.sql(
+    rows = db.sql(
         "SELECT task.list_id, count(DISTINCT task.uid) FROM work JOIN task ON task.uid = work.task_uid"
         f" WHERE work.state IN ({_LIVE}) AND task.status = 'done' AND NOT task.deleted GROUP BY task.list_id"
     )
-    return dict(found.fetchall())
+    return dict(rows.fetchall())
 
 
 def ready(db: Database) -> list[Work]:
@@ -223,10 +223,10 @@ def find_auto(db: Database, list_uid: str) -> Auto:
     Raises:
         NotFound: it never did.
     """
-    found = auto_of(db, list_uid)
-    if found is None:
+    auto = auto_of(db, list_uid)
+    if auto is None:
         raise NotFound("auto", list_uid)
-    return found
+    return auto
 
 
 def switched_on_autos(db: Database) -> list[Auto]:

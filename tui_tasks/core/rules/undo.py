@@ -141,14 +141,14 @@ def _is_within(db: Database, change: int, list_uid: str) -> bool:
 
 def _is_elsewhere(db: Database, change: int, project: str) -> bool:
     """Return whether a change is about lists and tasks, and all of them belong to other projects."""
-    found = set[str | None]()
+    lists = set[str | None]()
     for part in (part for parts in journal.of_change(db, change) for part in parts):
         task = task_queries.any_task(db, part.task) if part.task is not None else None
         if task is not None:
-            found.add(task_queries.list_by_id(db, task.list_id).project)
+            lists.add(task_queries.list_by_id(db, task.list_id).project)
         elif part.kind.startswith("list."):
-            found.add(task_queries.any_list(db, part.uid).project)
-    return bool(found) and found.isdisjoint((project, None))
+            lists.add(task_queries.any_list(db, part.uid).project)
+    return bool(lists) and lists.isdisjoint((project, None))
 
 
 @rule(TakeBack)

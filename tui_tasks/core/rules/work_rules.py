@@ -229,12 +229,12 @@ def report_work(tx: Transaction, op: ReportWork) -> Work:
         Forbidden: it is another agent's.
     """
     task = task_queries.task(tx.db, op.task_uid)
-    found = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
-    if not found:
+    works = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
+    if not works:
         raise Conflict(f"no agent was started on {named(task)}, or its work is over", id=task.uid)
-    own = [work for work in found if tx.actor in (work.agent, vocab.HUMAN)]
+    own = [work for work in works if tx.actor in (work.agent, vocab.HUMAN)]
     if not own:
-        raise Forbidden(f"{found[-1].agent} is at work on {named(task)}: it alone reports it ready")
+        raise Forbidden(f"{works[-1].agent} is at work on {named(task)}: it alone reports it ready")
     return _be_ready(tx, own[-1], op.summary)
 
 

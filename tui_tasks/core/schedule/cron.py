@@ -230,12 +230,12 @@ def values_of(field: str, text: str) -> tuple[int, ...]:
         raise ScheduleError(f"{field} is empty: write * for every {field}", field=field)
     if any(character.isspace() for character in text):
         raise ScheduleError(f"{field} {_quote(text)} contains white space", field=field)
-    found: set[int] = set()
+    values: set[int] = set()
     for term in text.split(","):
-        found.update(_term(field, term))
+        values.update(_term(field, term))
     if field == "weekday":
-        found = {number % 7 for number in found}
-    return tuple(sorted(found))
+        values = {number % 7 for number in values}
+    return tuple(sorted(values))
 
 
 def _term(field: str, term: str) -> range:

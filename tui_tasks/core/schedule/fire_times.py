@@ -178,15 +178,15 @@ def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
     The year is examined once a day: no zone changes its clocks and changes them back within a day.
     """
     day, last = (int((datetime(y, 1, 1) - _EPOCH).total_seconds()) for y in (year, year + 1))
-    found = []
+    instants = []
     offset = _offset(zone, day)
     while day < last:
         day += DAY
         following = _offset(zone, day)
         if following != offset:
-            found.append((_first_unlike(zone, day - DAY, day), following))
+            instants.append((_first_unlike(zone, day - DAY, day), following))
             offset = following
-    return (*found, (last, offset))
+    return (*instants, (last, offset))
 
 
 def _first_unlike(zone: ZoneInfo, like: int, unlike: int) -> int:

@@ -72,10 +72,10 @@ def joined(links: Iterable[Link]) -> tuple[Link, ...]:
     Raises:
         ValueError: there are too many.
     """
-    found = tuple({(link["kind"], link["target"]): link for link in links}.values())
-    if len(found) > MAX_LINKS:
-        raise ValueError(f"a task has up to {MAX_LINKS} links, not {len(found)}")
-    return found
+    distinct = tuple({(link["kind"], link["target"]): link for link in links}.values())
+    if len(distinct) > MAX_LINKS:
+        raise ValueError(f"a task has up to {MAX_LINKS} links, not {len(distinct)}")
+    return distinct
 
 
 def changed(links: tuple[Link, ...], named: Iterable[Link], *, remove: bool = False) -> tuple[Link, ...]:

@@ -42,12 +42,12 @@ def _problems(root: type[Arguments], kind: Any, value: Any, path: str) -> Iterat
     elif isinstance(value, dict) and is_struct(plain):
         yield from _of_struct(root, plain, value, path)
     elif isinstance(value, list) and get_origin(plain) is list:
-        found = [
+        wrong = [
             problem
             for at, item in enumerate(value)
             for problem in _problems(root, get_args(plain)[0], item, f"{path}[{at}]")
         ]
-        yield from found or _of_value(root, kind, value, path)
+        yield from wrong or _of_value(root, kind, value, path)
     else:
         yield from _of_value(root, kind, value, path)
 

@@ -159,10 +159,10 @@ def _selected_names(word: str, table: Table) -> list[str]:
     if word in GROUPS:
         return [name for begins in GROUPS[word] for name in tools if _matches(name, begins)]
     plain = word.replace(":", "_")
-    if found := [name for name in tools if name.replace(":", "_") == plain]:
-        return found
-    if len(found := [name for name in tools if name.rpartition(":")[2] == word]) == 1:
-        return found
+    if matching := [name for name in tools if name.replace(":", "_") == plain]:
+        return matching
+    if len(matching := [name for name in tools if name.rpartition(":")[2] == word]) == 1:
+        return matching
     raise _unknown(word, tools)
 
 

@@ -76,9 +76,9 @@ def parse(text: str, now: datetime) -> Draft:
         elif sign == "@" and rest:
             agent = rest
         elif sign == "!" and rest.isalnum():
-            found = _priority(rest)
-            priority = found or priority
-            if found is None:
+            level = _priority(rest)
+            priority = level or priority
+            if level is None:
                 problem = f"no priority {rest!r}; use one of {', '.join(vocab.PRIORITY_WORDS)}"
         else:
             words.append(word)

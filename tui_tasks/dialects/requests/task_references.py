@@ -48,14 +48,14 @@ def with_full_uids(call: Call, tool: Tool, arguments: Any) -> Any:
         return msgspec.structs.replace(
             arguments, rest=arguments.rest | {"task_id": full_uid(call, tool, "task_id", uid)}
         )
-    found: dict[str, Any] = {}
+    replaced: dict[str, Any] = {}
     for name in task_arguments(tool.arguments):
         given = getattr(arguments, name)
         if isinstance(given, list):
-            found[name] = [full_uid(call, tool, f"{name}[{at}]", each) for at, each in enumerate(given)]
+            replaced[name] = [full_uid(call, tool, f"{name}[{at}]", each) for at, each in enumerate(given)]
         elif given is not None:
-            found[name] = full_uid(call, tool, name, given)
-    return msgspec.structs.replace(arguments, **found) if found else arguments
+            replaced[name] = full_uid(call, tool, name, given)
+    return msgspec.structs.replace(arguments, **replaced) if replaced else arguments
 
 
 def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
@@ -75,16 +75,16 @@ def full_uid(call: Call, tool: Tool, argument: str, reference: str) -> str:
     if only is None and call.channel.identity.list_only:
         return reference
     prefix = reference.lower()
-    found = task_queries.tasks_beginning(call.db, prefix, _MAX_CANDIDATES, only.id if only is not None else None)
-    if not found:
+    tasks = task_queries.tasks_beginning(call.db, prefix, _MAX_CANDIDATES, only.id if only is not None else None)
+    if not tasks:
         return reference
-    if len(found) == 1:
-        return found[0].uid
-    each = "; ".join(f"{task.uid} {task.name[:40]}" for task in found)
+    if len(tasks) == 1:
+        return tasks[0].uid
+    each = "; ".join(f"{task.uid} {task.name[:40]}" for task in tasks)
     raise InvalidArgument(
         argument,
         f"{argument}: the uids of several tasks begin with {reference}: write more of it ({each})",
-        candidates=[task.uid for task in found],
+        candidates=[task.uid for task in tasks],
     )
 
 

@@ -85,15 +85,15 @@ def _whole_second(at: int) -> datetime:
 
 def count_losses(rows: ExportData) -> Counter[str]:
     """Count the tasks without a due date, and what a to-do has no property for."""
-    found: Counter[str] = Counter()
+    losses: Counter[str] = Counter()
     for _, tasks in rows.lists:
         for task in tasks:
             if task.due is None:
-                found["the whole task: it has no due date"] += 1
+                losses["the whole task: it has no due date"] += 1
                 continue
             for name in ("key", "domain", "result", "metadata", "agent", "intent", "node_ids", "estimate", "links"):
                 if getattr(task, name) not in (None, ()):
-                    found[f"{name}: no place for it"] += 1
+                    losses[f"{name}: no place for it"] += 1
             if rows.logs.get(task.uid, []):
-                found["log: no place for it"] += 1
-    return found
+                losses["log: no place for it"] += 1
+    return losses

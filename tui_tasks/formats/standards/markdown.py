@@ -132,7 +132,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     Raises:
         InvalidArgument: the comment of an item was damaged.
     """
-    found = ParsedFile(
+    parsed = ParsedFile(
         reducers={
             "name": _name,
             "description": _text,
@@ -140,7 +140,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
             **dict.fromkeys(("created_at", "finished_at"), lambda at: at and day_of(at, now)),
         }
     )
-    reader = _Reader(found, now, step)
+    reader = _Reader(parsed, now, step)
     part: list[str] = []
     length, wanted = 0, _PART
     for line in lines:
@@ -154,8 +154,8 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
         length += len(line) + 1
     reader.read_part(part, is_last=True)
     if reader.is_too_deep:
-        found.lost[f"text: what is nested deeper than {_MAX_NESTING // 2 - 1} items is not imported"] += 1
-    return found
+        parsed.lost[f"text: what is nested deeper than {_MAX_NESTING // 2 - 1} items is not imported"] += 1
+    return parsed
 
 
 class _Reader:

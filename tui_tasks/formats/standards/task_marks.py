@@ -58,10 +58,10 @@ def reduced(marks: Sequence[str]) -> tuple[str, ...]:
 
 
 def _kept(mark: str) -> str:
-    found = _parsed(mark)
-    if found["sign"]:
+    value = _parsed(mark)
+    if value["sign"]:
         return _PRIORITY
-    return found["dated"] if found["dated"] and (found["dated"] == _DUE or found["dated"] in _ENDS) else mark
+    return value["dated"] if value["dated"] and (value["dated"] == _DUE or value["dated"] in _ENDS) else mark
 
 
 def _parsed(mark: str) -> dict[str, str | Any]:
@@ -128,15 +128,15 @@ def merge(own: dict[str, Any], written: Sequence[str], marks: Sequence[str], now
 
 def times(marks: Sequence[str], now: datetime) -> dict[str, int | None]:
     """Return the instants at which the days of making and ending begin. A day that there is not is none."""
-    found: dict[str, int | None] = {}
+    instants: dict[str, int | None] = {}
     for mark in map(_parsed, marks):
         name = "created_at" if mark["dated"] == _CREATED else "finished_at" if mark["dated"] in _ENDS else None
         if name is not None:
             try:
-                found[name] = since_epoch(start_of_day(date.fromisoformat(mark["day"]), now))
+                instants[name] = since_epoch(start_of_day(date.fromisoformat(mark["day"]), now))
             except ValueError:
                 continue
-    return found
+    return instants
 
 
 def without_field(marks: Sequence[str]) -> Iterator[str]:

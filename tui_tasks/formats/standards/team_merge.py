@@ -33,7 +33,7 @@ def parse(text: str) -> dict[str, Line]:
     Raises:
         ValueError: it is no such file; the message names the line.
     """
-    found: dict[str, Line] = {}
+    by_id: dict[str, Line] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -45,8 +45,8 @@ def parse(text: str) -> dict[str, Line]:
         if not isinstance(value, dict) or not isinstance(value.get("uid"), str):
             raise ValueError(f"line {number}: a line is an object with a uid")
         value["record"] = value["record"] if value.get("record") in (LIST, DELETED) else TASK
-        found[value["uid"]] = value
-    return found
+        by_id[value["uid"]] = value
+    return by_id
 
 
 def refuse_conflict_mark(where: str, line: str) -> None:
@@ -101,13 +101,13 @@ def merge(base: str, ours: str, theirs: str) -> str:
         ValueError: a text is no file of tasks; the message names the line.
     """
     sides = [parse(text) for text in (base, ours, theirs)]
-    found: dict[str, Line] = {}
+    lines: dict[str, Line] = {}
     for id_ in sorted({*sides[1], *sides[2]}):
         merged = _merged(*(side.get(id_) for side in sides))
         if merged is not None:
-            found[id_] = merged
-    _settle(found, sides[1:])
-    return write(found.values())
+            lines[id_] = merged
+    _settle(lines, sides[1:])
+    return write(lines.values())
 
 
 def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line | None:
@@ -125,7 +125,7 @@ def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line |
         live, other = (theirs, ours) if ours["record"] == DELETED else (ours, theirs)
         return live | _newer(live, other)
     earlier, later = sorted((ours, theirs), key=age)
-    found = dict(later)
+    fields = dict(later)
     if base is None or base["record"] != later["record"]:
         base = {}
     lost: list[tuple[str, Any]] = []
@@ -133,18 +133,18 @@ def _merged(base: Line | None, ours: Line | None, theirs: Line | None) -> Line |
         was, first, last = ([line.get(name) for name in names] for line in (base, earlier, later))
         name = names[0]
         if name in _SETS:
-            found[name] = _united(was[0] or [], first[0] or [], last[0] or [])
+            fields[name] = _united(was[0] or [], first[0] or [], last[0] or [])
         elif first != was:
             if last == was:
-                found |= zip(names, first, strict=True)
+                fields |= zip(names, first, strict=True)
             elif first[0] != last[0]:
                 lost.append((name, first[0]))
     if later["record"] == TASK:
-        found["log"] = _united(base.get("log", []), earlier.get("log", []), later.get("log", []))
-        found |= _newer(earlier, later)
+        fields["log"] = _united(base.get("log", []), earlier.get("log", []), later.get("log", []))
+        fields |= _newer(earlier, later)
         for name, value in lost:
-            _log(found, f"{_NAMES.get(name, name)} was also set to: {_text(value)}")
-    return found
+            _log(fields, f"{_NAMES.get(name, name)} was also set to: {_text(value)}")
+    return fields
 
 
 def _groups(names: set[str]) -> Iterable[tuple[str, ...]]:

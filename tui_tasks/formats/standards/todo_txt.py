@@ -103,7 +103,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     def day(at: int | None) -> date | None:
         return None if at is None else day_of(at, now)
 
-    found = ParsedFile(
+    parsed = ParsedFile(
         reducers={
             "name": _name,
             "status": lambda status: "done" if status in CLOSED else "pending",
@@ -119,10 +119,10 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     seen: Counter[str] = Counter()
     for number, line in enumerate(lines, 1):
         if line.strip():
-            found.records.append(_record(found, f"line {number}", line.rstrip("\r"), seen, now))
+            parsed.records.append(_record(parsed, f"line {number}", line.rstrip("\r"), seen, now))
             step()
-    found.add_named_lists()
-    return found
+    parsed.add_named_lists()
+    return parsed
 
 
 def _record(found: ParsedFile, where: str, text: str, seen: Counter[str], now: datetime) -> TaskRecord:

@@ -120,12 +120,12 @@ class _TextResolver(VersionedResolver):
 
 def _yaml(offset: int = 2) -> YAML:
     """Return a parser and writer that keeps comments, quotes and order; lists are indented by `offset`."""
-    found = YAML(typ="rt", pure=True)
-    found.Resolver = _TextResolver
-    found.preserve_quotes = True
-    found.width = 1_000_000
-    found.indent(mapping=2, sequence=offset + 2, offset=offset)
-    return found
+    yaml = YAML(typ="rt", pure=True)
+    yaml.Resolver = _TextResolver
+    yaml.preserve_quotes = True
+    yaml.width = 1_000_000
+    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+    return yaml
 
 
 def parse(path: str, text: str) -> BacklogFile:
@@ -196,13 +196,13 @@ def _plain(value: Any) -> Any:
 
 def _spans(body: str) -> list[_Span]:
     """Return where the sections of a body are: those between marks, and in the gaps those below a known heading."""
-    found: list[_Span] = []
+    spans: list[_Span] = []
     at = 0
     for match in _MARKED.finditer(body):
-        found += _gap(body, at, match.start())
-        found.append(_Span(match[1], match.start(2), match.end(2), marked=True))
+        spans += _gap(body, at, match.start())
+        spans.append(_Span(match[1], match.start(2), match.end(2), marked=True))
         at = match.end()
-    return found + _gap(body, at, len(body))
+    return spans + _gap(body, at, len(body))
 
 
 def _gap(body: str, start: int, end: int) -> list[_Span]:
@@ -212,13 +212,13 @@ def _gap(body: str, start: int, end: int) -> list[_Span]:
     places += [
         (_TITLES[title[1].lower()], title.end(), edge, True) for title, edge in zip(titles, edges[1:], strict=True)
     ]
-    found = []
+    lines_between = []
     for mark, first, last, titled in places:
         text = body[first:last]
         if _STRAY_MARK.sub("", text).strip():
             first += len(text) - len(text.lstrip())
-            found.append(_Span(mark, first, first + len(text.strip()), marked=False, titled=titled))
-    return found
+            lines_between.append(_Span(mark, first, first + len(text.strip()), marked=False, titled=titled))
+    return lines_between
 
 
 def with_changes(file: BacklogFile, front: Mapping[str, Any], sections: Mapping[str, str]) -> str:
@@ -273,10 +273,10 @@ def _lines_by_key(text: str, front: CommentedMap) -> dict[str, str] | None:
     starts = [front.lc.key(name)[0] for name in front]
     if any(one >= other for one, other in pairwise(starts)):
         return None
-    found = {"": "".join(lines[: starts[0]] if starts else lines)}
+    by_key = {"": "".join(lines[: starts[0]] if starts else lines)}
     for name, start, end in zip(front, starts, [*starts[1:], len(lines)], strict=True):
-        found[str(name)] = "".join(lines[start:end])
-    return found
+        by_key[str(name)] = "".join(lines[start:end])
+    return by_key
 
 
 def _scalar(value: Any) -> str:

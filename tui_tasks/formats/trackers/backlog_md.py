@@ -74,9 +74,9 @@ def read_folder(files: Mapping[str, str], now: datetime, step: Step = no_step) -
     Raises:
         InvalidArgument: the front matter of files is invalid.
     """
-    found = Folder(files, now, step).found
-    found.add_named_lists()
-    return found
+    parsed = Folder(files, now, step).found
+    parsed.add_named_lists()
+    return parsed
 
 
 def write_folder(rows: ExportData, present: Mapping[str, str], now: datetime) -> Iterator[tuple[str, str]]:
@@ -254,7 +254,7 @@ def _ordinals(keys: list[SortKey | None]) -> list[float | None]:
     `keys` has None for a task without a file.
     """
     stays = _longest_sorted(keys)
-    found: list[float | None] = [None] * len(keys)
+    ordinals: list[float | None] = [None] * len(keys)
     low, at = 0.0, 0
     while at < len(keys):
         if at in stays:
@@ -269,9 +269,9 @@ def _ordinals(keys: list[SortKey | None]) -> list[float | None]:
         step = 1_000.0 if high == NO_ORDINAL else (high - low) / (end - at + 1)
         if low == NO_ORDINAL or step < 1:
             return [1_000.0 * number for number in range(1, len(keys) + 1)]
-        found[at:end] = [float(int(low + step * number)) for number in range(1, end - at + 1)]
+        ordinals[at:end] = [float(int(low + step * number)) for number in range(1, end - at + 1)]
         at = end
-    return found
+    return ordinals
 
 
 def _longest_sorted(keys: list[SortKey | None]) -> set[int]:
@@ -284,11 +284,11 @@ def _longest_sorted(keys: list[SortKey | None]) -> set[int]:
             at = bisect_right(ends, key)
             ends[at : at + 1] = [key]
         lengths.append(at + 1)
-    found: set[int] = set()
+    places: set[int] = set()
     after: SortKey | None = None
     for at in reversed(range(len(keys))):
         key = keys[at]
-        if key is not None and lengths[at] == len(ends) - len(found) and (after is None or key <= after):
-            found.add(at)
+        if key is not None and lengths[at] == len(ends) - len(places) and (after is None or key <= after):
+            places.add(at)
             after = key
-    return found
+    return places

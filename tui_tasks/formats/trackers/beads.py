@@ -204,7 +204,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     Raises:
         InvalidArgument: something in it is no issue.
     """
-    found = ParsedFile(
+    parsed = ParsedFile(
         reducers={
             "name": _title,
             "description": plain,
@@ -218,12 +218,12 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     )
     for where, value in json_values(lines):
         try:
-            _add_record(found, where, value, now)
+            _add_record(parsed, where, value, now)
             step()
         except (msgspec.ValidationError, ValueError) as error:
             raise InvalidArgument("file", f"{where}: {error}") from None
-    found.add_named_lists()
-    return found
+    parsed.add_named_lists()
+    return parsed
 
 
 def _add_record(found: ParsedFile, where: str, value: Any, now: datetime) -> None:

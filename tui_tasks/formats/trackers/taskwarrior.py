@@ -170,7 +170,7 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
     Raises:
         InvalidArgument: it is neither, or something in it is no task.
     """
-    found = ParsedFile(
+    parsed = ParsedFile(
         reducers={
             "name": plain_name,
             "description": plain,
@@ -184,10 +184,10 @@ def read(lines: Iterable[str], now: datetime, step: Step = no_step) -> ParsedFil
         }
     )
     for where, value in json_values(lines):
-        _add_record(found, where, value, now)
+        _add_record(parsed, where, value, now)
         step()
-    found.add_named_lists()
-    return found
+    parsed.add_named_lists()
+    return parsed
 
 
 def _to_the_second(at: int | None) -> int | None:

@@ -170,5 +170,5 @@ def _labels(question: Any) -> list[str]:
     """Return the labels of a question's options, as `core.rules.agents.request_text.labels` does."""
     options = question.get("options") if isinstance(question, dict) else None
     options = options if isinstance(options, list) else []
-    found = [one.get("label") if isinstance(one, dict) else one for one in options]
-    return [label for label in found if isinstance(label, str) and label.strip()]
+    texts = [one.get("label") if isinstance(one, dict) else one for one in options]
+    return [label for label in texts if isinstance(label, str) and label.strip()]

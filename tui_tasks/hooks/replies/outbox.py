@@ -199,8 +199,8 @@ class Outbox:
         db = self._store.db
         self._asks = {name: uid for name, uid in self._asks.items() if name in waiting}
         for name in waiting:
-            if name not in self._asks and (found := ask_queries.waiting_as(db, name)) is not None:
-                self._asks[name] = found
+            if name not in self._asks and (asked := ask_queries.waiting_as(db, name)) is not None:
+                self._asks[name] = asked
             uid = self._asks.get(name)
             ask = None if uid is None else ask_queries.ask(db, uid)
             if ask is None or ask.state == "open":
@@ -238,17 +238,17 @@ class Outbox:
                     mailbox.withdraw(box, letter.number)
 
     def _write_waiting(self, folder: Folder, session: AgentSession) -> None:
-        found = ask_queries.waiting(self._store.db, session.uid)
+        messages = ask_queries.waiting(self._store.db, session.uid)
         agent = ask_queries.agent(self._store.db, session.uid)
         why = agent.message if agent is not None and agent.paused else None
         name = mailbox.name_of(session.program, session.session)
-        if not found and why is None and name not in mailbox.sessions(folder):
+        if not messages and why is None and name not in mailbox.sessions(folder):
             return
         box = mailbox.opened(folder, session.program, session.session, make=True)
         assert box is not None
         with box:
             mailbox.set_process(box, session.pid, session.born)
-            for message in found:
+            for message in messages:
                 mailbox.put(box, message.seq, message_text(message), ends_turn=message.ends_turn)
             mailbox.set_pause(box, None if why is None else pause_text(why))
         mailbox.remove(folder, name)

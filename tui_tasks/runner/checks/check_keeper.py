@@ -103,13 +103,13 @@ class CheckKeeper:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        found, others = self._settings(), self._others()
-        if found is not self._last_defined or others != self._last_others:
-            if found.is_known:
-                self._write(store, found, others, now)
-            self._last_defined, self._last_others = found, others
+        profiles, others = self._settings(), self._others()
+        if profiles is not self._last_defined or others != self._last_others:
+            if profiles.is_known:
+                self._write(store, profiles, others, now)
+            self._last_defined, self._last_others = profiles, others
         if self._watch is not None or check_queries.has_passed(store.db):
-            self._input_watch().look(store, found, now, reads_contents=reads_contents)
+            self._input_watch().look(store, profiles, now, reads_contents=reads_contents)
 
     def read_inputs(self, store: Store, run_uids: Iterable[str], now: int) -> dict[str, bool]:
         """Read the inputs of passed runs again; return of each run whether they are as they were.

@@ -80,8 +80,8 @@ class CheckProfiles(msgspec.Struct, frozen=True):
 
     def find(self, name: str, digest: str) -> CheckProfile | None:
         """Return the check of that name if it has that digest."""
-        found = self.profiles.get(name)
-        return found if found is not None and found.digest == digest else None
+        profile = self.profiles.get(name)
+        return profile if profile is not None and profile.digest == digest else None
 
     def definition(self, *, alone: bool = False) -> DefineChecks:
         """Return the operation that writes these checks into the state."""

@@ -136,11 +136,11 @@ def _definition_of(
 ) -> CheckDefinition | CheckProfile | None:
     """Return what says which the inputs of a run are; None if that is not known, or has changed."""
     definition = known.get(run.check_uid)
-    found: CheckDefinition | CheckProfile | None = definition
+    decides: CheckDefinition | CheckProfile | None = definition
     if definition is not None and not definition.cwd:
         is_own = definition.source == profiles.source
-        found = profiles.find(definition.name, run.digest) if is_own else None
-    return found if found is not None and found.digest == run.digest else None
+        decides = profiles.find(definition.name, run.digest) if is_own else None
+    return decides if decides is not None and decides.digest == run.digest else None
 
 
 def _is_same_tree(

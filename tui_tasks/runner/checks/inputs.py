@@ -96,11 +96,11 @@ class InputHasher:
         self.stamps, self.refused, self._total_bytes = {}, {}, 0
         if reads_all:
             self._digest_cache = {}
-        found = dict(self._input_digests())
-        self._digest_cache = {path: held for path, held in self._digest_cache.items() if path in found}
+        digests = dict(self._input_digests())
+        self._digest_cache = {path: held for path, held in self._digest_cache.items() if path in digests}
         total = hashlib.sha256()
-        for path in sorted(found):
-            total.update(os.fsencode(path) + b"\0" + found[path])
+        for path in sorted(digests):
+            total.update(os.fsencode(path) + b"\0" + digests[path])
         total.update(repr(sorted(self._unreadable.items())).encode() if self._unreadable else b"")
         if self._has_too_many or self.refused:
             total.update(_unlike_any())
@@ -160,12 +160,12 @@ class InputHasher:
         entries = 0
         while linked:
             path, above = linked.pop()
-            for found in self._look_into(path, above, linked, linked):
-                entries += len(found[2])
+            for entry in self._look_into(path, above, linked, linked):
+                entries += len(entry[2])
                 if entries > _MAX_LINKED:
                     self._has_too_many = True
                     return
-                yield found
+                yield entry
 
     def _look_into(
         self, relative: str, above: tuple[_Inode, ...], below: list[_Folder], linked: list[_Folder]
@@ -183,8 +183,8 @@ class InputHasher:
                 return
             if above.count(inode) > 1:
                 return
-            with os.scandir(folder) as found:
-                entries = list(found)
+            with os.scandir(folder) as listing:
+                entries = list(listing)
         except PermissionError:
             self._unreadable[relative] = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
             return

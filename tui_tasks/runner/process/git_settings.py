@@ -71,13 +71,13 @@ def own_files(home: Path | None = None) -> list[Path]:
 
 def _own_filters(printed_by_git: Print, filters: Collection[str]) -> dict[str, str]:
     """Return the settings of the allowed filters in the human's own files, and none that the repository has."""
-    found: dict[str, str] = {}
+    own: dict[str, str] = {}
     for file in own_files() if filters else ():
         for name, value in _pairs(printed_by_git(("config", "--includes", "--file", str(file), *_LIST[1:]))).items():
             section, _, key = name.rpartition(".")
             if section.removeprefix("filter.") in filters and key in ("clean", "smudge", "process", "required"):
-                found[name] = value
-    return found
+                own[name] = value
+    return own
 
 
 def _pairs(listed: bytes) -> dict[str, str]:

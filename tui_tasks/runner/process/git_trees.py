@@ -45,8 +45,8 @@ def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
         modules = links(folder, variables)
         tracked = names(folder, variables, "--cached")
         # A submodule is taken at the commit of its HEAD, without a look into it.
-        found = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in modules]
-        given = b"".join(name + b"\0" for name in found)
+        files = [name for name in (*tracked, *others) if not name.endswith(b"/") and name not in modules]
+        given = b"".join(name + b"\0" for name in files)
         git.run(
             folder,
             *("update-index", "-z", "--add", "--remove", "--stdin"),
@@ -73,12 +73,12 @@ def blobs(folder: Path, tree: str) -> dict[bytes, bytes]:
     Raises:
         GitFailed: git failed.
     """
-    found = {}
+    by_path = {}
     for line in git.run(folder, "ls-tree", "-r", "-z", "--full-tree", tree).printed.split(b"\0"):
         entry, _, path = line.partition(b"\t")
         if entry:
-            found[path] = entry.split()[2]
-    return found
+            by_path[path] = entry.split()[2]
+    return by_path
 
 
 def links(folder: Path, variables: dict[str, str] | None = None) -> set[bytes]:

@@ -103,13 +103,13 @@ def descendants(pid: int) -> list[int]:
     for each in _all_pids():
         if (stat := _stat(each)) is not None:
             children.setdefault(stat.parent, []).append(each)
-    found: list[int] = []
+    pids: list[int] = []
     pending = [pid]
     while pending:
         below = children.get(pending.pop(), [])
-        found += below
+        pids += below
         pending += below
-    return found
+    return pids
 
 
 def with_variable(name: str, value: str) -> list[int]:
@@ -119,12 +119,12 @@ def with_variable(name: str, value: str) -> list[int]:
 
 def with_mark(wanted: int) -> list[int]:
     """Return the pids of the visible processes that have a run's mark."""
-    found = []
+    pids = []
     for pid in _all_pids():
         with contextlib.suppress(OSError):
             if run_context.of_process(pid) == wanted:
-                found.append(pid)
-    return found
+                pids.append(pid)
+    return pids
 
 
 def can_adopt() -> bool:
@@ -240,7 +240,7 @@ def _boot_session() -> str:
 def _namespace(machine: str = "") -> str:
     """Return the pid namespace as a database has it that has this id for the machine (see `Process.on`)."""
     try:
-        found = str((PROC / "self/ns/pid").readlink())
+        text = str((PROC / "self/ns/pid").readlink())
     except OSError:
-        found = ""
-    return f"{found}@{machine}" if machine else found
+        text = ""
+    return f"{text}@{machine}" if machine else text

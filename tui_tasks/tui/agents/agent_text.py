@@ -315,6 +315,6 @@ def spent_by_all(members: Sequence[Member]) -> str:
 
 def places(members: Sequence[Member], context: Context) -> str:
     """Return the projects and folders of the agents, by name."""
-    found = {each for member in members for each in context.state.projects.of_member(member)}
-    found |= {_place(member, context) for member in members if not context.state.projects.of_member(member)}
-    return "  ".join(sorted(safe_line(place, 16) for place in found if place))
+    projects = {each for member in members for each in context.state.projects.of_member(member)}
+    projects |= {_place(member, context) for member in members if not context.state.projects.of_member(member)}
+    return "  ".join(sorted(safe_line(place, 16) for place in projects if place))

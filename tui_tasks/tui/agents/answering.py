@@ -204,9 +204,9 @@ class WholeRequests:
         return self._found[ask.uid]
 
     async def _fetch(self, ask: Ask) -> None:
-        found = await asyncio.to_thread(whole_request, self._context.link.path, ask)
-        if found is not None:
-            self._found[ask.uid] = found
+        request = await asyncio.to_thread(whole_request, self._context.link.path, ask)
+        if request is not None:
+            self._found[ask.uid] = request
             self._come()
 
     def forget(self, ask: Ask) -> None:
@@ -255,8 +255,8 @@ def answer_keys(view: AskView) -> Sequence[str]:
         return ()
     if view.takes_several:
         return ["ask_approve"]
-    found = (("ask_approve", view.approving), ("ask_deny", view.denying))
-    return [key for key, answer in found if answer is not None]
+    choices = (("ask_approve", view.approving), ("ask_deny", view.denying))
+    return [key for key, answer in choices if answer is not None]
 
 
 READ_FIRST: Final = "Not sent, it came up just now: read it first."
@@ -389,9 +389,9 @@ class OptionKeys(Controller):
     def do_ask_always(self) -> Any:
         """Allow it from now on, as the program suggests."""
         view = self._view()
-        found = view.always if view is not None else []
-        otherwise = agent_text.why_not_always(view.ask, found) if view is not None else ""
-        return self._answer(found[0] if len(found) == 1 else None, otherwise)
+        rules = view.always if view is not None else []
+        otherwise = agent_text.why_not_always(view.ask, rules) if view is not None else ""
+        return self._answer(rules[0] if len(rules) == 1 else None, otherwise)
 
     async def do_ask_rule(self) -> None:
         """Make a rule of an answer that was given several times."""

@@ -98,14 +98,14 @@ class Fleet(Overlay):
         self._show()
 
     def _read(self) -> list[FleetRow]:
-        found = self.context.state.members
+        members = self.context.state.members
         # What the order of the rows follows from changes with them alone.
         now, seen_at = self.context.clock.now(), self.context.state.seen_at
-        self._over = {member.name for member in found if agent_text.is_over(member, now, seen_at)}
+        self._over = {member.name for member in members if agent_text.is_over(member, now, seen_at)}
         self._left = {
-            member.name for member in found if member.task is not None and member.has_left(now, self._quiet_after)
+            member.name for member in members if member.task is not None and member.has_left(now, self._quiet_after)
         }
-        self.members = [member for member in found if self.context.state.projects.shows_member(member)]
+        self.members = [member for member in members if self.context.state.projects.shows_member(member)]
         gone = [one for one in self.members if one.state == "gone" and one.task is None and one.ask is None]
         if len(gone) < 2:
             return [*self.members]
@@ -199,8 +199,8 @@ class Fleet(Overlay):
         """The states of all agents, in the order of the lines."""
         now = self.context.clock.now()
         rows = (row for row in self.listed.rows if isinstance(row, Member))
-        found = [agent_text.state_of(row, now, self._quiet_after) for row in rows]
-        return [*found, *["gone"] * (len(self.members) - len(found))]
+        texts = [agent_text.state_of(row, now, self._quiet_after) for row in rows]
+        return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
     @property
     def _waiting(self) -> int:

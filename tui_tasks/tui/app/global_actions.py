@@ -298,16 +298,16 @@ class ListActions(Controller):
         """Go round the lists that have tasks, including the current one."""
         context = self._context
         state = context.state
-        wanted = {found.id for found in state.of_project if found.total} | {state.list_id}
+        wanted = {home.id for home in state.of_project if home.total} | {state.list_id}
         ids = [number for number in state.lists if number in wanted]
         if len(ids) < 2:
             context.say("There is no other list with tasks.")
             return
         at = ids.index(context.state.list_id) if context.state.list_id in ids else 0
         context.navigation.show_list(ids[(at + by) % len(ids)])
-        found = context.state.current_list
-        if found is not None:
-            context.say(f"{safe_line(found.name, 60)}   {count(found.total, 'task')}")
+        home = context.state.current_list
+        if home is not None:
+            context.say(f"{safe_line(home.name, 60)}   {count(home.total, 'task')}")
 
     async def do_new_list(self) -> None:
         """Make a list and go there."""
@@ -323,24 +323,24 @@ class ListActions(Controller):
         """Rename the list, archive it, or delete it with its tasks."""
         from tui_tasks.tui.inputs.dialogs import Choice, Menu
 
-        context, found = self._context, self._context.state.current_list
-        if found is None:
+        context, home = self._context, self._context.state.current_list
+        if home is None:
             return
-        why_not = "agents' tools know it by this name" if is_dialects_own(found) else ""
+        why_not = "agents' tools know it by this name" if is_dialects_own(home) else ""
         choices = [
             Choice("r", "rename", why_not=why_not),
             Choice(
-                "a", "take out of the archive" if found.archived else "archive: out of the way, until a task is added"
+                "a", "take out of the archive" if home.archived else "archive: out of the way, until a task is added"
             ),
-            Choice("d", f"delete, with its {count(found.total, 'task')}", "$state-failed", why_not),
+            Choice("d", f"delete, with its {count(home.total, 'task')}", "$state-failed", why_not),
         ]
-        key = await context.ask(Menu(self._context, f"The list {safe_line(found.name, 60)}", choices))
+        key = await context.ask(Menu(self._context, f"The list {safe_line(home.name, 60)}", choices))
         if key == "r":
-            await self._rename(found)
+            await self._rename(home)
         elif key == "a":
-            await self._archive(found)
+            await self._archive(home)
         elif key == "d":
-            await self._delete(found)
+            await self._delete(home)
 
     async def _archive(self, found: TaskList) -> None:
         context, name = self._context, safe_line(found.name, 40)
@@ -405,28 +405,28 @@ class ListActions(Controller):
         from tui_tasks.tui.inputs.dialogs import LineDialog
         from tui_tasks.work import starting
 
-        context, found = self._context, self._context.state.current_list
-        if found is None:
+        context, home = self._context, self._context.state.current_list
+        if home is None:
             return
-        known = context.state.autos.get(found.uid)
+        known = context.state.autos.get(home.uid)
         program, at_once = (known.program, known.at_once) if known is not None else ("", 1)
         value = "off" if known is not None and known.is_on else f"{at_once} {program}".strip()
         hint = "agents at once, a program, stay: `2 claude stay`; or off"
-        title = f"Start the ready tasks of {safe_line(found.name, 40)} by themselves"
+        title = f"Start the ready tasks of {safe_line(home.name, 40)} by themselves"
         answer = await context.ask(LineDialog(context, title, value, done="Set", hint=hint))
         if answer is None or not answer.strip():
             return
         if answer.strip() == "off":
             if known is not None and known.is_on:
-                await context.link.commit(StopAuto(found.uid))
-            context.say(f"Tasks of {safe_line(found.name, 40)} are started by hand alone.")
+                await context.link.commit(StopAuto(home.uid))
+            context.say(f"Tasks of {safe_line(home.name, 40)} are started by hand alone.")
             return
         wanted = starting.parse_auto(answer, starting.settings().names())
         if isinstance(wanted, str):
             context.say(wanted)
             return
-        await context.link.commit(SetAuto(found.uid, str(Path.cwd()), host=starting.this_host(), **wanted))
-        context.say(f"Ready tasks of {safe_line(found.name, 40)} are started, {wanted['at_once']} at once.")
+        await context.link.commit(SetAuto(home.uid, str(Path.cwd()), host=starting.this_host(), **wanted))
+        context.say(f"Ready tasks of {safe_line(home.name, 40)} are started, {wanted['at_once']} at once.")
 
 
 def is_dialects_own(found: TaskList) -> bool:

@@ -180,10 +180,10 @@ class Navigation:
         Lists with tasks come before empty ones.
         """
         lists = self._state.lists
-        wanted = next((found.id for found in lists.values() if name in (found.name, found.uid)), None)
+        wanted = next((home.id for home in lists.values() if name in (home.name, home.uid)), None)
         touched = overview.list_touched_last(self._link.db)
         # An archived list is shown only when it is named.
-        shelf = [found.id for found in sorted(self._state.of_project, key=lambda found: not found.total)]
+        shelf = [home.id for home in sorted(self._state.of_project, key=lambda home: not home.total)]
         if not shelf and self._state.projects.chosen is None:
             shelf = list(lists)
         has_tasks = touched in shelf and bool(lists[touched].total)

@@ -124,8 +124,8 @@ class Notifier:
             return
         app, config = self._app, self._context.config
         # What failed has failed.
-        found = sorted(self._found, key=lambda one: _FIRST.index(one.kind) if one.kind in _FIRST else len(_FIRST))
-        text = summary(found, ascii_only=self._context.ascii_only)
+        alerts = sorted(self._found, key=lambda one: _FIRST.index(one.kind) if one.kind in _FIRST else len(_FIRST))
+        text = summary(alerts, ascii_only=self._context.ascii_only)
         self._found.clear()
         if config.bell:
             app.bell()

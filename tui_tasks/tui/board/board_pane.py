@@ -128,8 +128,8 @@ class BoardPane(TaskPane):
 
     def source(self, spec: ColumnSpec) -> CardsOfColumn:
         """Return the cards of a column that match the filter."""
-        only, found = self.only, self.context.state.current_list
-        if only.sort and found is not None and found.total > MAX_SORTED:
+        only, home = self.only, self.context.state.current_list
+        if only.sort and home is not None and home.total > MAX_SORTED:
             only = msgspec.structs.replace(only, sort="")
         return CardsOfColumn(self.context.db, self._list_id, spec.parts, only, lambda: self.context.state.needing)
 
@@ -249,8 +249,8 @@ class BoardPane(TaskPane):
     def _follow(self, uid: str | None) -> bool:
         """Put the cursor on a card in its current column; return False when it is in none."""
         needing = self.context.state.needing
-        found = board_pages.find(self.context.db, self._list_id, [uid], self.only, needing=needing) if uid else {}
-        card = found.get(uid or "")
+        cards = board_pages.find(self.context.db, self._list_id, [uid], self.only, needing=needing) if uid else {}
+        card = cards.get(uid or "")
         at = self.column_with(card) if card is not None else None
         if at is None or uid is None:
             return False

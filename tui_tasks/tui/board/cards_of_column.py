@@ -69,28 +69,28 @@ class CardsOfColumn:
         return self._read(part, row.rank, limit, backwards=backwards)
 
     def _read_sorted(self, part: int, start: tuple[Any, ...] | None, limit: int, *, backwards: bool) -> RowPage[Card]:
-        found: RowPage[Card] = RowPage()
-        while 0 <= part < len(self.parts) and len(found) < limit:
+        page: RowPage[Card] = RowPage()
+        while 0 <= part < len(self.parts) and len(page) < limit:
             more = board_pages.sorted_page(
                 self._db,
                 self.list_id,
                 self.parts[part],
                 start,
-                limit - len(found),
+                limit - len(page),
                 self.only,
                 backwards=backwards,
                 needing=self._needing(),
             )
-            found[:] = [*more, *found] if backwards else [*found, *more]
+            page[:] = [*more, *page] if backwards else [*page, *more]
             part, start = part + (-1 if backwards else 1), None
-        return found
+        return page
 
     def _read(self, part: int, rank: str, limit: int, *, backwards: bool) -> RowPage[Card]:
         asked = (part, rank, backwards)
         at, start = self._reached.pop(asked, (part, rank))
-        found: RowPage[Card] = RowPage()
+        page: RowPage[Card] = RowPage()
         while 0 <= at < len(self.parts):
-            wanted = limit - len(found)
+            wanted = limit - len(page)
             more = board_pages.page(
                 self._db,
                 self.list_id,
@@ -101,24 +101,24 @@ class CardsOfColumn:
                 backwards=backwards,
                 needing=self._needing(),
             )
-            found[:] = [*more, *found] if backwards else [*found, *more]
+            page[:] = [*more, *page] if backwards else [*page, *more]
             if more.reached is not None:
                 # The caller continues from the last card that it got.
-                edge = self.order(found[0 if backwards else -1]) if found else asked[:2]
+                edge = self.order(page[0 if backwards else -1]) if page else asked[:2]
                 self._reached[(*edge, backwards)] = (at, more.reached)
-                found.cut = True
-            if found.cut or len(found) >= limit:
+                page.cut = True
+            if page.cut or len(page) >= limit:
                 break
             at, start = (at - 1, LAST) if backwards else (at + 1, FIRST)
-        return found
+        return page
 
     def find(self, keys: Collection[str]) -> dict[str, Card]:
         """See `Source`."""
-        found = board_pages.find(self._db, self.list_id, keys, self.only, needing=self._needing())
-        if found:
+        cards = board_pages.find(self._db, self.list_id, keys, self.only, needing=self._needing())
+        if cards:
             # A card that a read skipped may match now, so those reads start again.
             self._reached.clear()
-        return {uid: card for uid, card in found.items() if card.part in self.parts}
+        return {uid: card for uid, card in cards.items() if card.part in self.parts}
 
     def key(self, row: Card) -> str:
         """See `Source`."""

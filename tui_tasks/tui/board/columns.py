@@ -192,9 +192,9 @@ class CardRows(VirtualList[Card]):
     @override
     def look_of(self, row: Card, number: int) -> RowLook:
         """Only the current column shows its cursor."""
-        found = super().look_of(row, number)
-        cursor = found.cursor and self.is_current
-        return found._replace(cursor=cursor, focused=cursor and found.focused)
+        row_look = super().look_of(row, number)
+        cursor = row_look.cursor and self.is_current
+        return row_look._replace(cursor=cursor, focused=cursor and row_look.focused)
 
     @override
     def again(self) -> None:
@@ -207,8 +207,8 @@ class CardRows(VirtualList[Card]):
         """Each card is as tall as its text where all cards fit on screen."""
         cache, size = self._cache, self.size
         rows = cache.rows if cache.has_first and cache.has_last and not cache.is_cut else ()
-        found = self._card_drawing.heights(rows, size.width, size.height) if rows else None
-        tall, gap = found or (None, self.spec.gap)
+        heights = self._card_drawing.heights(rows, size.width, size.height) if rows else None
+        tall, gap = heights or (None, self.spec.gap)
         self._painter.gap = gap
         capacity = len(rows) if tall is not None else self._capacity(size.height)
         if capacity != cache.height:

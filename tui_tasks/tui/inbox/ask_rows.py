@@ -141,10 +141,10 @@ class AskedTasks:
         if ask.task_uid is None:
             return None
         if ask.task_uid not in self._found:
-            found = agent_text.live_task(self._context.db, ask.task_uid)
-            if found is None:
+            task = agent_text.live_task(self._context.db, ask.task_uid)
+            if task is None:
                 return None
-            self._found[ask.task_uid] = found
+            self._found[ask.task_uid] = task
         return self._found[ask.task_uid]
 
     def number(self, ask: Ask) -> str:

@@ -73,7 +73,7 @@ def held_lines(context: Context, row: HeldTask, room: int) -> tuple[list[Drawn],
     if fields := _fields(task):
         lines += [[], *shown(fields, style="$muted")]
     depends = _named("Waits for", _depends_on(context, task), len(task.depends_on), room)
-    waiting = [found.name for found in overview.dependents(context.db, row.uid, MAX_NAMED)]
+    waiting = [line.name for line in overview.dependents(context.db, row.uid, MAX_NAMED)]
     return lines, [*depends, *_named("Wait for it", waiting, row.waiting, room)]
 
 
@@ -110,7 +110,7 @@ def _is_all_in_line(task: Task | Job | None) -> bool:
 
 
 def _depends_on(context: Context, task: Task) -> list[str]:
-    return [found.name for found in task_queries.live_tasks(context.db, task.depends_on[:MAX_NAMED])]
+    return [each.name for each in task_queries.live_tasks(context.db, task.depends_on[:MAX_NAMED])]
 
 
 def _named(head: str, names: list[str], total: int, room: int) -> list[Drawn]:
@@ -251,10 +251,10 @@ class HeldTasks(RowSource[HeldTask]):
 
     def lines(self, row: HeldTask, room: int) -> list[Drawn]:
         """Return the row in full, and note which version of it is drawn."""
-        found = content(self.context, row)
+        text = content(self.context, row)
         accepted, others = held_lines(self.context, row, room)
         self._ends[row.uid] = len(accepted)
-        if found is not None and self._standing.show(row.uid, found.version, found):
+        if text is not None and self._standing.show(row.uid, text.version, text):
             self._show_beginning()
         return accepted + others
 
@@ -365,10 +365,10 @@ class HeldTasks(RowSource[HeldTask]):
 
     def _is_of_jobs(self, rows: Sequence[HeldTask]) -> bool:
         """Return whether there is a job among these, and show that jobs are changed in the schedule."""
-        if found := any(row.is_job for row in rows):
+        if has_jobs := any(row.is_job for row in rows):
             key = self.context.keymap.key_of("pane_schedule")
             self.context.say(f"A job is changed in the schedule ({key}), and accepted or declined here.")
-        return found
+        return has_jobs
 
     async def _commit(self, rows: Sequence[HeldTask], operations: Sequence[Operation], done: str) -> None:
         try:

@@ -129,12 +129,12 @@ class FilterBar(ResilientMessages, Horizontal):
 
     def complete(self) -> None:
         """Complete the last word as far as it is unambiguous; show the candidates if there are several."""
-        found = candidates(self.text, self._known(), self._language)
+        completions = candidates(self.text, self._known(), self._language)
         if self._words is not None:
-            self._words.value = complete(self.text, found)
+            self._words.value = complete(self.text, completions)
             self._words.action_end()
-        if len(found) > 1:
-            self.context.say("  ".join(found[:20]))
+        if len(completions) > 1:
+            self.context.say("  ".join(completions[:20]))
 
     def clear(self) -> None:
         """Remove the filter."""

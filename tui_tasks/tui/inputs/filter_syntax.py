@@ -197,8 +197,8 @@ def quick_add_candidates(text: str, known: Mapping[str, Sequence[str]]) -> list[
     field, colon, begun = word.partition(":")
     if not colon:
         return [each for each in (*(f"{name}:" for name in FIELDS), "after #") if each.startswith(word.casefold())]
-    found = FIELDS[field].suggested if field in FIELDS else ()
-    return [f"{field}:{each}" for each in found if each.startswith(begun) and each != begun and _is_value(field, each)]
+    values = FIELDS[field].suggested if field in FIELDS else ()
+    return [f"{field}:{each}" for each in values if each.startswith(begun) and each != begun and _is_value(field, each)]
 
 
 def _is_value(field: str, text: str) -> bool:
@@ -217,9 +217,9 @@ def quoted(value: str) -> str:
 
 def _last_word(text: str) -> str:
     """Return the word that is being typed; open quotes include spaces."""
-    for found in _TOKEN.finditer(text):
-        if found.end() == len(text):
-            return found[0]
+    for token in _TOKEN.finditer(text):
+        if token.end() == len(text):
+            return token[0]
     return ""
 
 

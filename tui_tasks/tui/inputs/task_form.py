@@ -229,7 +229,7 @@ class TaskForm:
 
     def of(self, task: Task) -> Form:
         """Return the form of a task, without dependencies that were deleted and tags that quick add cannot write."""
-        after = [found.number for found in task_queries.live_tasks(self._context.db, task.depends_on)]
+        after = [dependency.number for dependency in task_queries.live_tasks(self._context.db, task.depends_on)]
         agent = task.agent if task.agent and can_write("@", task.agent) else None
         line = fields(tuple(tag for tag in task.tags if can_write("#", tag)), task.priority, agent, tuple(after))
         return Form(task.name, line, task.description, self.written(task_fields.of(task)))

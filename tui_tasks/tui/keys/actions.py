@@ -62,8 +62,8 @@ class Actor:
         if action == "act":
             doer = self._doer(str(parameters[0]))
             return doer.takes_key(ACTIONS[str(parameters[0])]) if isinstance(doer, Controller) else doer is not None
-        found: bool | None = super().check_action(action, parameters)  # type: ignore[misc]  # every widget has it
-        return found
+        result: bool | None = super().check_action(action, parameters)  # type: ignore[misc]  # every widget has it
+        return result
 
     def action_act(self, id: str) -> None:
         """Perform an action by its id, or show why it cannot be performed."""

@@ -183,8 +183,8 @@ class LogActions(Controller):
             return
         before = compaction.instant(age.strip(), context.clock.now())
         # In a thread, as it reads every entry that would be dropped.
-        found = await asyncio.to_thread(_older_than, context.link.path, before, context.clock.now())
-        old = count(found, "entry", "entries")
+        entries = await asyncio.to_thread(_older_than, context.link.path, before, context.clock.now())
+        old = count(entries, "entry", "entries")
         drop = Choice("d", f"Drop {old}: they and undo of them are gone", "$state-failed")
         menu = Menu(context, "The tasks stay as they are", [drop, Choice("k", "Keep them")])
         if await context.ask(menu) == "d":

@@ -176,10 +176,10 @@ class EntryDetail(Actor, ResilientMessages, Horizontal):
         if line is None or line.word in MARKS:
             return None
         try:
-            found = journal.since(self.context.db, line.seq - 1, 1)
+            entries = journal.since(self.context.db, line.seq - 1, 1)
         except CursorExpired:
             return None
-        return found[0] if found and found[0].seq == line.seq else None
+        return entries[0] if entries and entries[0].seq == line.seq else None
 
     def focus_text(self) -> None:
         """Focus the entry, to scroll it."""

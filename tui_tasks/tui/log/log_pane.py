@@ -305,8 +305,8 @@ class LogPane(Pane):
     def _completions(self) -> Mapping[str, Sequence[str]]:
         """Return the values that Tab completes to, by field."""
         state = self.context.state
-        lists = [found.name for found in list(state.lists.values())[-_MAX_LISTS:]]
-        projects = sorted({found.project for found in state.lists.values() if found.project})
+        lists = [home.name for home in list(state.lists.values())[-_MAX_LISTS:]]
+        projects = sorted({home.project for home in state.lists.values() if home.project})
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "project": projects}
 
     def on_filter_bar_changed(self, event: FilterBar.Changed) -> None:

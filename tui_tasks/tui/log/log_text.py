@@ -59,13 +59,13 @@ _WORDS_OF_FIELDS: Final = {
 
 def mark_of(line: LogLine, *, ascii_only: bool) -> tuple[str, str]:
     """Return the mark of an entry, one cell, and its style; a new status has that status's colour."""
-    found = LOG_MARKS.get(line.word, LogMark("log"))
-    ink = look(str(line.new.get("status"))).color if line.word == "status" else found.ink
-    if len(found.mark) == 1:
-        return found.mark, ink
-    if found.mark in ("needs_you", "failed", "overdue"):
-        return look(found.mark).mark(ascii_only=ascii_only), ink
-    return sign(found.mark, ascii_only=ascii_only), ink
+    mark = LOG_MARKS.get(line.word, LogMark("log"))
+    ink = look(str(line.new.get("status"))).color if line.word == "status" else mark.ink
+    if len(mark.mark) == 1:
+        return mark.mark, ink
+    if mark.mark in ("needs_you", "failed", "overdue"):
+        return look(mark.mark).mark(ascii_only=ascii_only), ink
+    return sign(mark.mark, ascii_only=ascii_only), ink
 
 
 def who_of(line: LogLine) -> str:

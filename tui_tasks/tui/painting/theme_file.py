@@ -218,7 +218,7 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[ThemeP
     be used is dropped, and derived from the others.
     """
     problems: list[ThemeProblem] = []
-    found: dict[str, Theme] = {}
+    themes: dict[str, Theme] = {}
     for folder in (shipped_folder(), user_folder):
         here: dict[str, Theme] = {}
         for file in _files(folder, problems):
@@ -228,8 +228,8 @@ def load(user_folder: Path | None = None) -> tuple[dict[str, Theme], list[ThemeP
             if theme.name in here:
                 problems.append(ThemeProblem(str(file), 1, f"another file here is named {theme.name!r} too"))
             here.setdefault(theme.name, theme)
-        found |= here
-    return dict(sorted(found.items(), key=lambda item: (item[0] != DEFAULT, item[0]))), problems
+        themes |= here
+    return dict(sorted(themes.items(), key=lambda item: (item[0] != DEFAULT, item[0]))), problems
 
 
 def find(name: str, user_folder: Path | None = None) -> Theme | None:

@@ -224,12 +224,12 @@ class RowCursor(Generic[R]):
         if cache.source is None or not self._is_loaded:
             return
         keys = set(keys)
-        found = cache.source.find(keys)
-        moved = cache.update(keys, found)
-        if self.key in found:
-            self._row = found[self.key]
+        rows = cache.source.find(keys)
+        moved = cache.update(keys, rows)
+        if self.key in rows:
+            self._row = rows[self.key]
         if moved:
-            self._rearrange(moved, found)
+            self._rearrange(moved, rows)
         cache.update_base()
 
     def grow(self) -> None:

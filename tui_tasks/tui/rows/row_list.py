@@ -150,9 +150,9 @@ class VirtualList(WheelScrolling, Focusable, LinePainter, Generic[R], can_focus=
         self._cursor.change(keys)
         marked = [key for key in keys if key in self._marks]
         if marked and self.source is not None:
-            found = self.source.find(marked)
+            rows = self.source.find(marked)
             for key in marked:
-                if key not in found:
+                if key not in rows:
                     del self._marks[key]
         self._update()
 

@@ -120,13 +120,13 @@ def _date(text: str, place: ZoneInfo, now: int) -> str:
         return f"{day.isoformat()}T{int(match[2]):02}:{match[3]}"
     if re.match(r"\d{4}", text):
         return text
-    found = read_date(lower, here.replace(tzinfo=None))
-    if found is None:
+    date_ = read_date(lower, here.replace(tzinfo=None))
+    if date_ is None:
         raise ScheduleError(
             "five fields of a cron, dates such as 2026-03-01 09:00 or next friday 9:00, or 9:00 mon-fri; "
             f"not {text[:40]!r}"
         )
-    return found.isoformat(timespec="minutes")
+    return date_.isoformat(timespec="minutes")
 
 
 def preview(times: Times, zone: str, now: int) -> tuple[str, list[int]]:
@@ -168,14 +168,14 @@ def read_settings(text: str) -> dict[str, Any]:
     Raises:
         InvalidArgument: there is no such setting, or it does not take the value.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for word in text.split():
         name, equals, value = word.partition("=")
         if not equals or name not in SETTINGS:
             raise InvalidArgument(name, f"{name[:30]}: settings are {', '.join(SETTINGS)}")
-        found[name] = int(value) if re.fullmatch(r"-?\d{1,15}", value) and name != "runner" else value
-    job_settings.changed({}, found)
-    return found
+        settings[name] = int(value) if re.fullmatch(r"-?\d{1,15}", value) and name != "runner" else value
+    job_settings.changed({}, settings)
+    return settings
 
 
 def written_settings(job: Job) -> str:
@@ -224,11 +224,11 @@ def read_date(words: str, now: datetime) -> datetime | None:
         if not day:
             return _next_time(at, now) if at is not None else None
         for ahead in range(_MAX_AHEAD + 1):
-            found = _day(day, now.date(), ahead)
-            if found is None:
+            read = _day(day, now.date(), ahead)
+            if read is None:
                 continue
-            whole = datetime.combine(found, at or time())
-            if whole > now or day.endswith(str(found.year)):
+            whole = datetime.combine(read, at or time())
+            if whole > now or day.endswith(str(read.year)):
                 return whole
     return None
 

@@ -52,8 +52,8 @@ class RunsOfJob:
 
     def find(self, keys: Collection[str]) -> dict[str, RunLine]:
         """See `Source`."""
-        found = (job_lines.run_line(self._db, key) for key in keys)
-        return {run.uid: run for run in found if run is not None and run.job_uid == self._job}
+        lines = (job_lines.run_line(self._db, key) for key in keys)
+        return {run.uid: run for run in lines if run is not None and run.job_uid == self._job}
 
     def key(self, row: RunLine) -> str:
         """See `Source`."""

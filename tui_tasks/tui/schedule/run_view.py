@@ -172,10 +172,10 @@ class RunView(Overlay):
 
     def _note(self, run: RunLine) -> str:
         """Return the text that is shown instead of output."""
-        found = job_queries.any_run(self.context.db, run.uid)
-        if found is None:
+        current = job_queries.any_run(self.context.db, run.uid)
+        if current is None:
             return ""
-        words = [part for part in (found.reason, found.result) if part]
+        words = [part for part in (current.reason, current.result) if part]
         if run.state == "running" and not run.dedicated:
             until = f" until {self.context.clock.time_of(run.deadline)}" if run.deadline is not None else ""
             words.append(f"The agent was asked; its answer is waited for{until}.")
@@ -185,8 +185,8 @@ class RunView(Overlay):
             is_past = self.context.link.as_of is not None
             yet = "What it had printed then is not recorded." if is_past else "No output yet."
             words.append(yet if run.state != "final" else "No output.")
-        if found.context:
-            words.append(f"Input: {found.context}")
+        if current.context:
+            words.append(f"Input: {current.context}")
         return "\n\n".join(words)
 
     def draw_head(self) -> None:

@@ -214,8 +214,8 @@ class SchedulePane(Pane):
         for term in self._filter.terms:
             value = term.value.casefold()
             maker = job.created_by.casefold()
-            found = maker.startswith(value) if term.field == "who" and term.prefix else value == maker
-            if (found if term.field == "who" else value in text) == term.negated:
+            is_equal = maker.startswith(value) if term.field == "who" and term.prefix else value == maker
+            if (is_equal if term.field == "who" else value in text) == term.negated:
                 return False
         return True
 

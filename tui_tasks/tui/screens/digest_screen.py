@@ -194,10 +194,10 @@ class DigestScreen(Overlay):
     async def _read_aside(self, now: int, left: Mapping[str, str]) -> None:
         began, self._is_reading = time.monotonic(), True
         try:
-            found = await asyncio.to_thread(_read_digest, self.context.link.open_reader, self._since, now, left)
+            content = await asyncio.to_thread(_read_digest, self.context.link.open_reader, self._since, now, left)
         finally:
             self._is_reading = False
-        self._show(found, began)
+        self._show(content, began)
 
     def _show(self, found: Digest, began: float) -> None:
         self._digest, self._took = found, time.monotonic() - began

@@ -122,7 +122,7 @@ def _lists(context: Context) -> list[PaletteEntry]:
     def go(list_id: int) -> Callable[[], None]:
         return lambda: context.navigation.show_list(list_id)
 
-    found = list(context.state.lists.values())[-MAX_LISTS:]
+    lists = list(context.state.lists.values())[-MAX_LISTS:]
     archived = {True: "archived, "}
     return [
         PaletteEntry(
@@ -130,7 +130,7 @@ def _lists(context: Context) -> list[PaletteEntry]:
             archived.get(each.archived, "") + count(each.total, "task"),
             run=go(each.id),
         )
-        for each in sorted(found, key=lambda each: each.archived)
+        for each in sorted(lists, key=lambda each: each.archived)
     ]
 
 
@@ -199,9 +199,9 @@ def legend(*, ascii_only: bool) -> list[LegendLine]:
     """Return all lines: a glyph with several meanings has one line for each colour."""
     words: dict[tuple[str, str], list[str]] = {}
     for look in (*LOOKS.values(), *PROOF_LOOKS.values()):
-        found = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
-        if look.word not in found:
-            found.append(look.word)
+        meanings = words.setdefault((look.mark(ascii_only=ascii_only), look.color), [])
+        if look.word not in meanings:
+            meanings.append(look.word)
     looks = [LegendLine(mark, color, ", ".join(each)) for (mark, color), each in words.items()]
     signs = [LegendLine(sign(name, ascii_only=ascii_only), *_SIGN_WORDS[name]) for name in SIGNS]
     return [*looks, *signs, *_OTHERS, *_COLORS]

@@ -58,8 +58,8 @@ class EntriesFound:
     def __init__(self, entries: Sequence[PaletteEntry], text: str) -> None:
         text = " ".join(text.casefold().split())
         ranked = [(self._rank(entry, text), at) for at, entry in enumerate(entries) if not (text and entry.heading)]
-        found = sorted(pair for pair in ranked if pair[0] >= 0)
-        self._rows = [Numbered(number, entries[at]) for number, (_, at) in enumerate(found)]
+        pairs = sorted(pair for pair in ranked if pair[0] >= 0)
+        self._rows = [Numbered(number, entries[at]) for number, (_, at) in enumerate(pairs)]
 
     @staticmethod
     def _rank(entry: PaletteEntry, text: str) -> int:

@@ -90,9 +90,9 @@ class ProjectPicker(Picker):
         window = self.window
         title = window.row.entry.title if window.row is not None else None
         self._entries = entries(self.context, self._choose)
-        found = EntriesFound(self._entries, self.query_one(Input).value)
-        rows = found.first(len(self._entries))
-        window.show(found, next((found.key(row) for row in rows if row.entry.title == title), None))
+        matching = EntriesFound(self._entries, self.query_one(Input).value)
+        rows = matching.first(len(self._entries))
+        window.show(matching, next((matching.key(row) for row in rows if row.entry.title == title), None))
 
 
 class _Counts:

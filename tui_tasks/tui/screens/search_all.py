@@ -98,9 +98,9 @@ class SearchAll(Picker):
             self._drawing.empty = "Nothing matches in any list." if is_over else "Looking further..."
         self.window.show(EntriesFound(entries, ""), cursor)
         count = f"{len(self._found)}{'' if is_over and len(self._found) < MAX_FOUND else '+'}"
-        found = [(count, "found", "")] if self._found else []
+        head = [(count, "found", "")] if self._found else []
         go = "Go there" if self._chosen == self._go_to else "This one"
-        self.query_one(FootLine).hint(("Enter", go, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *found)
+        self.query_one(FootLine).hint(("Enter", go, ""), ("↑↓", "Choose", ""), ("Esc", "Close", ""), *head)
 
     def _entry(self, task: TaskLine) -> PaletteEntry:
         context = self.context

@@ -40,12 +40,12 @@ _PACE: Final = 0.5
 def bounds(now: int, zone: tzinfo) -> list[int]:
     """Return the instants at which the quarters of the last seven days begin in a time zone; the last day is today."""
     today = datetime.fromtimestamp(now // SECOND, zone).date()
-    found = []
+    instants = []
     for ahead in range(DAYS):
         day = today - timedelta(days=DAYS - 1 - ahead)
         start, end = (_midnight(day + timedelta(days=more), zone) for more in (0, 1))
-        found += [start + (end - start) * quarter // QUARTERS for quarter in range(QUARTERS)]
-    return found
+        instants += [start + (end - start) * quarter // QUARTERS for quarter in range(QUARTERS)]
+    return instants
 
 
 def _midnight(day: date, zone: tzinfo) -> int:

@@ -150,21 +150,21 @@ class AppState:
     @property
     def failed(self) -> int:
         """The number of failed tasks in all lists that are not archived."""
-        return sum(found.failed for found in self.shelf)
+        return sum(home.failed for home in self.shelf)
 
     @property
     def shelf(self) -> Iterator[TaskList]:
         """The lists that are not archived."""
-        return (found for found in self.lists.values() if not found.archived)
+        return (home for home in self.lists.values() if not home.archived)
 
     @property
     def of_project(self) -> Iterator[TaskList]:
         """The lists of the chosen project (or of all projects) that are not archived."""
-        return (found for found in self.shelf if self.projects.has(found.project))
+        return (home for home in self.shelf if self.projects.has(home.project))
 
     def others(self, list_id: int, most: int) -> int:
         """Return how many other lists of the project have tasks, counted up to `most`."""
-        others = (found for found in self.of_project if found.id != list_id and found.total)
+        others = (home for home in self.of_project if home.id != list_id and home.total)
         return sum(1 for _ in islice(others, most))
 
     def new_in(self, list_id: int) -> int:
@@ -241,7 +241,7 @@ class AppState:
 
     def _read_all(self, now: int) -> None:
         self._read_number_width()
-        self.lists = {found.id: found for found in task_queries.lists(self._db)}
+        self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()
         self.read_next()
         self._read_failed_last()
@@ -256,16 +256,16 @@ class AppState:
     def _read_lists(self, entries: Iterable[Change]) -> None:
         """Reread the lists whose tasks were added, removed or changed."""
         if any(entry.entity == "list" for entry in entries):
-            self.lists = {found.id: found for found in task_queries.lists(self._db)}
+            self.lists = {home.id: home for home in task_queries.lists(self._db)}
             return
         touched = {entry.list_id for entry in entries if entry.entity == "task"}
         touched |= {entry.was[0] for entry in entries if entry.was is not None}
         for number in touched - {None}:
             assert number is not None
-            found = task_queries.list_by_id(self._db, number)
+            home = task_queries.list_by_id(self._db, number)
             # A claim may expire in a list that was deleted.
-            if not found.deleted:
-                self.lists[number] = found
+            if not home.deleted:
+                self.lists[number] = home
 
     def _read_reviewable(self) -> None:
         self.has_work = work_queries.has_any(self._db)

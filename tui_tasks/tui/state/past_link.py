@@ -118,12 +118,12 @@ class PastLink(DatabaseLink):
         return has_moved
 
     def _move(self, step: Step) -> bool:
-        found = step(self._source, self._moment, self._now())
-        if found is None:
+        moment = step(self._source, self._moment, self._now())
+        if moment is None:
             return False
         self._progress = (0, 0)
-        self._past.move_to(found.seq, self._unless_left(self._note_progress))
-        self._moment = found
+        self._past.move_to(moment.seq, self._unless_left(self._note_progress))
+        self._moment = moment
         return True
 
     def _note_progress(self, done: int, total: int) -> None:

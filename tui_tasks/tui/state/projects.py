@@ -103,8 +103,8 @@ class Projects:
     def of_agent(self, agent: str) -> str:
         """Return the project of an agent program's session; empty for an agent on the channel."""
         if agent not in self._of_agents:
-            found = session_queries.find(self._db, agent)
-            self._of_agents[agent] = (found.project or "") if found is not None else ""
+            session = session_queries.find(self._db, agent)
+            self._of_agents[agent] = (session.project or "") if session is not None else ""
         return self._of_agents[agent]
 
     def of_ask(self, ask: Ask) -> str:

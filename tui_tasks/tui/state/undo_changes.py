@@ -46,8 +46,8 @@ async def take_back_entry(context: Context, seq: int) -> None:
 
 async def take_back_deletion(context: Context) -> None:
     """Take back the newest deletion in the list on screen."""
-    found = standing_changes.last_deletion(context.db, context.state.list_id)
-    if found is None:
+    deletion = standing_changes.last_deletion(context.db, context.state.list_id)
+    if deletion is None:
         context.say("Nothing was deleted from this list recently.")
         return
-    await take_back(context, [found.change])
+    await take_back(context, [deletion.change])

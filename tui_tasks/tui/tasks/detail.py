@@ -52,7 +52,7 @@ class TaskDetails:
         self.state = context.state.status_of(line)
         self.log: list[LogEntry] = task_records.log_page(db, task.uid, MAX_LOG)
         self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
-        self.after = [found for uid in task.depends_on if (found := list_pages.line(db, uid)) and not found.deleted]
+        self.after = [before for uid in task.depends_on if (before := list_pages.line(db, uid)) and not before.deleted]
         self.blocks = overview.dependents(db, task.uid)
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
 

@@ -172,7 +172,7 @@ class FilterActions(Controller):
         state, rows = self._context.state, list(self._pane.nearby())
         tags = dict.fromkeys(tag for row in rows for tag in row.tags)
         domains = dict.fromkeys(row.domain for row in rows if row.domain)
-        lists = [found.name for found in list(state.lists.values())[-_MAX_LISTS:]]
+        lists = [home.name for home in list(state.lists.values())[-_MAX_LISTS:]]
         return {"who": [*sorted(state.spoke), "you"], "list": lists, "tag": list(tags), "domain": list(domains)}
 
     def filter_of(self, parsed: Parsed) -> Filter:
@@ -180,10 +180,10 @@ class FilterActions(Controller):
         state, clock = self._context.state, self._context.clock
         terms = parsed.of_tasks
         for term in parsed.lists:
-            found = self._list_named(term)
-            if found is not None and not term.negated and found != state.list_id:
-                self._context.navigation.show_list(found)
-            elif (found == state.list_id) == term.negated:
+            number = self._list_named(term)
+            if number is not None and not term.negated and number != state.list_id:
+                self._context.navigation.show_list(number)
+            elif (number == state.list_id) == term.negated:
                 # No task of this list matches.
                 terms = (*terms, Term("status", "none"))
         return Filter(terms, state.looked.at, local_time(clock.now(), clock.zone), parsed.sort)
@@ -191,8 +191,8 @@ class FilterActions(Controller):
     def _list_named(self, term: Term) -> int | None:
         """Return the list of a name, else the only list whose name begins with it."""
         name = term.value.casefold()
-        lists = [found for found in self._context.state.lists.values() if found.name.casefold().startswith(name)]
-        same = [found.id for found in lists if found.name.casefold() == name]
+        lists = [home for home in self._context.state.lists.values() if home.name.casefold().startswith(name)]
+        same = [home.id for home in lists if home.name.casefold() == name]
         return same[0] if same else lists[0].id if len(lists) == 1 else None
 
     def save(self, text: str) -> None:

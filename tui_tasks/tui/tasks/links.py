@@ -119,8 +119,8 @@ def folder_of(context: Context, task: Task) -> Path | None:
     """
     home = context.state.lists.get(task.list_id)
     name = home.project if home is not None else None
-    found = session_queries.find(context.db, task.agent) if task.agent else None
-    known = [found] if found is not None else []
+    agent_session = session_queries.find(context.db, task.agent) if task.agent else None
+    known = [agent_session] if agent_session is not None else []
     known += [one for one in session_queries.live(context.db) if name is not None and one.project == name]
     for session in known:
         if session.cwd and Path(session.cwd).is_absolute() and Path(session.cwd).is_dir():
@@ -178,8 +178,8 @@ def _commit(folder: Path, link: Link) -> str:
     target = link["target"]
     names = [target] if link["kind"] == COMMIT else [f"refs/heads/{target}", f"refs/remotes/origin/{target}"]
     for name in names:
-        if found := _hash(folder, name):
-            return found
+        if commit := _hash(folder, name):
+            return commit
     raise GitFailed(f"no {link['kind']} {target} in {folder}")
 
 
@@ -193,8 +193,8 @@ def _hash(folder: Path, name: str) -> str:
 def _base(folder: Path) -> tuple[str, str]:
     """Return the commit that branches are compared with, and its name; both are empty when there is none."""
     for name in _BASES:
-        if found := _hash(folder, name):
-            return found, "origin" if name.endswith("HEAD") else name.rpartition("/")[2]
+        if commit := _hash(folder, name):
+            return commit, "origin" if name.endswith("HEAD") else name.rpartition("/")[2]
     return "", ""
 
 

@@ -168,12 +168,12 @@ class QuickAdd(ResilientMessages, Vertical):
         typed, behind = self._words.value[:at], self._words.value[at:]
         known = self._known()
         agents = [name for name in known.get("who", ()) if name not in YOU]
-        found = quick_add_candidates(typed, {**known, "who": agents})
-        whole = complete(typed, found)
+        candidates = quick_add_candidates(typed, {**known, "who": agents})
+        whole = complete(typed, candidates)
         self._words.value = whole + behind
         self._words.cursor_position = len(whole)
-        if len(found) > 1:
-            self.context.say("  ".join(found[:20]))
+        if len(candidates) > 1:
+            self.context.say("  ".join(candidates[:20]))
 
     def close(self) -> None:
         """Close the line, and drop its text."""

@@ -107,15 +107,15 @@ class TaskActions(Controller):
 
         context = self._context
         while tasks := self._tasks()[:1]:
-            found = {key: (word, ink, wanted) for key, word, ink, wanted in task_note.choices(context, tasks[0])}
-            if not found:
+            choices = {key: (word, ink, wanted) for key, word, ink, wanted in task_note.choices(context, tasks[0])}
+            if not choices:
                 context.say("No check is configured: add [check.NAME] to the configuration file.")
                 return
-            offered = [Choice(key, word, ink) for key, (word, ink, _) in found.items()]
+            offered = [Choice(key, word, ink) for key, (word, ink, _) in choices.items()]
             key = await context.ask(Menu(context, f"Checks of {self._named(tasks)}", offered))
             if key is None:
                 return
-            await context.link.commit(*found[key][2])
+            await context.link.commit(*choices[key][2])
             if key == "r":
                 context.say("Its checks are running.")
                 return

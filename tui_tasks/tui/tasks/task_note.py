@@ -43,11 +43,11 @@ def note(context: Context, task: Any) -> Part | None:
 
     For a task that is not done, return it only when its checks have been run.
     """
-    found = checks_of(context, task)
-    state = verified(check.state for check in found)
+    checks = checks_of(context, task)
+    state = verified(check.state for check in checks)
     if state is None or (task.status != "done" and state == "unproven"):
         return None
-    failed = [check.name for check in found if check.state == "failed"]
+    failed = [check.name for check in checks if check.state == "failed"]
     return proof_words(state, failed, ascii_only=context.ascii_only), PROOF_LOOKS[state].color
 
 
@@ -76,18 +76,18 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
 def choices(context: Context, task: Task) -> Iterator[tuple[str, str, str, tuple[Operation, ...]]]:
     """Yield the actions on a task's checks: a key, its word, its style, and the operations."""
     known = sorted({each.name for each in check_queries.definitions(context.db)})
-    found = checks_of(context, task)
-    has = [*dict.fromkeys(check.name for check in found)]
+    checks = checks_of(context, task)
+    has = [*dict.fromkeys(check.name for check in checks)]
     for key, name in zip(_KEYS, [*known, *(name for name in has if name not in known)], strict=False):
         is_given = name in has
         names = tuple(each for each in has if each != name) if is_given else (*has, name)
-        state = verified(check.state for check in found if check.name == name) or ""
+        state = verified(check.state for check in checks if check.name == name) or ""
         known_as = f"  ({PROOF_LOOKS[state].word})" if is_given else ""
         word = f"{'take' if is_given else 'give'} {safe_line(name, 40)}{known_as}"
         yield key, word, "" if is_given else "$muted", (GiveChecks(task.uid, names),)
     if task.checks is not None:
         yield "l", "those of its list", "", (GiveChecks(task.uid, None),)
-    if found:
+    if checks:
         yield "r", "run them now", "", (RequestChecks(task.uid),)
 
 
@@ -109,8 +109,8 @@ def ask_of(context: Context, task: TaskLine) -> Ask | None:
 def after_text(context: Context, task: TaskLine) -> str:
     """Return `after #5 +1` of a blocked task: a task that it waits for, a failed one first, and how many more."""
     read = (list_pages.line(context.db, uid) for uid in task.depends_on[:_MAX_DEPENDENCIES])
-    waited_for = [found for found in read if found and not found.deleted and found.status not in vocab.RELEASING]
-    first = min(waited_for, key=lambda found: found.status != "failed", default=None)
+    waited_for = [waited for waited in read if waited and not waited.deleted and waited.status not in vocab.RELEASING]
+    first = min(waited_for, key=lambda waited: waited.status != "failed", default=None)
     more = f" +{len(waited_for) - 1}" if len(waited_for) > 1 else ""
     return f"after #{first.number}{more}" if first is not None else "blocked"
 
@@ -214,13 +214,17 @@ class EmptiedNote:
 
     def text(self) -> str:
         """Return `rogue deleted 24 tasks here 9m ago`; empty when no task was deleted recently."""
-        found, now = self._deletion(), self._context.clock.now()
-        return f"{who(found.actor)} deleted {count(found.tasks, 'task')} here {ago(found.at, now)}" if found else ""
+        deletion, now = self._deletion(), self._context.clock.now()
+        return (
+            f"{who(deletion.actor)} deleted {count(deletion.tasks, 'task')} here {ago(deletion.at, now)}"
+            if deletion
+            else ""
+        )
 
     def short(self) -> str:
         """Return `rogue deleted 24`, for a column of the board."""
-        found = self._deletion()
-        return f"{who(found.actor)} deleted {found.tasks:,}" if found else ""
+        deletion = self._deletion()
+        return f"{who(deletion.actor)} deleted {deletion.tasks:,}" if deletion else ""
 
     def _deletion(self) -> Deletion | None:
         now = (self._context.link.seq, self._context.state.list_id)

@@ -291,8 +291,8 @@ class FootLine(FrameLine):
         if state.new or state.deleted:
             first = (*first, "seen")
         ids = dict.fromkeys((*first, *pane.footer(small)))
-        found = ((key_of(each), pane.short(ACTIONS[each]), each) for each in ids)
-        return [hint for hint in found if hint[1]]
+        keys = ((key_of(each), pane.short(ACTIONS[each]), each) for each in ids)
+        return [hint for hint in keys if hint[1]]
 
     def on_click(self, event: events.Click) -> None:
         """Perform the clicked action."""

@@ -63,9 +63,9 @@ class CellsCompositor(Compositor):
         before the layout. The layout then differs in nothing, and neither that widget nor its neighbours are painted.
         """
         self._full_map = self._map_of_layout
-        found = super().reflow(parent, size)
+        result = super().reflow(parent, size)
         self._map_of_layout = self._full_map
-        return found
+        return result
 
     @override
     def render_partial_update(self) -> ChopsUpdate | None:

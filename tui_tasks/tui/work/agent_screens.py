@@ -100,11 +100,11 @@ class Peek(Overlay):
         self._is_looking = True
         try:
             # A tmux that hangs does not stop the screen.
-            found = await asyncio.to_thread(starting.last_lines, self.context.link.path, work, _MOST)
+            lines = await asyncio.to_thread(starting.last_lines, self.context.link.path, work, _MOST)
         finally:
             self._is_looking = False
-        if found != self._drawing.texts:
-            self._drawing.texts = found
+        if lines != self._drawing.texts:
+            self._drawing.texts = lines
             self._lines.again()
 
     def do_peek_back(self) -> None:

@@ -66,27 +66,27 @@ class DiffLine(msgspec.Struct, frozen=True):
 
 def parse(diff: str) -> list[DiffLine]:
     """Return the lines of a diff of one file, as git prints it, without the headers that only repeat the name."""
-    found: list[DiffLine] = []
+    lines: list[DiffLine] = []
     hunk, old, new = 0, 0, 0
     for line in diff.removesuffix("\n").split("\n") if diff else ():
         if match := _HUNK.match(line):
             hunk, old, new = hunk + 1, int(match[1]), int(match[2])
-            found.append(DiffLine("@", _safe(line), hunk=hunk))
+            lines.append(DiffLine("@", _safe(line), hunk=hunk))
         elif not hunk:
             if not line.startswith(_HEADERS):
-                found.append(DiffLine("h", _safe(line)))
+                lines.append(DiffLine("h", _safe(line)))
         elif line.startswith("+"):
-            found.append(DiffLine("+", _safe(line[1:]), 0, new, hunk))
+            lines.append(DiffLine("+", _safe(line[1:]), 0, new, hunk))
             new += 1
         elif line.startswith("-"):
-            found.append(DiffLine("-", _safe(line[1:]), old, 0, hunk))
+            lines.append(DiffLine("-", _safe(line[1:]), old, 0, hunk))
             old += 1
         elif line.startswith("\\"):
-            found.append(DiffLine("\\", _safe(line[2:]), hunk=hunk))
+            lines.append(DiffLine("\\", _safe(line[2:]), hunk=hunk))
         else:
-            found.append(DiffLine(" ", _safe(line[1:]), old, new, hunk))
+            lines.append(DiffLine(" ", _safe(line[1:]), old, new, hunk))
             old, new = old + 1, new + 1
-    return found
+    return lines
 
 
 def _safe(line: str) -> str:
@@ -102,7 +102,7 @@ def sides(lines: Sequence[DiffLine]) -> Iterator[list[int]]:
             if line.kind in kinds:
                 hunks.setdefault(line.hunk, []).append(at)
         # A side without a line of its own is the other one.
-        yield from (found for found in hunks.values() if kinds[0] == "+" or any(lines[at].kind == "-" for at in found))
+        yield from (hunk for hunk in hunks.values() if kinds[0] == "+" or any(lines[at].kind == "-" for at in hunk))
 
 
 def drawn(line: DiffLine, runs: Runs, width: int, digits: int) -> list[list[Part]]:
@@ -175,13 +175,13 @@ def colours(path: str, lines: Sequence[DiffLine]) -> Colours:
     if not taken:
         return {}
     texts = tuple("\n".join(lines[at].text for at in side) for side in taken)
-    found: dict[int, Runs] = {}
+    runs_of: dict[int, Runs] = {}
     for side, runs in zip(taken, _ask(Source(PurePosixPath(path).name, texts)), strict=False):
         for at, run in zip(side, runs, strict=False):
             if sum(length for length, _ in run) == len(lines[at].text):
                 # A line that is on both sides has the colours of the new one.
-                found.setdefault(at, run)
-    return found
+                runs_of.setdefault(at, run)
+    return runs_of
 
 
 def _ask(source: Source) -> list[_Lines]:

@@ -139,11 +139,11 @@ class ReviewActions(Controller):
         text = await context.ask(dialog)
         if text is None or (old is None and not text.strip()):
             return
-        found = [comment for number, comment in enumerate(screen.comments) if number != at]
+        comments = [comment for number, comment in enumerate(screen.comments) if number != at]
         if text.strip():
             comment = Comment(path, number, is_old, quote, text.strip())
-            found.insert(len(found) if at is None else at, comment)
-        screen.keep_comments(found)
+            comments.insert(len(comments) if at is None else at, comment)
+        screen.keep_comments(comments)
 
     async def do_work_send(self) -> None:
         """Send all comments as one message; with a conflict, hand it back; without either, ask for words."""

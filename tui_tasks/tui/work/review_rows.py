@@ -205,15 +205,15 @@ class Comment(msgspec.Struct, frozen=True):
 
 def kept(db: Database, work_uid: str) -> list[Comment]:
     """Return the comments on a work that are not sent yet."""
-    found = (views.get(db, KEPT) or {}).get(work_uid, [])
-    return [msgspec.convert(one, Comment) for one in found]
+    stored = (views.get(db, KEPT) or {}).get(work_uid, [])
+    return [msgspec.convert(one, Comment) for one in stored]
 
 
 def to_keep(db: Database, work_uid: str, comments: Sequence[Comment], live: Iterable[str]) -> dict[str, Any]:
     """Return what `views` is to keep; comments on works that are over are dropped."""
-    found: dict[str, Any] = {uid: one for uid, one in (views.get(db, KEPT) or {}).items() if uid in set(live)}
-    found.pop(work_uid, None)
-    return found | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
+    stored: dict[str, Any] = {uid: one for uid, one in (views.get(db, KEPT) or {}).items() if uid in set(live)}
+    stored.pop(work_uid, None)
+    return stored | ({work_uid: msgspec.to_builtins(list(comments))} if comments else {})
 
 
 def message(comments: Sequence[Comment], review: Review, conflicts: Sequence[str]) -> str:

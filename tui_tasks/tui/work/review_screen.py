@@ -472,11 +472,11 @@ def _read(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tupl
 
 
 def _file_text(review: Review, change: FileChange) -> FileText:
-    found = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
-    if found.is_binary:
+    diff = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
+    if diff.is_binary:
         return FileText([], {}, "A binary file: its bytes are not shown.")
-    lines = diff_lines.parse(found.text)
-    note = "The rest of this diff is too long to be shown: look at it in the worktree." if found.is_cut else ""
+    lines = diff_lines.parse(diff.text)
+    note = "The rest of this diff is too long to be shown: look at it in the worktree." if diff.is_cut else ""
     if not lines and not note:
         note = "No line differs."
     return FileText(lines, {}, note)

@@ -30,8 +30,8 @@ def why_not(context: Context, agent: str) -> str | None:
     """Return why there is no way to an agent's terminal; None if there is one."""
     work = work_queries.of_agent(context.db, agent)
     if work is None:
-        found = find(context.db, agent)
-        return found if isinstance(found, str) else None
+        terminal = find(context.db, agent)
+        return terminal if isinstance(terminal, str) else None
     return "it runs without a terminal" if work.terminal is None else None
 
 
@@ -72,20 +72,22 @@ def _opens_window(terminals: Terminals, work: Work) -> bool:
 
 def _go_to_other(context: Context, agent: str) -> None:
     """Go to the terminal of an agent that somebody else has started."""
-    found = find(context.db, agent)
+    terminal = find(context.db, agent)
     who = agent_text.who(agent, 30)
-    if isinstance(found, str):
-        context.say(f"{who}: {found}")
-    elif found.pane is None:
-        done = _runs(found.command)
-        context.say(f"{who} is shown by {found.command[0]}." if done else f"{found.command[0]} could not show {who}.")
-    elif _is_own_server(found.pane):
-        to = ["tmux", *server(found.pane.socket)]
-        target = found.pane.id
+    if isinstance(terminal, str):
+        context.say(f"{who}: {terminal}")
+    elif terminal.pane is None:
+        done = _runs(terminal.command)
+        context.say(
+            f"{who} is shown by {terminal.command[0]}." if done else f"{terminal.command[0]} could not show {who}."
+        )
+    elif _is_own_server(terminal.pane):
+        to = ["tmux", *server(terminal.pane.socket)]
+        target = terminal.pane.id
         done = _runs([*to, "switch-client", "-t", target])
-        context.say(f"{who} is in {found.pane.session} of your tmux." if done else f"tmux could not go to {who}.")
+        context.say(f"{who} is in {terminal.pane.session} of your tmux." if done else f"tmux could not go to {who}.")
     else:
-        words = ["env", "-u", "TMUX", "tmux", *server(found.pane.socket), "attach-session", "-t", found.pane.id]
+        words = ["env", "-u", "TMUX", "tmux", *server(terminal.pane.socket), "attach-session", "-t", terminal.pane.id]
         _in_place(context, agent, words)
 
 
@@ -154,16 +156,16 @@ def _socket(pid: int, environ: Mapping[str, str]) -> str:
             variables = file.read(_MAX_ENVIRONMENT).split(b"\0")
     except OSError:
         return environ.get("TMUX", "").partition(",")[0]
-    found = next((one for one in variables if one.startswith(b"TMUX=")), b"TMUX=")
-    return os.fsdecode(found.removeprefix(b"TMUX=").partition(b",")[0])
+    variable = next((one for one in variables if one.startswith(b"TMUX=")), b"TMUX=")
+    return os.fsdecode(variable.removeprefix(b"TMUX=").partition(b",")[0])
 
 
 def _pane(socket: str, tty: str) -> Pane | None:
     """Return the pane of a terminal, if there is one."""
     printed = _output("tmux", *server(socket), "list-panes", "-a", "-F", "#{pane_tty} #{pane_id} #{session_name}")
     for line in printed.splitlines():
-        found, _, rest = line.partition(" ")
-        if found == tty:
+        name, _, rest = line.partition(" ")
+        if name == tty:
             pane, _, session = rest.partition(" ")
             return Pane(socket, session, pane)
     return None

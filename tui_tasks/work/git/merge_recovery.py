@@ -94,10 +94,10 @@ def _repair(folder: Path, source: str, target: str, now: str) -> None:
 
 def _blob(folder: Path, tree: str, path: str) -> bytes | None:
     """Return the bytes of a file in a tree; None if it has no such file."""
-    found = git.run(folder, "ls-tree", "-z", tree, "--", path).printed.split(None, 3)
-    if len(found) < 4 or found[1] != b"blob":
+    entry = git.run(folder, "ls-tree", "-z", tree, "--", path).printed.split(None, 3)
+    if len(entry) < 4 or entry[1] != b"blob":
         return None
-    return git.run(folder, "cat-file", "blob", found[2].decode()).printed
+    return git.run(folder, "cat-file", "blob", entry[2].decode()).printed
 
 
 def _is_half_written(is_now: bytes | None, folder: Path, source: str, target: str, path: str) -> bool:

@@ -40,16 +40,16 @@ def identity(root: Path, home: Path | None = None) -> Identity:
         Conflict: there are none.
     """
     sources = [("--includes", "--file", str(file)) for file in reversed(git_settings.own_files(home))]
-    found = {}
+    values = {}
     for key in ("user.name", "user.email"):
         for source in (*sources, ("--local",)):
             with contextlib.suppress(GitFailed):
                 if text := git.run(root, "config", *source, "--get", key, statuses=(0, 1)).text:
-                    found[key] = text
+                    values[key] = text
                     break
-    if len(found) < 2:
+    if len(values) < 2:
         raise Conflict('git does not know who you are: `git config --global user.name "…"`, and user.email')
-    return Identity(found["user.name"], found["user.email"])
+    return Identity(values["user.name"], values["user.email"])
 
 
 def commit_tree(
@@ -114,11 +114,11 @@ def check_git() -> None:
         Conflict: git is missing or too old.
     """
     try:
-        found = git.version()
+        version = git.version()
     except GitFailed as error:
         raise Conflict(f"{error}: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer") from None
-    if found < MIN_GIT:
-        raise Conflict(f"git {found[0]}.{found[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
+    if version < MIN_GIT:
+        raise Conflict(f"git {version[0]}.{version[1]} is too old: install git {MIN_GIT[0]}.{MIN_GIT[1]} or newer")
 
 
 def check_reviewed(review: Review, *, filters: Collection[str] = ()) -> None:
@@ -264,11 +264,11 @@ def _refuse_untracked(folder: Path, merge: Merge) -> None:
         GitFailed: git failed.
     """
     brought = [one.path for one in reviewing.changes(folder, merge.old, merge.new) if one.status == "A"]
-    if found := [path for path in brought if os.path.lexists(folder / path)]:
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    if paths := [path for path in brought if os.path.lexists(folder / path)]:
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         raise Conflict(
-            f"move {found[0]}{more} out of {folder} first: not in git there, and the merge brings it",
-            files=found[:50],
+            f"move {paths[0]}{more} out of {folder} first: not in git there, and the merge brings it",
+            files=paths[:50],
         )
 
 

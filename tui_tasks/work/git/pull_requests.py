@@ -99,13 +99,13 @@ def create(
         "-",
     )
     done = _run([program, *words], body)
-    found = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
-    if not found:
+    urls = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
+    if not urls:
         printed = (done.stderr or done.stdout).strip().splitlines()
         raise Conflict(
             f"{GH}: {printed[0] if printed else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
         )
-    return str(found[-1])
+    return str(urls[-1])
 
 
 def _check_login(program: str, host: str) -> None:

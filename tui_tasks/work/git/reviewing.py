@@ -207,12 +207,12 @@ def changes(folder: Path, old: str, new: str, uncommitted: frozenset[str] = froz
         GitFailed: git failed.
     """
     words = ("diff-tree", "-r", "-z", "--find-renames", "--raw", "--numstat", *_EXACT, old, new)
-    found = []
+    files = []
     for path, one in _counted(git.run(folder, *words).printed).items():
         if one.insertions is None and not _has_nul(folder, old, new, one):
             one = _with_lines(folder, old, new, one)
-        found.append(one._replace(is_committed=path not in uncommitted))
-    return tuple(found)
+        files.append(one._replace(is_committed=path not in uncommitted))
+    return tuple(files)
 
 
 def _with_lines(folder: Path, old: str, new: str, change: FileChange) -> FileChange:
@@ -246,7 +246,7 @@ def file_diff(folder: Path, old: str, new: str, change: FileChange, max_bytes: i
 def _counted(printed: bytes) -> dict[str, FileChange]:
     """Return the changes in what `diff-tree -z --raw --numstat` prints."""
     fields = printed.split(b"\0")
-    found: dict[str, FileChange] = {}
+    files: dict[str, FileChange] = {}
     at = 0
     while at < len(fields) and fields[at]:
         head = fields[at]
@@ -255,22 +255,22 @@ def _counted(printed: bytes) -> dict[str, FileChange]:
             is_moved = status in "RC"
             path = os.fsdecode(fields[at + 1 + is_moved])
             old_path = os.fsdecode(fields[at + 1]) if is_moved else None
-            found[path] = FileChange(path, old_path, status, 0, 0, True)
+            files[path] = FileChange(path, old_path, status, 0, 0, True)
             at += 2 + is_moved
             continue
         added, deleted, name = head.split(b"\t", 2)
         path = os.fsdecode(name or fields[at + 2])
         lines = (int(added), int(deleted)) if added != b"-" else (None, None)
-        found[path] = found[path]._replace(insertions=lines[0], deletions=lines[1])
+        files[path] = files[path]._replace(insertions=lines[0], deletions=lines[1])
         at += 1 if name else 3
-    return found
+    return files
 
 
 def _has_nul(folder: Path, old: str, new: str, change: FileChange) -> bool:
     """Return whether a file is binary by its bytes, whatever the attributes say."""
     for tree, path in ((old, change.old_path or change.path), (new, change.path)):
-        found = git.run(folder, "ls-tree", "-z", tree, "--", path).printed
-        match = re.match(rb"(?:100\d{3}|120000) blob ([0-9a-f]+)\t", found)
+        entry = git.run(folder, "ls-tree", "-z", tree, "--", path).printed
+        match = re.match(rb"(?:100\d{3}|120000) blob ([0-9a-f]+)\t", entry)
         if match and b"\0" in git.run(folder, "cat-file", "blob", match[1].decode()).printed[:_LOOK_FOR_NUL]:
             return True
     return False

@@ -73,7 +73,7 @@ def entries(root: Path) -> list[Entry]:
     Raises:
         GitFailed: git failed.
     """
-    found = []
+    worktrees = []
     words = ("worktree", "list", "--porcelain", "-z")
     try:
         listed = git.run(root, *words)
@@ -85,8 +85,8 @@ def entries(root: Path) -> list[Entry]:
         if (path := lines.get(b"worktree")) is not None:
             branch = os.fsdecode(lines[b"branch"]).removeprefix("refs/heads/") if b"branch" in lines else None
             head = lines[b"HEAD"].decode() if b"HEAD" in lines else None
-            found.append(Entry(Path(os.fsdecode(path)), branch, head))
-    return found
+            worktrees.append(Entry(Path(os.fsdecode(path)), branch, head))
+    return worktrees
 
 
 def _mend(root: Path) -> None:
@@ -112,10 +112,10 @@ def commit_of(folder: Path, ref: str) -> str | None:
     Raises:
         GitFailed: git failed.
     """
-    found = git.run(
+    done = git.run(
         folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", statuses=(0, 1, 128)
     )
-    return found.text or None if found.status == 0 else None
+    return done.text or None if done.status == 0 else None
 
 
 def branch_of(folder: Path) -> str | None:
@@ -124,8 +124,8 @@ def branch_of(folder: Path) -> str | None:
     Raises:
         GitFailed: git failed.
     """
-    found = git.run(folder, "symbolic-ref", "--quiet", "HEAD", statuses=(0, 1))
-    return found.text.removeprefix("refs/heads/") or None
+    done = git.run(folder, "symbolic-ref", "--quiet", "HEAD", statuses=(0, 1))
+    return done.text.removeprefix("refs/heads/") or None
 
 
 def check_worktree(root: Path, folder: Path) -> None:
@@ -136,8 +136,8 @@ def check_worktree(root: Path, folder: Path) -> None:
         GitFailed: git failed.
     """
     words = ("rev-parse", "--path-format=absolute", "--git-common-dir")
-    found, wanted = (git.run(place, *words, statuses=(0, 128)).text for place in (folder, root))
-    if not found or os.path.realpath(found) != os.path.realpath(wanted):
+    common, wanted = (git.run(place, *words, statuses=(0, 128)).text for place in (folder, root))
+    if not common or os.path.realpath(common) != os.path.realpath(wanted):
         raise Conflict(
             f"{folder} is no longer a worktree of {root}: take what you need from it, then move it away",
             path=str(folder),

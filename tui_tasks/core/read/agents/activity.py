@@ -118,11 +118,11 @@ def in_progress(db: Database) -> Iterator[TaskLine]:
 
 def working(db: Database) -> dict[str, TaskLine]:
     """Return the task in progress of each agent, by agent name; of several the one that was touched last."""
-    found: dict[str, TaskLine] = {}
+    tasks: dict[str, TaskLine] = {}
     for task in in_progress(db):
-        if task.who not in found or task.updated_at > found[task.who].updated_at:
-            found[task.who] = task
-    return {who: task for who, task in found.items() if who not in vocab.RESERVED_AGENTS}
+        if task.who not in tasks or task.updated_at > tasks[task.who].updated_at:
+            tasks[task.who] = task
+    return {who: task for who, task in tasks.items() if who not in vocab.RESERVED_AGENTS}
 
 
 def words(db: Database, name: str, limit: int) -> list[Word]:
@@ -131,16 +131,16 @@ def words(db: Database, name: str, limit: int) -> list[Word]:
     Without any of these among its newest entries, return the newest thing that it did.
     """
     newest: list[Any] = db.all(_NEWEST, actor=name, limit=LOOKED_AT)
-    found: list[Word] = []
+    spoken: list[Word] = []
     for seq, at, kind, task in newest:
-        if len(found) == limit:
+        if len(spoken) == limit:
             break
         if kind not in _WORDS:
             continue
         said = _said(db.one(_NEW, seq=seq)[0] or "{}")
         if said.text:
-            found.append(Word(_WORDS[kind], said.text, task, at))
-    return found or [Word(kind, "", task, at) for _, at, kind, task in newest[:1]]
+            spoken.append(Word(_WORDS[kind], said.text, task, at))
+    return spoken or [Word(kind, "", task, at) for _, at, kind, task in newest[:1]]
 
 
 # How many of an agent's newest entries are read for its signs.
@@ -224,13 +224,13 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
     at_work = working(db).keys()
     asks_of = ask_queries.open_by_agent(db)
     waiting = _waiting(db, at_work)
-    found = []
+    activities = []
     live = {one.session.uid: one for one in session_queries.everyone(db, _NOT_ENDED)}
     there = set(connections.connected_agents(db))
     gone = {one.agent for one in connections.everyone(db)} - there
     for name in sorted((at_work | asks_of.keys() | waiting.keys() | live.keys()) - paused - vocab.RESERVED_AGENTS):
         if name in live:
-            found.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))
+            activities.append(_of_session(live[name], _signs(db, name), asks_of.get(name, [])))
             continue
         if name in gone or (name not in there and session_queries.find(db, name) is not None):
             continue
@@ -245,8 +245,8 @@ def of_agents(db: Database, now: int) -> list[AgentActivity]:
             activity = _asking(activity, asks_of[name][0])
         elif name in waiting:
             activity = msgspec.structs.replace(activity, waits_for=waiting[name], waits_since=activity.last_seen)
-        found.append(activity)
-    return found
+        activities.append(activity)
+    return activities
 
 
 def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentActivity:
@@ -255,7 +255,7 @@ def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentAc
     tool, since = at.tool, at.tool_since or at.last_seen
     if tool is None and at.background:
         tool, since = "a background task", at.last_seen
-    found = AgentActivity(
+    activity = AgentActivity(
         agent=seen.session.uid,
         at_work=is_running,
         signs=signs,
@@ -265,11 +265,11 @@ def _of_session(seen: Seen, signs: tuple[Sign, ...], asks: list[Ask]) -> AgentAc
         tool_times=tuple(at.tool_times.get(tool or "", ())),
     )
     if asks:
-        return _asking(found, asks[0])
+        return _asking(activity, asks[0])
     if seen.state == "failed" and _IS_LIMIT.search(message := seen.session.last_message or ""):
         about = next(iter(message.strip().splitlines()), "")[:_MAX_TEXT]
-        return msgspec.structs.replace(found, waits_for="limit", waits_since=at.last_seen, waits_about=about)
-    return found
+        return msgspec.structs.replace(activity, waits_for="limit", waits_since=at.last_seen, waits_about=about)
+    return activity
 
 
 def _asking(activity: AgentActivity, ask: Ask) -> AgentActivity:
@@ -279,11 +279,11 @@ def _asking(activity: AgentActivity, ask: Ask) -> AgentActivity:
 
 def _waiting(db: Database, at_work: Iterable[str]) -> dict[str, str]:
     """Return the agents without a task in progress that wait for another agent's task, with that agent's name."""
-    busy, found = set(at_work), dict[str, str]()
+    busy, waiting = set(at_work), dict[str, str]()
     for agent, other, touched_by in db.all(_WAITING, limit=MAX_WAITING):
         if agent not in busy and (whose := other or touched_by) != agent:
-            found.setdefault(agent, whose)
-    return found
+            waiting.setdefault(agent, whose)
+    return waiting
 
 
 def _signs(db: Database, name: str) -> tuple[Sign, ...]:

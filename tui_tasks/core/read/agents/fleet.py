@@ -108,14 +108,14 @@ def everyone(db: Database, since: int, known: Iterable[Member] = (), *, knows_pr
     channel; otherwise an agent's state follows from what it has open.
     """
     newest_before = {member.name: member.newest for member in known}
-    found = _Found(db, since, knows_presence=knows_presence)
+    seen = _Found(db, since, knows_presence=knows_presence)
     members = []
-    for name in sorted(found.names(since)):
-        seq, at = found.speakers.get(name, (0, 0))
+    for name in sorted(seen.names(since)):
+        seq, at = seen.speakers.get(name, (0, 0))
         newest = newest_before.get(name)
         if newest is None or newest.seq != seq:
             newest = _read_newest(db, name, seq, at)
-        members.append(found.member(name, newest))
+        members.append(seen.member(name, newest))
     return members
 
 
@@ -157,7 +157,7 @@ class _Found:
             self._connected[one.agent] = None if is_open else one.closed_at
             if one.closed_at is None:
                 open_connections.setdefault(one.agent, []).append(one)
-        self._stopped = {name: connections.stopped_since(found) for name, found in open_connections.items()}
+        self._stopped = {name: connections.stopped_since(each) for name, each in open_connections.items()}
         self._paused = paused(db)
         self._near = work_queries.near_limits(db)
         self._tasks = activity.working(db)

@@ -280,17 +280,17 @@ def seen(db: Database, agent: str) -> Seen | None:
 
 def everyone(db: Database, since: int = 0) -> list[Seen]:
     """Return the sessions as they are now, without those that ended before an instant; oldest first."""
-    activities = {found.uid: found for found in map(_read_activity, db.all(_ACTIVITIES, since=since))}
+    activities = {one.uid: one for one in map(_read_activity, db.all(_ACTIVITIES, since=since))}
     asks_of = ask_queries.open_by_agent(db)
-    found = map(_read, db.all(_SINCE, since=since))
-    return [_seen(session, activities.get(session.uid), asks_of.get(session.uid, [])) for session in found]
+    sessions = map(_read, db.all(_SINCE, since=since))
+    return [_seen(session, activities.get(session.uid), asks_of.get(session.uid, [])) for session in sessions]
 
 
 def current(db: Database) -> list[Seen]:
     """Return the sessions that have not ended as they are now, oldest first. Ended sessions do not add to the cost."""
-    found = live(db)
-    asks_of = ask_queries.open_by_agent(db) if found else {}
-    return [_seen(one, activity(db, one.uid), asks_of.get(one.uid, [])) for one in found]
+    sessions = live(db)
+    asks_of = ask_queries.open_by_agent(db) if sessions else {}
+    return [_seen(one, activity(db, one.uid), asks_of.get(one.uid, [])) for one in sessions]
 
 
 def _seen(session: AgentSession, at: SessionActivity | None, asks: list[Ask]) -> Seen:

@@ -78,13 +78,13 @@ class Cause(msgspec.Struct, frozen=True):
 
 def causes(activities: Sequence[AgentActivity], now: int, thresholds: Thresholds) -> dict[str, Cause]:
     """Return the cause of each agent that is stuck, by its name."""
-    found = {one.agent: cause for one in activities if (cause := _own_cause(one, now, thresholds)) is not None}
-    waiting = {one.agent: one for one in activities if one.waits_for is not None and one.agent not in found}
+    own = {one.agent: cause for one in activities if (cause := _own_cause(one, now, thresholds)) is not None}
+    waiting = {one.agent: one for one in activities if one.waits_for is not None and one.agent not in own}
     # An agent that waits for a stuck agent is stuck as well, and so on along the line.
-    while more := {name: _behind(one, found) for name, one in waiting.items() if one.waits_for in found}:
-        found |= more
+    while more := {name: _behind(one, own) for name, one in waiting.items() if one.waits_for in own}:
+        own |= more
         waiting = {name: one for name, one in waiting.items() if name not in more}
-    return found
+    return own
 
 
 def _behind(activity: AgentActivity, found: Mapping[str, Cause]) -> Cause:

@@ -69,10 +69,10 @@ def _of_part(part: str, list_id: Any, needing: Any, *columns: Any) -> Any:
         of_list = LIVE & (TaskRow.list_id + SQL("0") == list_id)
         return TaskRow.select(*columns).where(TaskRow.uid.in_(_all_needing(needing)) & of_list & (is_open | is_done))
     # `unlikely` makes SQLite prefer the index of a list's statuses, also where the ranks are bounded on both sides.
-    found = TaskRow.select(*columns).where(of_list & fn.unlikely(TaskRow.status == SQL(f"'{part}'")))
+    query = TaskRow.select(*columns).where(of_list & fn.unlikely(TaskRow.status == SQL(f"'{part}'")))
     if part == "done":
-        return found.where(TaskRow.uid.not_in(_listed(needing)))
-    return found.where(TaskRow.uid.not_in(_all_needing(needing))) if part in OPEN else found
+        return query.where(TaskRow.uid.not_in(_listed(needing)))
+    return query.where(TaskRow.uid.not_in(_all_needing(needing))) if part in OPEN else query
 
 
 def _is_in(part: str, needing: Collection[str]) -> Any:
@@ -153,9 +153,9 @@ def _pass_over(
     else:
         query = query.where(TaskRow.rank > rank, TaskRow.rank <= (end or LAST)).order_by(TaskRow.rank)
     rows = db.query(query)
-    found = Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
-    found.reached = end if len(found) < limit else None
-    return found
+    cards = Cards(_card(row, part) for row in (reversed(rows) if backwards else rows))
+    cards.reached = end if len(cards) < limit else None
+    return cards
 
 
 def sorted_page(
@@ -189,7 +189,7 @@ def find(
     """Return those of the tasks that are in the list and match the filter, by uid, each with its part."""
     if only:
         uids = list(list_pages.lines(db, list_id, uids, only))
-    found: dict[str, Card] = {}
+    cards: dict[str, Card] = {}
     for uid in uids:
         row = db.one(_BY_UID, uid=uid)
         if row is None:
@@ -200,8 +200,8 @@ def find(
             is_listed = uid in needing
             needs = (is_listed or asked) if task.status in OPEN else is_listed and task.status == "done"
             part = NEEDS_YOU if needs else task.status
-            found[uid] = Card(**msgspec.structs.asdict(task), part=part)
-    return found
+            cards[uid] = Card(**msgspec.structs.asdict(task), part=part)
+    return cards
 
 
 def asked(db: Database, list_id: int, needing: Collection[str]) -> dict[str, int]:

@@ -117,10 +117,10 @@ def _field(name: str, value: str, now: datetime) -> Any:
     if value == NONE:
         return column.is_null() if FIELDS[name].none is None else column == "[]"
     # Without a value this is false, not NULL, so that it can be negated.
-    found = column.is_null(False)
+    condition = column.is_null(False)
     if value == OVERDUE:
-        found &= TaskRow.status.in_(list(vocab.OPEN))
-    return found & reduce(or_, [_range(column, each) for each in FIELDS[name].ranges(value, now)])
+        condition &= TaskRow.status.in_(list(vocab.OPEN))
+    return condition & reduce(or_, [_range(column, each) for each in FIELDS[name].ranges(value, now)])
 
 
 def _range(column: Any, bounds: Range) -> Any:

@@ -212,11 +212,11 @@ def lines(db: Database, list_id: int, uids: Iterable[str], only: Filter = ALL) -
         each = (line(db, uid) for uid in uids)
         return {task.uid: task for task in each if task is not None and not task.deleted and task.list_id == list_id}
     uids = list(uids)
-    found: dict[str, TaskLine] = {}
+    by_uid: dict[str, TaskLine] = {}
     for at in range(0, len(uids), 500):
         wanted = [LIVE, TaskRow.list_id == list_id, TaskRow.uid.in_(uids[at : at + 500]), *conditions(only)]
-        found |= {row[0]: read_line(row) for row in db.query(TaskRow.select(*LINE).where(*wanted))}
-    return found
+        by_uid |= {row[0]: read_line(row) for row in db.query(TaskRow.select(*LINE).where(*wanted))}
+    return by_uid
 
 
 def between(db: Database, list_id: int, low: str = FIRST, high: str = LAST) -> int:
@@ -254,29 +254,29 @@ def uids_on(db: Database, list_id: int, rank: str, only: Filter, limit: int) -> 
     end = step(db, list_id, rank, MAX_PASSED) if only and not wanted else None
     wanted = wanted or [LIVE, TaskRow.list_id == list_id, *conditions(only)]
     query = TaskRow.select(TaskRow.uid).where(TaskRow.rank > rank, TaskRow.rank <= (end or LAST), *wanted)
-    found = [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]
-    return found, end if len(found) < limit else None
+    uids = [row[0] for row in db.query(query.order_by(TaskRow.rank).limit(limit))]
+    return uids, end if len(uids) < limit else None
 
 
 def due_after(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter = ALL) -> list[TaskLine]:
     """Return the next `limit` tasks with a due date after a place in the order; `("", "")` is the start."""
     of_list = _of_list(db, list_id, only)
     same = [*of_list, TaskRow.due == due, TaskRow.rank > rank]
-    found = _lines(db, same, (TaskRow.rank,), limit)
-    if len(found) < limit:
-        found += _lines(db, [*of_list, TaskRow.due > due], (TaskRow.due, TaskRow.rank), limit - len(found))
-    return found
+    rows = _lines(db, same, (TaskRow.rank,), limit)
+    if len(rows) < limit:
+        rows += _lines(db, [*of_list, TaskRow.due > due], (TaskRow.due, TaskRow.rank), limit - len(rows))
+    return rows
 
 
 def due_before(db: Database, list_id: int, due: str, rank: str, limit: int, only: Filter = ALL) -> list[TaskLine]:
     """Return the last `limit` tasks with a due date before a place in the order; `("~", "")` is the end."""
     of_list = _of_list(db, list_id, only)
     same = [*of_list, TaskRow.due == due, TaskRow.rank < rank]
-    found = _lines(db, same, (TaskRow.rank.desc(),), limit)
-    if len(found) < limit:
+    rows = _lines(db, same, (TaskRow.rank.desc(),), limit)
+    if len(rows) < limit:
         order = (TaskRow.due.desc(), TaskRow.rank.desc())
-        found += _lines(db, [*of_list, TaskRow.due < due], order, limit - len(found))
-    return found[::-1]
+        rows += _lines(db, [*of_list, TaskRow.due < due], order, limit - len(rows))
+    return rows[::-1]
 
 
 def _of_list(db: Database, list_id: int, only: Filter) -> list[Any]:

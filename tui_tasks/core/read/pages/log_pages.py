@@ -165,26 +165,26 @@ def _pass_over(db: Database, seq: int, limit: int, only: Filter, *, backwards: b
         rows = list(reversed(rows)) if backwards else rows
     else:
         rows = _wanted_rows(db, seq, end, limit, only, backwards=backwards)
-    found = LogPage(read_line(db, row, fold) for row in rows)
-    if len(found) < limit and oldest < end < newest:
-        found.reached = end
-    return found
+    passed = LogPage(read_line(db, row, fold) for row in rows)
+    if len(passed) < limit and oldest < end < newest:
+        passed.reached = end
+    return passed
 
 
 def _of_actors(db: Database, of: list[str], seq: int, limit: int, *, backwards: bool) -> list[int]:
     """Return the numbers of the next entries of actors. SQLite would sort all that they have ever written."""
     low, high = (FIRST, seq) if backwards else (seq, LAST)
     statement = _LAST_OF_ACTOR if backwards else _FIRST_OF_ACTOR
-    found: list[int] = []
+    numbers: list[int] = []
     for name in of:
         more = db.all(statement, actor=name, low=low, high=high, limit=limit)
         if not more:
             continue
-        found = sorted([*found, *(number for (number,) in more)], reverse=backwards)[:limit]
-        if len(found) == limit:
+        numbers = sorted([*numbers, *(number for (number,) in more)], reverse=backwards)[:limit]
+        if len(numbers) == limit:
             # Of the actors that follow, only what comes before the last of these counts.
-            low, high = (found[-1], high) if backwards else (low, found[-1])
-    return found
+            low, high = (numbers[-1], high) if backwards else (low, numbers[-1])
+    return numbers
 
 
 def _wanted_rows(db: Database, seq: int, end: int, limit: int, only: Filter, *, backwards: bool) -> list[Any]:

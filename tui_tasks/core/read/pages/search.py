@@ -78,11 +78,11 @@ def narrowed(db: Database, words: Iterable[str], most: int = MAX_FOUND) -> Any:
     seq, newest = progress[1], journal.newest(db)
     if newest - seq > MAX_BEHIND:
         return None
-    found = [row[0] for row in db.sql("SELECT rowid FROM search WHERE search MATCH ? LIMIT ?", (wanted, most + 1))]
-    if len(found) > most:
+    numbers = [row[0] for row in db.sql("SELECT rowid FROM search WHERE search MATCH ? LIMIT ?", (wanted, most + 1))]
+    if len(numbers) > most:
         return None
-    found += [row[0] for row in db.sql(f"SELECT DISTINCT task.id {_WRITTEN}", (seq, newest))]
-    return TaskRow.id.in_(SQL("(SELECT value FROM json_each(?))", [msgspec.json.encode(found).decode()]))
+    numbers += [row[0] for row in db.sql(f"SELECT DISTINCT task.id {_WRITTEN}", (seq, newest))]
+    return TaskRow.id.in_(SQL("(SELECT value FROM json_each(?))", [msgspec.json.encode(numbers).decode()]))
 
 
 def of_list(list_id: int, narrow: Any) -> Any:

@@ -116,8 +116,8 @@ def summary(db: Database, changes: Sequence[int]) -> Summary:
                     deleted += part.kind == "task.deleted"
                     if part.task is not None and len(tasks) < MAX_NAMES:
                         tasks[part.task] = None
-    found = (task_queries.any_task(db, uid) for uid in tasks)
-    return Summary(tuple(actors), entries, deleted, tuple(task.name for task in found if task is not None))
+    read = (task_queries.any_task(db, uid) for uid in tasks)
+    return Summary(tuple(actors), entries, deleted, tuple(task.name for task in read if task is not None))
 
 
 def description(db: Database, change: int, *, undone: bool) -> str:
@@ -186,5 +186,5 @@ def last_deletion(db: Database, list_id: int) -> Deletion | None:
 def of_agent(db: Database, agent: str, since: int) -> list[int]:
     """Return an agent's changes since an instant (microseconds), newest first, without undos."""
     rows = db.all(_OF_AGENT, actor=agent, since=since, limit=_OF_LATE)
-    found = dict.fromkeys(change for change, kind, undoes in rows if undoes is None and kind in vocab.UNDOABLE)
-    return list(found)[:MAX_CHANGES]
+    changes = dict.fromkeys(change for change, kind, undoes in rows if undoes is None and kind in vocab.UNDOABLE)
+    return list(changes)[:MAX_CHANGES]

@@ -136,11 +136,11 @@ def _pages_with_more(db: Database, home: int, statuses: tuple[str, ...]) -> Iter
     while rows := db.sql(query, (home, *statuses, rank)).fetchall():
         rank = rows[-1][0]
         given = [(uid, json.loads(names) if names else None) for _, _, uid, names in rows]
-        found = check_queries.of_tasks(db, given, of_list, known)
+        checks = check_queries.of_tasks(db, given, of_list, known)
         works_of = work_queries.json_of_tasks(db, [uid for uid, _ in given])
         texts = []
         for _, text, uid, _ in rows:
-            check_list = [check.to_json() for check in found.get(uid, ())]
+            check_list = [check.to_json() for check in checks.get(uid, ())]
             more: dict[str, Any] = {"verified": verified(check["state"] for check in check_list), "checks": check_list}
             works = works_of.get(uid, [])
             more |= {"work": works[-1] if works else None, "works": works}

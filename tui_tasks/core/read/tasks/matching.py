@@ -68,8 +68,8 @@ def tasks(
         if after is not None:
             of_list: Any = LIVE & (TaskRow.list_id == list_id)
             begin = _place_of(db, after, of_list & TaskRow.status.in_(among) & TaskRow.priority.between(*priorities))
-        found = _page(db, list_id, among, priorities, begin, limit)
-        return _read_one_by_one(db, iter(found)), _count(db, list_id, among, priorities)
+        page = _page(db, list_id, among, priorities, begin, limit)
+        return _read_one_by_one(db, iter(page)), _count(db, list_id, among, priorities)
     narrow = None if query is None else search.narrowed(db, [query], MAX_FOUND)
     wanted: Any = LIVE & search.of_list(list_id, narrow) & TaskRow.status.in_(among)
     wanted &= TaskRow.priority.between(*priorities)
@@ -146,11 +146,11 @@ def _page(
     db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int], begin: tuple[int, int], limit: int
 ) -> list[tuple[int, int]]:
     """Return the first matching tasks after `begin` in `task_urgency`, at a cost that does not grow with the list."""
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     lowest, behind = max(begin, (between[0], 0))
     for part in _parts(list_id, statuses, (lowest, between[1])):
-        found += db.all(_FIRST, limit=limit, behind=behind, **part)
-    return heapq.nsmallest(limit, found)
+        places += db.all(_FIRST, limit=limit, behind=behind, **part)
+    return heapq.nsmallest(limit, places)
 
 
 def _count(db: Database, list_id: int, statuses: Iterable[str], between: tuple[int, int]) -> int:
@@ -196,5 +196,5 @@ def memories(
         )
     total = db.query(MemoryRow.select(fn.COUNT(MemoryRow.id)).where(wanted))[0][0]
     latest_first = (MemoryRow.updated_at.desc(), MemoryRow.id.desc())
-    found = db.each_of(MemoryRow.select(MemoryRow.id).where(wanted).order_by(*latest_first))
-    return (read_memory(db.one(_MEMORY, id=number)) for (number,) in islice(found, limit)), total
+    rows = db.each_of(MemoryRow.select(MemoryRow.id).where(wanted).order_by(*latest_first))
+    return (read_memory(db.one(_MEMORY, id=number)) for (number,) in islice(rows, limit)), total

@@ -110,8 +110,8 @@ def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -
 
 
 def _homes_with_open_tasks(db: Database, project: str | None) -> list[int]:
-    found = (home for home in task_queries.each_list(db) if task_queries.is_of(home, project))
-    return [home.id for home in found if (home.pending or home.in_progress) and not home.archived]
+    homes = (home for home in task_queries.each_list(db) if task_queries.is_of(home, project))
+    return [home.id for home in homes if (home.pending or home.in_progress) and not home.archived]
 
 
 @cache
@@ -214,8 +214,8 @@ def _going(count: int) -> str:
 
 def waiting_on(db: Database, task: Task) -> list[Task]:
     """Return the tasks that block another, in the order of its dependencies."""
-    found = [task_queries.any_task(db, uid) for uid in task.depends_on] if task.blocked else []
-    there = [on for on in found if on is not None and not on.deleted and on.status not in vocab.RELEASING]
+    tasks = [task_queries.any_task(db, uid) for uid in task.depends_on] if task.blocked else []
+    there = [on for on in tasks if on is not None and not on.deleted and on.status not in vocab.RELEASING]
     return [on for on in there if on.list_id == task.list_id or not task_queries.list_by_id(db, on.list_id).deleted]
 
 

@@ -59,8 +59,8 @@ def explain(db: Database, kind: str, reference: str) -> str:
             if other != table and db.one(_by_uid(other), uid=uid) is not None:
                 return f": that is the id of a {words}"
     if table == "task" and (number := number_of(reference)) is not None:
-        found = task_queries.task_of_number(db, number)
-        uid = found.uid if found is not None else ""
+        task = task_queries.task_of_number(db, number)
+        uid = task.uid if task is not None else ""
     latest = journal.latest(db, 1, uid) if table == "task" and len(uid) == _UID_LENGTH else []
     if latest and latest[-1].kind == "task.deleted":
         return f": {latest[-1].actor} deleted it; the human can bring it back"
@@ -94,13 +94,13 @@ def _near(db: Database, uid: str) -> str | None:
     """Return the one task whose uid differs in one character, which may be missing or twice; None if there is none."""
     if not _UID_LENGTH - 1 <= len(uid) <= _UID_LENGTH + 1:
         return None
-    found = {task.uid for task in task_queries.tasks_beginning(db, uid[:_SURE_PREFIX], 20) if _is_near(task.uid, uid)}
+    uids = {task.uid for task in task_queries.tasks_beginning(db, uid[:_SURE_PREFIX], 20) if _is_near(task.uid, uid)}
     # The slip may be in the first characters.
     for at in range(_SURE_PREFIX):
         behind = uid[at + len(uid) - _UID_LENGTH + 1 :]
         for digit in _HEX:
-            found.update(task.uid for task in task_queries.tasks_beginning(db, uid[:at] + digit + behind, 1))
-    return found.pop() if len(found) == 1 else None
+            uids.update(task.uid for task in task_queries.tasks_beginning(db, uid[:at] + digit + behind, 1))
+    return uids.pop() if len(uids) == 1 else None
 
 
 def _is_near(one: str, other: str) -> bool:

@@ -164,8 +164,8 @@ def list_by_id(db: Database, id: int) -> TaskList:
 def find_list(db: Database, handle: str) -> TaskList | None:
     """Return the list of that name, otherwise the plan of that id, otherwise None."""
     row = db.one(_LIST_BY_NAME, name=handle) or db.one(_LIST_BY_UID, uid=handle)
-    found = read_list(row) if row else None
-    return None if found is None or found.deleted else found
+    home = read_list(row) if row else None
+    return None if home is None or home.deleted else home
 
 
 def list_by_uid(db: Database, uid: str, kind: str = "list") -> TaskList:
@@ -175,9 +175,9 @@ def list_by_uid(db: Database, uid: str, kind: str = "list") -> TaskList:
         NotFound: there is none.
     """
     row = db.one(_LIST_BY_UID, uid=uid)
-    if row is None or (found := read_list(row)).deleted:
+    if row is None or (home := read_list(row)).deleted:
         raise NotFound(kind, uid)
-    return found
+    return home
 
 
 def any_list(db: Database, uid: str) -> TaskList:
@@ -210,8 +210,8 @@ def each_plan(db: Database, project: str | None, after: str | None) -> Generator
     row = None if after is None else db.one(_LIST_BY_UID, uid=after)
     if after is not None and row is None:
         raise NotFound("plan", after)
-    for found in db.each(_PLANS, after=0 if row is None else read_list(row).id, project=project or ""):
-        yield read_list(found)
+    for plan in db.each(_PLANS, after=0 if row is None else read_list(row).id, project=project or ""):
+        yield read_list(plan)
 
 
 def any_task(db: Database, uid: str) -> Task | None:
@@ -228,11 +228,11 @@ def status(db: Database, uid: str) -> str | None:
 
 def live_tasks(db: Database, uids: Sequence[str]) -> list[Task]:
     """Return those of the tasks that exist and are not deleted, in the order of `uids`."""
-    found: dict[str, Task] = {}
+    by_uid: dict[str, Task] = {}
     for at in range(0, len(uids), 500):
         query = TaskRow.select(*TASK).where(LIVE & TaskRow.uid.in_(uids[at : at + 500]) & IN_LIVE_LIST)
-        found |= {task.uid: task for task in map(read_task, db.query(query))}
-    return [found[uid] for uid in uids if uid in found]
+        by_uid |= {task.uid: task for task in map(read_task, db.query(query))}
+    return [by_uid[uid] for uid in uids if uid in by_uid]
 
 
 def task(db: Database, uid: str) -> Task:

@@ -106,8 +106,8 @@ def any_state(db: Database, uid: str) -> SavedState | None:
 
 def saved_state(db: Database, uid: str) -> SavedState | None:
     """Return the saved state of a task, or None."""
-    found = any_state(db, uid)
-    return None if found is None or found.deleted else found
+    state = any_state(db, uid)
+    return None if state is None or state.deleted else state
 
 
 def any_memory_of(db: Database, task_uid: str) -> Memory | None:
@@ -118,8 +118,8 @@ def any_memory_of(db: Database, task_uid: str) -> Memory | None:
 
 def memory_of(db: Database, task_uid: str) -> Memory | None:
     """Return the memory of a task, or None."""
-    found = any_memory_of(db, task_uid)
-    return None if found is None or found.deleted else found
+    memory = any_memory_of(db, task_uid)
+    return None if memory is None or memory.deleted else memory
 
 
 _COLUMNS = tuple(columns(ClaimRow).values())

@@ -174,8 +174,8 @@ def _lines(text: str) -> list[str]:
 @rule(SettleAsks)
 def settle_asks(tx: Transaction, op: SettleAsks) -> tuple[Ask, ...]:
     """Answer or withdraw several questions; those that are closed by now stay as they are."""
-    found = [ask for uid in op.uids if (ask := ask_queries.ask(tx.db, uid)).state == "open"]
-    return tuple(_settled(tx, ask, op.answer) for ask in found)
+    asks = [ask for uid in op.uids if (ask := ask_queries.ask(tx.db, uid)).state == "open"]
+    return tuple(_settled(tx, ask, op.answer) for ask in asks)
 
 
 def _settled(tx: Transaction, ask: Ask, words: str | None) -> Ask:
@@ -339,15 +339,15 @@ def record_terminal(tx: Transaction, op: RecordTerminal) -> None:
 @rule(AnswerByPhone)
 def answer_by_phone(tx: Transaction, op: AnswerByPhone) -> Ask:
     """Answer, and let the nonce be used, in one transaction."""
-    found = phone_answers.find(tx.db, op.nonce)
-    if found is None:
+    sent = phone_answers.find(tx.db, op.nonce)
+    if sent is None:
         raise Forbidden("an answer without a question")
-    if found.used_at is not None:
-        raise Forbidden("an answer that was given before", ask=found.ask)
-    if tx.now >= found.expires_at:
-        raise Forbidden("an answer that came too late", ask=found.ask)
+    if sent.used_at is not None:
+        raise Forbidden("an answer that was given before", ask=sent.ask)
+    if tx.now >= sent.expires_at:
+        raise Forbidden("an answer that came too late", ask=sent.ask)
     phone_answers.spend(tx.db, op.nonce, tx.now)
-    answered: Ask = answer_ask(tx, AnswerAsk(found.ask, found.answer))
+    answered: Ask = answer_ask(tx, AnswerAsk(sent.ask, sent.answer))
     return answered
 
 

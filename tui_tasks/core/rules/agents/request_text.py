@@ -133,8 +133,8 @@ def question_options(question: dict[str, Any]) -> tuple[str, ...]:
 
 def labels(question: dict[str, Any]) -> list[str]:
     """Return the labels of a question's options, as its program wrote them."""
-    found = [one.get("label") if isinstance(one, dict) else one for one in _options(question)]
-    return [label for label in found if isinstance(label, str) and label.strip()]
+    texts = [one.get("label") if isinstance(one, dict) else one for one in _options(question)]
+    return [label for label in texts if isinstance(label, str) and label.strip()]
 
 
 def _permission(asked: InputRequested) -> str:
@@ -335,9 +335,9 @@ def decided_line(text: str, *, is_prose: bool = False, ascii_only: bool = False)
 def _line(line: str, is_prose: bool, ascii_only: bool) -> str:
     parts: list[str] = []
     at = 0
-    for found in _SPECIAL.finditer(line):
-        parts.append(_spelled(line[at : found.start()], is_prose, ascii_only))
-        what, at = found[0], found.end()
+    for special in _SPECIAL.finditer(line):
+        parts.append(_spelled(line[at : special.start()], is_prose, ascii_only))
+        what, at = special[0], special.end()
         if what[0] == " ":
             parts.append(_SPACES[ascii_only].format(len(what)))
         else:
@@ -359,8 +359,8 @@ def _deceptive(text: str, is_prose: bool, ascii_only: bool) -> Iterator[int]:
     """Yield where the characters are that look like others."""
     if text.isascii() and (text.isprintable() or not ascii_only):
         return
-    for found in _WORD.finditer(text):
-        word, first = found[0], found.start()
+    for match in _WORD.finditer(text):
+        word, first = match[0], match.start()
         if word[0].isalnum() or word[0] == "_":
             alike = [at for at, char in enumerate(word, first) if names.looks_like_ascii(char)]
             is_mixed = re.search("[A-Za-z]", word) is not None

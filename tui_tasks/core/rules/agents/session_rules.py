@@ -64,12 +64,12 @@ def goes_on(db: Database, report: SessionReport) -> AgentSession | None:
     """Return the session of the same process that goes on under another id, as after a program's `/clear`."""
     if not any(isinstance(event, SessionStarted) and event.source == "clear" for event in report.events):
         return None
-    found = [
+    sessions = [
         one
         for one in session_queries.of_process(db, report.process.pid)
         if session_queries.process(one) == report.process
     ]
-    return found[-1] if found else None
+    return sessions[-1] if sessions else None
 
 
 @rule(RecordReport)

@@ -112,7 +112,7 @@ def give_checks(tx: Transaction, op: GiveChecks) -> Task:
     if tx.actor != vocab.HUMAN:
         raise Forbidden("a task's checks are given and taken by the human alone")
     task = task_queries.task(tx.db, op.uid)
-    there = {found.name for found in tx.state_cache.check_definitions}
+    there = {definition.name for definition in tx.state_cache.check_definitions}
     for name in op.names or ():
         if name not in there and name not in (task.checks or ()):
             raise InvalidArgument("names", f"no check is called {name!r} in the configuration file", id=name)
@@ -139,12 +139,12 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     """Run checks of a task now, done or not. What passes before the task is done counts as long as it is not stale."""
     task = task_queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
-    found = tx.state_cache.checks_of(task, home)
-    if not found:
+    checks = tx.state_cache.checks_of(task, home)
+    if not checks:
         raise Conflict(f"task {op.uid} has no check", id=op.uid)
-    wanted = [check for check in found if op.name in (None, check.name)]
+    wanted = [check for check in checks if op.name in (None, check.name)]
     if not wanted:
-        raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in found)}")
+        raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in checks)}")
     wanted = [one for one in wanted if not (op.unproven_alone and one.state == "passed")]
     check_steps.request(tx, task, wanted, check_steps.place_of(tx, task))
     return verified(check.state for check in tx.state_cache.checks_of(task, home))

@@ -99,7 +99,7 @@ def _has_passed(tx: Transaction, check: Check, place: Place | None) -> bool:
 
 
 def _definition(tx: Transaction, check: Check) -> CheckDefinition | None:
-    return next((found for found in tx.state_cache.check_definitions if found.uid == check.uid), None)
+    return next((definition for definition in tx.state_cache.check_definitions if definition.uid == check.uid), None)
 
 
 def _are_checks_of(tx: Transaction, stored: Task, missing: list[Check]) -> bool:
@@ -140,12 +140,12 @@ def _names(found: list[Check]) -> str:
 
 def begin(tx: Transaction, task: Task, home: TaskList) -> None:
     """Run the checks of a task that was set done, except those that have passed. Record a gate that was passed by."""
-    found = tx.state_cache.checks_of(task, home)
-    place = place_of(tx, task) if found else None
-    request(tx, task, [check for check in found if not _has_passed(tx, check, place)], place)
-    passed_by = [check for check in found if check.gate and check.state != "passed"]
+    checks = tx.state_cache.checks_of(task, home)
+    place = place_of(tx, task) if checks else None
+    request(tx, task, [check for check in checks if not _has_passed(tx, check, place)], place)
+    passed_by = [check for check in checks if check.gate and check.state != "passed"]
     if passed_by:
-        waive(tx, task, passed_by, verified(check.state for check in found))
+        waive(tx, task, passed_by, verified(check.state for check in checks))
 
 
 def waive(tx: Transaction, task: Task, waived: list[Check], state: str | None) -> None:

@@ -51,8 +51,8 @@ def decide_due(tx: Transaction, op: DecideDue) -> int:
     if job is None or job.deleted or job.next_run is None or job.next_run > tx.now:
         return 0
     policy = job_settings.read(job.settings).policy
-    found = fire_times.due_between(job, job.decided_until, tx.now, PART + policy.catch_up_cap)
-    part, later = found[:PART], len(found[PART:])
+    due = fire_times.due_between(job, job.decided_until, tx.now, PART + policy.catch_up_cap)
+    part, later = due[:PART], len(due[PART:])
     if part:
         known = job_queries.decided(tx.db, job.uid, part[0], part[-1])
         fresh = [instant for instant in part if instant not in known]

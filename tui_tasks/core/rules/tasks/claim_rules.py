@@ -79,12 +79,12 @@ def _take(tx: Transaction, task: Task, agent: str, lease: int) -> tuple[Task, Cl
 
 def _next_task(tx: Transaction, op: ClaimNext, list_id: int | None) -> Task | None:
     """Return the next ready task. What was assigned to an agent program by its name is for each of its sessions."""
-    found = [ready_tasks.next_task(tx.db, list_id, op.agent, project=op.project, claimer=op.agent)]
+    tasks = [ready_tasks.next_task(tx.db, list_id, op.agent, project=op.project, claimer=op.agent)]
     if (session := session_queries.find(tx.db, op.agent)) is not None:
-        found.append(
+        tasks.append(
             ready_tasks.next_task(tx.db, list_id, session.program, project=op.project, alone=True, claimer=op.agent)
         )
-    return min((task for task in found if task is not None), key=lambda task: (task.priority, task.id), default=None)
+    return min((task for task in tasks if task is not None), key=lambda task: (task.priority, task.id), default=None)
 
 
 def is_over(tx: Transaction, claim: Claim) -> bool:

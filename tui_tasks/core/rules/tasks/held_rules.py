@@ -291,5 +291,5 @@ def recording(source: str, policy: ReviewPolicy, rules: tuple[AnswerRule, ...], 
 
 def other_source(db: Database, source: str) -> str | None:
     """Return the settings file recorded with a database if it is another than this one; else None."""
-    found = recorded(db)
-    return None if found is None or found.source == source else found.source
+    settings = recorded(db)
+    return None if settings is None or settings.source == source else settings.source

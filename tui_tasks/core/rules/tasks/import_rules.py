@@ -71,10 +71,10 @@ def _replaced(tx: Transaction, op: ImportList, found: TaskList) -> TaskList:
 
 def _plan(tx: Transaction, uid: str) -> TaskList:
     """Return the plan of that id. One that was deleted is restored with its tasks."""
-    found = task_queries.any_list(tx.db, uid)
-    if found.kind != "plan":
-        raise Conflict(f"{uid} is the list {found.name}, and no plan", id=uid)
-    if found.deleted:
+    home = task_queries.any_list(tx.db, uid)
+    if home.kind != "plan":
+        raise Conflict(f"{uid} is the list {home.name}, and no plan", id=uid)
+    if home.deleted:
         tx.emit("list.restored", "list", uid, old={"deleted": True}, new={"deleted": False})
     return task_queries.any_list(tx.db, uid)
 

@@ -44,9 +44,9 @@ def _held(tx: Transaction, uid: str) -> Task:
 def set_list_review(tx: Transaction, op: SetListReview) -> TaskList:
     """Switch review of a list. Tasks that are in it stay as they are: held ones are accepted or declined one by one."""
     _refuse_agents(tx, "whether a list is under review is said")
-    found = task_queries.list_by_uid(tx.db, op.uid)
-    if found.review != op.review:
-        tx.emit("list.updated", "list", op.uid, old={"review": found.review}, new={"review": op.review})
+    home = task_queries.list_by_uid(tx.db, op.uid)
+    if home.review != op.review:
+        tx.emit("list.updated", "list", op.uid, old={"review": home.review}, new={"review": op.review})
     return task_queries.list_by_uid(tx.db, op.uid)
 
 

@@ -60,5 +60,5 @@ STATE: Final = {
 def model_of(table: str) -> type[Model]:
     """Return the model of a table of `STATE`, whose module is imported on first use: a command needs few of them."""
     module = import_module(f"tui_tasks.core.schema.tables.{STATE[table]}")
-    models = (found for found in vars(module).values() if isinstance(found, type) and issubclass(found, Model))
+    models = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Model))
     return next(model for model in models if model is not Model and model._meta.table_name == table)
