@@ -77,7 +77,6 @@ def test_an_agent_works_over_mcp(url, machine):
 @pytest.mark.parametrize(
     "command",
     [
-        ("check",),
         ("work",),
     ],
     ids=lambda command: command[0],
@@ -87,14 +86,3 @@ def test_what_does_not_work_on_a_server_yet_is_refused_in_one_line(url, command)
     assert done.returncode != 0
     assert done.stderr.count("\n") == 1
     assert "does not work with a database on a server yet" in done.stderr
-
-
-def test_settings_with_checks_are_refused_by_an_import(url, tmp_path, monkeypatch):
-    settings = tmp_path / "checks.toml"
-    settings.write_text('[check.tests]\ncommand = ["true"]\n')
-    monkeypatch.setenv("TUI_TASKS_CONFIG", str(settings))
-    file = tmp_path / "tasks.md"
-    file.write_text("- [ ] Ship\n")
-    done = run("--db", url, "import", "markdown", str(file))
-    assert done.returncode != 0
-    assert "has no checks yet" in done.stderr

@@ -19,7 +19,8 @@ from tui_tasks.client.requests import ToolError
 from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.operations.jobs import RecordSettings
+from tui_tasks.core.operations.tasks import EnsureList
+from tui_tasks.core.operations.work import SetAuto
 from tui_tasks.postgres import journal_client, replica, replica_files, replica_following
 from tui_tasks.state.open_state import open_state
 
@@ -157,9 +158,11 @@ def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(op
 
 def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened_on):
     state = opened_on("a")
+    store = state._session.store
+    (home,) = store.commit(EnsureList("work", "task"), actor="human", now=0)
     before = state.seq
-    with pytest.raises(StorageFailed, match="no checks or recorded settings yet"):
-        state._session.store.commit(RecordSettings("/config.toml", ("*",)), actor="human", now=0)
+    with pytest.raises(StorageFailed, match="no agents that it starts yet"):
+        store.commit(SetAuto(home.uid, "/"), actor="human", now=0)
     assert state.seq == before
 
 
@@ -275,7 +278,7 @@ def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(op
 
 def test_a_command_that_cannot_use_a_server_says_so(machine, server_url):
     machine("a")
-    done = run("--db", server_url, "check")
+    done = run("--db", server_url, "work")
     assert done.returncode != 0
     assert "does not work with a database on a server yet" in done.stderr
 

@@ -146,6 +146,58 @@ def test_an_agent_writes_as_the_system_what_a_request_has_for_consequence_alone(
     write(roles.human, head, actor="system", kind="check.finished")
 
 
+WAITING = '{"uid": "r", "state": "waiting", "digest": "d"}'
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"entity": "check_run", "kind": "check.queued", "new": '{"uid": "r", "state": "passed"}'},
+        {"entity": "check_run", "kind": "check.queued", "old": WAITING, "new": '{"state": "passed"}'},
+        {"entity": "check_run", "kind": "task.updated", "new": '{"state": "passed"}'},
+        {"entity": "check_run", "kind": "check.requested", "new": '{"below": 9}'},
+        {"entity": "task_check", "kind": "check.requested", "new": '{"waives": ["c"]}'},
+        {"entity": "task_check", "kind": "check.requested", "new": '{"waived": true}'},
+        {"entity": "check_definition", "kind": "task.updated", "new": '{"gate": false}'},
+        {"entity": "settings", "kind": "list.updated", "new": '{"review_lists": []}'},
+        {"entity": "work", "kind": "work.updated", "new": '{"uid": "w", "state": "working"}'},
+        {
+            "entity": "work",
+            "kind": "work.updated",
+            "old": "{}",
+            "new": '{"state": "merging", "intent": {"do": "merge"}}',
+        },
+        {"entity": "work", "kind": "work.updated", "old": "{}", "new": '{"state": "working", "worktree": "/etc"}'},
+        {"entity": "work", "kind": "task.created", "old": "{}", "new": '{"state": "ready"}'},
+        {"entity": "auto", "kind": "list.updated", "new": '{"is_on": true}'},
+        {"entity": "journal", "kind": "task.updated", "new": "{}"},
+    ],
+    ids=lambda given: f"{given['entity']} by {given['kind']}: {given['new']}",
+)
+def test_an_agent_proves_defines_starts_and_merges_nothing_whichever_kind_it_names(roles, given):
+    with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
+        write(roles.agent, actor="robin", **given)
+    write(roles.human, actor="robin", **given)
+
+
+def test_an_agent_asks_for_checks_notices_changed_inputs_and_reports_its_work(roles):
+    head = NOTHING
+    for given in (
+        {"entity": "check_run", "kind": "check.queued", "new": WAITING},
+        {"entity": "task_check", "kind": "check.requested", "new": '{"uid": "t c", "run_uid": "r"}'},
+        {"entity": "check_run", "kind": "check.stale", "old": "{}", "new": '{"state": "stale"}', "actor": "system"},
+        {"entity": "work", "kind": "work.ready", "old": "{}", "new": '{"state": "ready", "summary": "did"}'},
+        {"entity": "work", "kind": "work.updated", "old": "{}", "new": '{"state": "working"}'},
+    ):
+        head = write(roles.agent, head, **{"actor": "robin", **given})
+
+
+def test_an_agent_counts_no_work(roles):
+    with pytest.raises(errors.InsufficientPrivilege):
+        append(roles.agent, NOTHING, [], [("work_count", '["w"]', "{}")])
+    append(roles.human, NOTHING, [], [("work_count", '["w"]', "{}")])
+
+
 def test_an_agent_does_not_write_answers_from_a_phone_or_what_humans_do_with_snapshots(roles):
     with pytest.raises(errors.InsufficientPrivilege):
         append(roles.agent, NOTHING, [], [("phone_answer", '["x"]', "{}")])

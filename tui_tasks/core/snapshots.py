@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -232,10 +232,24 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
         return self.namespace.partition("@")[2] in ("", machine)
 
 
+def host_of(machine: str) -> str:
+    """Return the host's name in the id of a machine of a server, for people."""
+    return machine.rpartition("-")[0] or machine
+
+
+class CheckPlace(NamedTuple):
+    """How a machine runs a check: the digest of its command, folder and inputs, the folder, and the settings file."""
+
+    digest: str
+    cwd: str
+    source: str
+
+
 class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
     """A check that a configuration file defines. `digest` is of its command, folder and inputs.
 
-    `cwd` is empty if it was recorded before schema 4.
+    `cwd` is empty if it was recorded before schema 4. On a server command and folder are those of each machine:
+    `digest` is of the inputs alone, `cwd` is empty, and `machines` has a place for each machine that has a command.
     """
 
     uid: str
@@ -247,6 +261,11 @@ class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
     deleted: bool
     cwd: str = ""
     inputs: tuple[str, ...] = ()
+    machines: dict[str, CheckPlace] = {}
+
+    def place(self, machine: str) -> CheckPlace | None:
+        """Return how a machine runs it, None if it cannot; the machine of a file is empty."""
+        return self.machines.get(machine) if machine else CheckPlace(self.digest, self.cwd, self.source)
 
 
 class CheckRun(msgspec.Struct, frozen=True, gc=False):
@@ -269,6 +288,7 @@ class CheckRun(msgspec.Struct, frozen=True, gc=False):
     cwd: str | None = None
     worktree: str | None = None
     tree: str | None = None
+    machine: str = ""
 
 
 class Check(msgspec.Struct, frozen=True, gc=False):
@@ -280,6 +300,11 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     gate: bool = False
     uid: str = ""  # the definition's; empty if no definition has the name
     is_waived: bool = False  # the human accepts the task as done although it failed
+
+    @property
+    def host(self) -> str:
+        """The host on which its last run is or was; empty but on a server."""
+        return host_of(self.run.machine) if self.run is not None else ""
 
     def brief(self) -> dict[str, Any]:
         """Return what a journal entry keeps of it; `read.check_queries.briefs_to_json` adds the rest."""
@@ -322,6 +347,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     intent: dict[str, Any] | None = None
     kept: dict[str, Any] | None = None
     limits: dict[str, Any] | None = None
+    machine: str = ""
 
     @property
     def is_on_base(self) -> bool:
@@ -354,6 +380,7 @@ class Auto(msgspec.Struct, frozen=True, gc=False):
     host: str = ""
     after: int = 0
     message: str | None = None
+    machine: str = ""
 
 
 WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")

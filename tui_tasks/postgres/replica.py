@@ -33,7 +33,7 @@ from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, s
 if TYPE_CHECKING:
     from tui_tasks.postgres.replica_following import Follower
 
-_REFUSED: Final = frozenset({"check_definition", "check_run", "task_check", "settings", "work", "auto", "journal"})
+_REFUSED: Final = frozenset({"work", "auto", "journal"})
 """What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 _SECOND: Final = 1_000_000
 _TIME_SECONDS: Final = 60.0
@@ -340,11 +340,7 @@ def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
 
 
 def _words(entity: str) -> str:
-    if entity in ("work", "auto"):
-        return "agents that it starts"
-    if entity == "journal":
-        return "compaction"
-    return "checks or recorded settings"
+    return "compaction" if entity == "journal" else "agents that it starts"
 
 
 @contextlib.contextmanager

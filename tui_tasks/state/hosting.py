@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.store import Store
-from tui_tasks.default_paths import is_replica
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.runner.service import SchedulerService
@@ -30,8 +29,7 @@ def thresholds() -> Thresholds:
 def start_waiting(store: Store) -> None:
     """Start the waiting runs from a process that ends soon; the runs outlive it."""
     if not inside_run(os.environ, store.db):
-        keeper = CheckKeeper(CheckSettings()) if not is_replica(store.path) else None
-        SchedulerService(store.path, runners, checks=keeper).turn(store)
+        SchedulerService(store.path, runners, checks=CheckKeeper(CheckSettings())).turn(store)
 
 
 def _phone(path: str) -> contextlib.AbstractContextManager[None]:
@@ -58,8 +56,7 @@ def hosted(path: str, *, wanted: bool, alone: bool = False, authority: Authority
     keeper = CheckKeeper(
         CheckSettings(), review_settings(), answer_rules(), ask_limits(), authority=authority, alone=alone
     )
-    # A server has no checks yet.
-    service = SchedulerService(path, runners, thresholds=thresholds, checks=None if is_replica(path) else keeper)
+    service = SchedulerService(path, runners, thresholds=thresholds, checks=keeper)
 
     def serve() -> None:
         try:

@@ -114,29 +114,11 @@ def session_for(identity: Identity, store: Store, table: Table, *, stays: bool) 
     session = Session(
         store, table, identity, clock.now, presence=Presence(store, stays=stays, project=identity.project)
     )
-    if is_replica(store.path):
-        refuse_checks()
-        if stays:
-            store.db.follow()
-    elif not identity.read_only:
+    if stays and is_replica(store.path):
+        store.db.follow()
+    if not identity.read_only:
         session.checks = check_keeper(is_in_run=identity.inside_run)
     return session
-
-
-def refuse_checks() -> None:
-    """Refuse settings that a server's journal does not hold.
-
-    Raises:
-        DatabaseRefused: the settings have checks, which would be passed over.
-    """
-    from tui_tasks.core.errors import DatabaseRefused
-    from tui_tasks.settings.current import CheckSettings
-
-    profiles = CheckSettings()()
-    if profiles.profiles or (not profiles.is_known and profiles.source):
-        raise DatabaseRefused(
-            "a database on a server has no checks yet: name a settings file without [check] tables by TUI_TASKS_CONFIG"
-        )
 
 
 def check_keeper(*, is_in_run: bool) -> CheckKeeper:

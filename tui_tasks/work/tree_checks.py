@@ -36,7 +36,7 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
     home = task_queries.list_by_id(db, task.list_id)
     known = check_queries.definitions(db)
     by_uid = {definition.uid: definition for definition in known}
-    place = Place(work.repository, work.worktree, tree)
+    place = Place(work.repository, work.worktree, tree, db.machine)
     checks = []
     for check in check_queries.of_task(db, task, home, known):
         definition = by_uid.get(check.uid)
@@ -106,8 +106,7 @@ def _is_open(store: Store, uid: str) -> bool:
 
 def _show_foreign(store: Store, keeper: CheckKeeper, waits: list[Check], show: Callable[[str], None]) -> None:
     """Say which checks the settings of this process do not define."""
-    profiles = keeper.profiles
-    digests = {each.uid: each.digest for each in check_queries.definitions(store.db) if each.source == profiles.source}
+    known = {each.uid: each for each in check_queries.definitions(store.db)}
     for check in waits:
-        if profiles.find(check.name, digests.get(check.uid, "")) is None:
+        if check.uid not in known or keeper.profiles.find(known[check.uid], store.db.machine) is None:
             show(f"{check.name} waits for a process that runs checks with the settings that define it")

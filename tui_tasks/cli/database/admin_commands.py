@@ -307,18 +307,22 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.cli.decision_text import quoted
     from tui_tasks.cli.options import require_database
     from tui_tasks.core.errors import Conflict
+    from tui_tasks.core.operations.jobs import PlaceChecks
+    from tui_tasks.core.read import check_queries
     from tui_tasks.core.rules.tasks.held_rules import recording
-    from tui_tasks.core.vocab import SYSTEM
+    from tui_tasks.core.vocab import HUMAN, SYSTEM
+    from tui_tasks.runner.checks.check_profiles import source_on
     from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
     from tui_tasks.text.safe import safe_line
 
-    require_database(options, on_server=False)
+    require_database(options)
     checks, review, rules = CheckSettings()(), review_settings()(), answer_rules()()
     asks = ask_limits()()
     if not checks.is_known:
         raise Conflict(f"{checks.source} cannot be read: `tui-tasks config` says what is wrong with it")
-    with open_store(options, on_server=False) as store:
-        operation = recording(checks.source, review, rules, asks)
+    with open_store(options) as store:
+        machine = store.db.machine
+        operation = recording(source_on(machine, checks.source), review, rules, asks)
         what = ["Checks, reviewed lists and standing answers come from", *quoted(checks.source), "Its checks:"]
         for check in checks.profiles.values():
             gate = ", gate" * check.gate
@@ -327,7 +331,10 @@ def _use_settings(options: argparse.Namespace) -> int:
         what += quoted("\n".join(msgspec.json.encode(rule).decode() for rule in rules) or "none", is_prose=False)
         what.append(f"Questions that may wait: {asks.limit} of one agent, {asks.total} of all.")
         person.commit(options, store, operation, what=what)
-        store.commit(checks.definition(alone=True), actor=SYSTEM, now=clock.now())
+        store.commit(checks.definition(machine, alone=True), actor=SYSTEM, now=clock.now())
+        if machine:
+            places = checks.places(check_queries.definitions(store.db))
+            store.commit(PlaceChecks(checks.source, places), actor=HUMAN, now=clock.now())
     print(f"checks and reviewed lists come from {safe_line(checks.source)}")
     return 0
 

@@ -13,7 +13,7 @@ from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.rules.tasks.held_rules import other_source
 from tui_tasks.core.store import Store
 from tui_tasks.settings import config, paths
@@ -47,7 +47,10 @@ def findings(
         yield from _orphans_of_work(store)
     if (other := other_source(store.db, source_of(settings))) is not None:
         yield f"checks and reviewed lists come from {other}, not from {settings} (`tui-tasks config --use`)"
-    yield from map(str, config.load(settings)[1])
+    given, problems = config.load(settings)
+    if (lacking := check_queries.not_run_here(store.db, given.check)) is not None:
+        yield lacking
+    yield from map(str, problems)
     if settings.exists():
         yield from paths.findings_on_private_settings(settings)
         yield from _runners(settings)

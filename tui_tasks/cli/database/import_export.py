@@ -25,7 +25,6 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_fields import local_time
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
-from tui_tasks.default_paths import is_replica
 from tui_tasks.dialects.requests.identity import Identity, own_list
 from tui_tasks.formats import exporting
 from tui_tasks.formats.exporting import losses
@@ -34,7 +33,7 @@ from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import LEFT_ALONE, Importer
 from tui_tasks.runner.process.run_context import inside_run
 from tui_tasks.settings import atomic_file
-from tui_tasks.state.opening import check_keeper, refuse_checks
+from tui_tasks.state.opening import check_keeper
 from tui_tasks.text.safe import safe_line
 
 MAX_BYTES: Final = 256_000_000
@@ -297,10 +296,7 @@ def _import(options: argparse.Namespace) -> int:
     with open_store(options) as store:
         _refuse_paused(store, identity)
         lookup.check_named(options, store.db)
-        if is_replica(store.path):
-            refuse_checks()
-        else:
-            check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, now)
+        check_keeper(is_in_run=inside_run(os.environ, store.db)).look(store, now)
         target, project = identity.list, identity.project
         importing = Importer(
             store, options.format, parsed, target=target, fallback=own_list("tasklist", project), project=project

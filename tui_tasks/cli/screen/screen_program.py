@@ -146,7 +146,6 @@ def run(
     path, file = paths.database(db, on_server=True), paths.configuration()
     is_whole = not is_replica(path)
     if not is_whole:
-        opening.refuse_checks()
         with ProgressBar() as progress:
             opening.catch_up(path, progress.show)
     settings, problems = _settings(file, ascii_only=ascii_only)
@@ -155,7 +154,7 @@ def run(
         link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
     except Left:
         return 0
-    others = [*_who_else(path, file), *_other_settings(link, file)]
+    others = [*_who_else(path, file), *_other_settings(link, file, settings)]
     claimed = _claim_terminal()
     if claimed is None:
         link.stop()
@@ -222,14 +221,21 @@ def _who_else(path: str, file: Path) -> list[str]:
     return findings
 
 
-def _other_settings(link: DatabaseLink, file: Path) -> list[str]:
-    """Return as a sentence whose checks and reviewed lists hold, if they are those of another file."""
+def _other_settings(link: DatabaseLink, file: Path, settings: config.Config) -> list[str]:
+    """Return as sentences whose checks and reviewed lists hold, if they are those of another file, and which checks of
+    a server this machine cannot run.
+    """
+    from tui_tasks.core.read import check_queries
     from tui_tasks.core.rules.tasks.held_rules import other_source
     from tui_tasks.settings.current import source_of
 
+    if link.as_of is not None:
+        return []
     with storage_errors(link.path, reading=True):
-        other = other_source(link.db, source_of(file)) if link.as_of is None else None
-    return [] if other is None else [OTHER_SETTINGS.format(other)]
+        other = other_source(link.db, source_of(file))
+        lacking = check_queries.not_run_here(link.db, settings.check)
+    found = None if other is None else OTHER_SETTINGS.format(other)
+    return [line for line in (found, lacking) if line is not None]
 
 
 def _claim_terminal() -> Claimed | None:

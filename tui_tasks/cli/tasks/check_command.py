@@ -14,6 +14,8 @@ from tui_tasks.cli.streams import print_json
 from tui_tasks.core.vocab import SHELL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui_tasks.channel.session import Session
     from tui_tasks.core.snapshots import Check, CheckDefinition, Task
     from tui_tasks.runner.checks.check_profiles import CheckProfiles
@@ -43,10 +45,10 @@ def run(name: str, options: argparse.Namespace) -> int:
     if not wanted[0] <= len(words) <= wanted[1]:
         print("tui-tasks check: say TASK [NAME], give TASK NAME, take TASK NAME or default TASK", file=sys.stderr)
         return USAGE
-    require_database(options, on_server=False)
+    require_database(options)
     from tui_tasks.dialects.shell import SHELL as TOOLS
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         session = session_of(options, store, TOOLS)
         session.look_at_checks()
         if verb == "list":
@@ -73,25 +75,39 @@ def _print_definitions(session: Session, *, as_json: bool) -> int:
         if home is None:
             raise NotFound("list", named)
         checks = tuple(check for check in checks if {home.name, home.uid}.intersection(check.lists))
-    profiles = CheckSettings()()
+    profiles, machine = CheckSettings()(), session.store.db.machine
     if as_json:
-        print_json({"checks": [_to_json(check, profiles) for check in checks]}, indent=2)
+        print_json({"checks": [_to_json(check, profiles, machine) for check in checks]}, indent=2)
     elif not checks:
         print(f"no check is configured{f' for the list {safe_line(named)}' if named else ''}; see `tui-tasks config`")
     else:
-        print("\n".join(safe_line(_line(check, profiles)) for check in checks))
+        print("\n".join(safe_line(_line(check, profiles, machine)) for check in checks))
     return 0
 
 
-def _line(check: CheckDefinition, profiles: CheckProfiles) -> str:
-    profile = profiles.find(check.name, check.digest) if check.source == profiles.source else None
-    what = f"{shlex.join(profile.command)}  in {profile.cwd}" if profile is not None else f"of {check.source}"
+def _line(check: CheckDefinition, profiles: CheckProfiles, machine: str) -> str:
+    profile = profiles.find(check, machine)
+    what = f"{shlex.join(profile.command)}  in {profile.cwd}" if profile is not None else _elsewhere(check, machine)
     facts = [f"for {', '.join(check.lists)}"] * bool(check.lists) + ["gate"] * check.gate
     return "  ".join([check.name, what, *facts])
 
 
-def _to_json(check: CheckDefinition, profiles: CheckProfiles) -> dict[str, Any]:
-    profile = profiles.find(check.name, check.digest) if check.source == profiles.source else None
+def _elsewhere(check: CheckDefinition, machine: str) -> str:
+    """Return where a check comes from that the settings of this process do not run."""
+    if not machine or check.place(machine) is not None:
+        return f"of {check.source}"
+    return f"no command on this machine: runs on {_hosts(check)}"
+
+
+def _hosts(check: CheckDefinition) -> str:
+    """Return the machines of a server that have a command for a check, for people."""
+    from tui_tasks.core.snapshots import host_of
+
+    return ", ".join(sorted(map(host_of, check.machines))) or "none"
+
+
+def _to_json(check: CheckDefinition, profiles: CheckProfiles, machine: str) -> dict[str, Any]:
+    profile = profiles.find(check, machine)
     value: dict[str, Any] = {"name": check.name, "lists": check.lists, "gate": check.gate, "source": check.source}
     for name in ("command", "cwd", "timeout", "inputs"):
         value[name] = getattr(profile, name) if profile is not None else None
@@ -113,18 +129,28 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
     request(session, "control:request_check", uid=task.uid, **named)
     if options.no_wait:
         return _print_states(session, options, task, name, is_over=False)
-    profiles = CheckSettings()()
-    digests = {
-        each.uid: each.digest for each in read_checks.definitions(session.store.db) if each.source == profiles.source
-    }
+    profiles, db = CheckSettings()(), session.store.db
+    runs_here = {each.uid for each in read_checks.definitions(db) if profiles.find(each, db.machine) is not None}
     checks = _checks_of(session, task, name)
-    ours = all(profiles.find(check.name, digests.get(check.uid, "")) is not None for check in checks)
+    ours = all(check.uid in runs_here for check in checks)
     if not ours or not hosts_scheduler(options):
-        print("waits for a process that hosts the scheduler with its settings", file=sys.stderr)
+        print(_waits_for(read_checks.definitions(db), checks, db.machine), file=sys.stderr)
         return _print_states(session, options, task, name, is_over=False)
     with hosting.hosted(session.store.path, wanted=True):
         _wait_for_runs(session, task, name)
     return _print_states(session, options, task, name, is_over=True)
+
+
+def _waits_for(known: Sequence[CheckDefinition], checks: Sequence[Check], machine: str) -> str:
+    """Return what runs of checks wait for that this process does not start."""
+    from tui_tasks.text.safe import safe_line
+
+    wanted = {check.uid for check in checks}
+    lacking = [each for each in known if each.uid in wanted and each.place(machine) is None]
+    if not lacking:
+        return "waits for a process that hosts the scheduler with its settings"
+    where = "; ".join(f"{safe_line(each.name)} runs on {_hosts(each)}" for each in lacking)
+    return f"this machine has no command for them: {where}"
 
 
 def _checks_of(session: Session, task: Task, name: str | None) -> list[Check]:
@@ -197,7 +223,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     profiles = CheckSettings()()
     for check in check_queries.definitions(db):
         if check.name in {*has, *(names or ())}:
-            what += ["A check:", *quoted(_line(check, profiles), is_prose=False)]
+            what += ["A check:", *quoted(_line(check, profiles, db.machine), is_prose=False)]
     person.commit(options, session.store, GiveChecks(task.uid, names), what=what)
     now = task_queries.task(db, task.uid)
     value = check_queries.json_of_task(db, now, task_queries.list_by_id(db, now.list_id))

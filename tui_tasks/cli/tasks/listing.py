@@ -188,7 +188,8 @@ def check_lines(found: Sequence[Check], *, ascii_only: bool) -> Iterator[str]:
         has_failed = check.state == "failed" and run is not None
         ended = f", exit {run.exit_code}" if has_failed and run and run.exit_code is not None else ""
         gate = ", gate" if check.gate else ""
-        yield f"{shown.mark(ascii_only=ascii_only)} {safe_line(check.name)}: {shown.word}{ended}{gate}"
+        where = f" on {check.host}" if check.host else ""
+        yield f"{shown.mark(ascii_only=ascii_only)} {safe_line(check.name)}: {shown.word}{ended}{where}{gate}"
         if has_failed and run and run.output:
             yield safe_text(run.output.rstrip())
 

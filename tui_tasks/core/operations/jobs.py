@@ -200,10 +200,10 @@ class NamedCheck(Operation, frozen=True):
 
     Attributes:
         name: its name.
-        digest: the hash of its command, folder and inputs.
+        digest: the hash of its command, folder and inputs; on a server of its inputs alone.
         lists: the names of the lists whose tasks all have it.
         gate: whether it must pass before such a task can be done.
-        cwd: the folder of its inputs.
+        cwd: the folder of its inputs; empty on a server.
         inputs: globs below `cwd`.
     """
 
@@ -252,6 +252,18 @@ class DefineChecks(Operation, frozen=True):
     checks: tuple[NamedCheck, ...]
     kept: frozenset[str] = frozenset()
     alone: bool = False
+
+
+class PlaceChecks(Operation, frozen=True):
+    """Say how this machine runs the checks of a server's database. Result: whether anything changed.
+
+    Attributes:
+        source: this machine's settings file.
+        places: digest and folder by the name of the check; checks that are not among them do not run here.
+    """
+
+    source: str
+    places: Mapping[str, tuple[str, str]]
 
 
 class GiveChecks(Operation, frozen=True):

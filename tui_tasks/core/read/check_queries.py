@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -10,11 +10,12 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, verified
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckPlace, CheckRun, Task, TaskList, verified
 
 _DEFINITION: Final = ", ".join(CheckDefinition.__struct_fields__)
 _RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields__)
 _LISTS: Final = msgspec.json.Decoder(tuple[str, ...])
+_MACHINES: Final = msgspec.json.Decoder(dict[str, CheckPlace])
 # States of a run that read as another state of the check; all others are the check's state as they are.
 _STATES: Final = {"waiting": "unproven", "interrupted": "unproven"}
 
@@ -26,6 +27,20 @@ def definitions(db: Database) -> tuple[CheckDefinition, ...]:
     """Return every check that a configuration file defines, by name."""
     rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE deleted = 0 ORDER BY name, source")
     return tuple(_definition(row) for row in rows.fetchall())
+
+
+def not_run_here(db: Database, names: Collection[str]) -> str | None:
+    """Return in a sentence for which checks of a server this machine has no command; None: it has all, or is a file's.
+
+    `names`: the checks in its settings.
+    """
+    if not db.machine:
+        return None
+    lacking = {each.name for each in definitions(db) if each.name not in names}
+    if not lacking:
+        return None
+    named = ", ".join(sorted(lacking))
+    return f"this machine has no command for {named}: they run on others, or after [check.NAME] in your settings"
 
 
 def every_definition(db: Database, source: str) -> dict[str, CheckDefinition]:
@@ -40,8 +55,8 @@ def definition(db: Database, uid: str) -> CheckDefinition:
 
 
 def _definition(row: Any) -> CheckDefinition:
-    uid, source, name, digest, lists, gate, deleted, cwd, inputs = row
-    texts = _LISTS.decode(lists), bool(gate), bool(deleted), cwd, _LISTS.decode(inputs)
+    uid, source, name, digest, lists, gate, deleted, cwd, inputs, machines = row
+    texts = _LISTS.decode(lists), bool(gate), bool(deleted), cwd, _LISTS.decode(inputs), _MACHINES.decode(machines)
     return CheckDefinition(uid, source, name, digest, *texts)
 
 
@@ -99,7 +114,7 @@ def state_of(found: CheckDefinition, run: CheckRun | None) -> str:
     """Return the state of a check with this run, one of `vocab.CHECK_STATES`."""
     if run is None:
         return "unproven"
-    if run.state == "passed" and run.digest != found.digest:
+    if run.state == "passed" and ((place := found.place(run.machine)) is None or run.digest != place.digest):
         return "stale"
     return _STATES.get(run.state, run.state)
 
@@ -131,6 +146,11 @@ def runs_in(db: Database, *states: str) -> list[CheckRun]:
     """Return the runs in any of the states (waiting, running, passed, failed), oldest first."""
     marks = ", ".join(f"'{state}'" for state in states)
     return [CheckRun(*row) for row in db.sql(f"SELECT {_RUN} FROM check_run WHERE state IN ({marks}) ORDER BY id")]
+
+
+def running_on(db: Database, machine: str) -> list[CheckRun]:
+    """Return the runs that a machine has begun, oldest first."""
+    return [run for run in runs_in(db, "running") if run.machine == machine]
 
 
 def has_passed(db: Database) -> bool:

@@ -54,12 +54,10 @@ class CheckHost:
         return store.commit(operation, actor=SYSTEM, now=self._clock())[0]
 
     def _abandon_dead_runs(self, store: Store, alive: Container[str]) -> None:
-        begun = check_queries.runs_in(store.db, "running")
+        begun = check_queries.running_on(store.db, store.db.machine)
         self._leases.keep_only(run.uid for run in begun)
         for run in begun:
             heartbeat = heartbeats.find(store.db, run.uid)
-            if heartbeat is not None and not heartbeat.is_on(store.db.machine):
-                continue
             reason = self._leases.reason_to_abandon(run.uid, heartbeat, time.monotonic(), is_starting=run.uid in alive)
             if reason is not None and self._commit(store, AbandonCheck(run.uid, heartbeat)):
                 end_supervisor(heartbeat)
@@ -69,20 +67,25 @@ class CheckHost:
         waiting = check_queries.runs_in(store.db, "waiting")
         if not waiting:
             return {}
-        profiles = self.keeper.profiles
-        named = {each.uid: each.name for each in check_queries.definitions(store.db) if each.source == profiles.source}
+        machine = store.db.machine
+        known = {
+            each.uid: found
+            for each in check_queries.definitions(store.db)
+            if (found := self.keeper.profiles.find(each, machine)) is not None
+        }
         started = {}
         for run in waiting:
-            profile = profiles.find(named.get(run.check_uid, ""), run.digest)
+            profile = known.get(run.check_uid)
             # Reading first avoids a useless write lock, for which every other writer would wait.
-            begun = check_queries.runs_in(store.db, "running")
+            begun = check_queries.running_on(store.db, machine)
             if (
                 profile is None
+                or run.machine not in ("", machine)
                 or len(begun) >= max_parallel
                 or any((each.check_uid, each.cwd) == (run.check_uid, run.cwd) for each in begun)
             ):
                 continue
-            heartbeat = Heartbeat(run.uid, False, *processes.identity(machine=store.db.machine), at=self._clock())
+            heartbeat = Heartbeat(run.uid, False, *processes.identity(machine=machine), at=self._clock())
             claimed = self._commit(store, ClaimCheck(run.uid, heartbeat, max_parallel))
             if claimed is None:
                 continue

@@ -7,23 +7,29 @@ inputs all the same (docs: protocol, section 11).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.checks.check_profiles import CheckProfiles
+from tui_tasks.runner.checks.check_profiles import CheckProfiles, source_on
 
 if TYPE_CHECKING:
+    from tui_tasks.core.operations import Operation
     from tui_tasks.core.rules.agents.answer_rules import AnswerRule
     from tui_tasks.runner.checks.input_watch import InputWatch
 
     # What is recorded of a settings file beside the checks.
     _Others = tuple[ReviewPolicy, tuple[AnswerRule, ...], AskLimits]
+
+
+_log = logging.getLogger(__name__)
 
 
 class Authority(IntEnum):
@@ -72,6 +78,7 @@ class CheckKeeper:
         self._last_defined: CheckProfiles | None = None
         self._last_others: _Others | None = None
         self._watch: InputWatch | None = None
+        self._refused: Operation | None = None
 
     @property
     def profiles(self) -> CheckProfiles:
@@ -108,6 +115,8 @@ class CheckKeeper:
             if profiles.is_known:
                 self._write(store, profiles, others, now)
             self._last_defined, self._last_others = profiles, others
+        if store.db.machine and profiles.is_known and self._authority >= Authority.UPDATES:
+            self._place(store, profiles, now)
         if self._watch is not None or check_queries.has_passed(store.db):
             self._input_watch().look(store, profiles, now, reads_contents=reads_contents)
 
@@ -131,29 +140,55 @@ class CheckKeeper:
         """Write what of the configuration this process may, if the state differs: a useless write lock would keep
         other writers waiting.
         """
-        known = recorded(store.db)
+        machine, known = store.db.machine, recorded(store.db)
+        source = source_on(machine, found.source)
         has_settings = bool(found.profiles or others != (ReviewPolicy(), (), AskLimits()))
         if known is None and (self._authority < Authority.RECORDS or not has_settings):
-            if self._authority >= Authority.ADDS:
+            if self._authority >= Authority.ADDS and not machine:
                 self._define(store, found, now)
-        elif known is None or (known.source == found.source and self._authority >= Authority.UPDATES):
+        elif known is None or (known.source == source and self._authority >= Authority.UPDATES):
             if known is None or (known.policy, known.rules, known.asks) != others:
-                store.commit(recording(found.source, *others), actor=SYSTEM, now=now)
+                self._commit(store, recording(source, *others), now)
             self._define(store, found, now)
 
     def _define(self, store: Store, found: CheckProfiles, now: int) -> None:
         """Write the configured checks."""
+        machine = store.db.machine
+        source = source_on(machine, found.source)
         known = {
             name: (each.digest, each.lists, each.gate, each.cwd, each.inputs)
-            for name, each in check_queries.every_definition(store.db, found.source).items()
+            for name, each in check_queries.every_definition(store.db, source).items()
             if not each.deleted and name not in found.unreadable
         }
-        wanted = {
-            name: (each.digest, each.lists, each.gate, each.cwd, each.inputs) for name, each in found.profiles.items()
-        }
-        others = self._alone and any(each.source != found.source for each in check_queries.definitions(store.db))
-        if known != wanted or others:
-            store.commit(found.definition(alone=self._alone), actor=SYSTEM, now=now)
+        others = self._alone and any(each.source != source for each in check_queries.definitions(store.db))
+        if known != found.defined(machine) or others:
+            self._commit(store, found.definition(machine, alone=self._alone), now)
+
+    def _place(self, store: Store, found: CheckProfiles, now: int) -> None:
+        """Write how this machine runs the checks of a server; its settings file is the first that a person used."""
+        definitions = check_queries.definitions(store.db)
+        known = {each.name: place for each in definitions if (place := each.place(store.db.machine)) is not None}
+        sources = {place.source for place in known.values()}
+        if sources - {found.source} or (not sources and self._authority < Authority.RECORDS):
+            return
+        before = {name: (place.digest, place.cwd) for name, place in known.items()}
+        wanted = {name: before[name] for name in found.unreadable & before.keys()} | found.places(definitions)
+        if before != wanted:
+            from tui_tasks.core.operations.jobs import PlaceChecks  # for a changed settings file alone
+
+            self._commit(store, PlaceChecks(found.source, wanted), now)
+
+    def _commit(self, store: Store, operation: Operation, now: int) -> None:
+        """Commit once what a server may refuse: to an agent's role it does."""
+        if operation == self._refused:
+            return
+        try:
+            store.commit(operation, actor=SYSTEM, now=now)
+        except StorageFailed as failure:
+            if failure.data.get("retryable", True):
+                raise
+            self._refused = operation
+            _log.warning("checks of the settings are not recorded: %s", failure.message)
 
     def close(self) -> None:
         """Stop watching input files."""

@@ -6,13 +6,27 @@ Agents do not write that file, and a check's command and input files come from n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations.jobs import DefineChecks
+    from tui_tasks.core.snapshots import CheckDefinition
+
+Definition = tuple[str, tuple[str, ...], bool, str, tuple[str, ...]]
+"""Digest, lists, gate, folder and inputs of a check."""
+
+
+def source_on(machine: str, file: str) -> str:
+    """Return how a settings file is recorded with a database; `machine`: `Database.machine`, empty but on a server."""
+    return f"{machine}:{file}" if machine else file
+
+
+def inputs_digest(inputs: Sequence[str]) -> str:
+    """Return the digest of a check of a server, whose command and folder are each machine's."""
+    return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()
 
 
 class CheckProfile(msgspec.Struct, frozen=True):
@@ -54,6 +68,11 @@ class CheckProfile(msgspec.Struct, frozen=True):
         )
         return hashlib.sha256(msgspec.json.encode(defined)).hexdigest()
 
+    def with_inputs_of(self, definition: CheckDefinition) -> CheckProfile:
+        """Return it with the inputs that the database has: those are the same on all machines of a server."""
+        inputs = definition.inputs
+        return msgspec.structs.replace(self, inputs=inputs, snapshot=self.snapshot and bool(inputs))
+
     def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a run. Python does not read the user's own site-packages, which agents can write,
         unless the check's `environment` says so.
@@ -78,17 +97,41 @@ class CheckProfiles(msgspec.Struct, frozen=True):
     unreadable: frozenset[str] = frozenset()
     is_known: bool = True
 
-    def find(self, name: str, digest: str) -> CheckProfile | None:
-        """Return the check of that name if it has that digest."""
-        profile = self.profiles.get(name)
-        return profile if profile is not None and profile.digest == digest else None
+    def find(self, definition: CheckDefinition, machine: str) -> CheckProfile | None:
+        """Return the check that a machine runs for a definition; None if this file has it not, or otherwise.
 
-    def definition(self, *, alone: bool = False) -> DefineChecks:
-        """Return the operation that writes these checks into the state."""
+        `machine`: `Database.machine`.
+        """
+        found, place = self.profiles.get(definition.name), definition.place(machine)
+        if found is None or place is None or place.source != self.source:
+            return None
+        found = found.with_inputs_of(definition) if machine else found
+        return found if found.digest == place.digest else None
+
+    def definition(self, machine: str, *, alone: bool = False) -> DefineChecks:
+        """Return the operation that writes these checks into the state of a database of a machine."""
         from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck  # few files have checks
 
-        named = (
-            NamedCheck(each.name, each.digest, each.lists, each.gate, each.cwd, each.inputs)
-            for each in self.profiles.values()
-        )
-        return DefineChecks(self.source, tuple(named), self.unreadable, alone)
+        named = (NamedCheck(name, *values) for name, values in self.defined(machine).items())
+        return DefineChecks(source_on(machine, self.source), tuple(named), self.unreadable, alone)
+
+    def defined(self, machine: str) -> dict[str, Definition]:
+        """Return what a database of a machine holds of the checks, by name; a server's has no command and no folder."""
+        return {
+            name: (
+                inputs_digest(each.inputs) if machine else each.digest,
+                each.lists,
+                each.gate,
+                "" if machine else each.cwd,
+                each.inputs,
+            )
+            for name, each in self.profiles.items()
+        }
+
+    def places(self, definitions: Iterable[CheckDefinition]) -> dict[str, tuple[str, str]]:
+        """Return digest and folder of a server's checks that have a command here, by name."""
+        found = {}
+        for each in definitions:
+            if (profile := self.profiles.get(each.name)) is not None:
+                found[each.name] = profile.with_inputs_of(each).digest, profile.cwd
+        return found

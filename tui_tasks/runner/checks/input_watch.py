@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
@@ -27,7 +27,7 @@ from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks import checked_trees
-from tui_tasks.runner.checks.check_profiles import CheckProfile, CheckProfiles
+from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
 from tui_tasks.runner.process.git import GitFailed
 
@@ -67,7 +67,9 @@ class InputWatch:
         Raises:
             StorageFailed: the database cannot be read or written.
         """
-        passed = check_queries.runs_in(store.db, "passed")
+        # The files of other machines' runs are theirs.
+        machine = store.db.machine
+        passed = [run for run in check_queries.runs_in(store.db, "passed") if run.machine == machine]
         if not passed and not self._trees:
             return False
         known = {each.uid: each for each in check_queries.definitions(store.db)}
@@ -76,11 +78,11 @@ class InputWatch:
         wanted: dict[tuple[str, str, str], list[CheckRun]] = {}
         patterns: dict[tuple[str, str], Sequence[str]] = {}
         for run in passed:
-            definition = _definition_of(run, known, profiles)
-            folder = places.folder_of(run, definition) if definition is not None and definition.inputs else None
-            if definition is not None and folder is not None:
+            found = _inputs_of(run, known, profiles)
+            folder = places.folder_of(run, found.cwd) if found is not None and found.patterns else None
+            if found is not None and folder is not None:
                 wanted.setdefault((run.check_uid, run.digest, folder), []).append(run)
-                patterns[run.digest, folder] = definition.inputs
+                patterns[run.digest, folder] = found.patterns
         for key in self._trees.keys() - patterns.keys():
             self._trees.pop(key).close()
         changed = False
@@ -106,18 +108,32 @@ class InputWatch:
         unchanged: dict[str, bool] = {}
         for uid in run_uids:
             run = check_queries.run(store.db, uid)
-            definition = _definition_of(run, known, profiles) if run is not None and run.state == "passed" else None
-            folder = places.folder_of(run, definition) if run is not None and definition is not None else None
-            if run is None or definition is None or folder is None or not (definition.inputs or run.worktree):
+            if run is not None and run.state == "passed" and run.machine != store.db.machine:
+                unchanged[uid] = self._is_same_here(run, known.get(run.check_uid), store.db.machine)
+                continue
+            found = _inputs_of(run, known, profiles) if run is not None and run.state == "passed" else None
+            folder = places.folder_of(run, found.cwd) if run is not None and found is not None else None
+            if run is None or found is None or folder is None or not (found.patterns or run.worktree):
                 unchanged[uid] = False
                 continue
-            unchanged[uid] = run.worktree is None or _is_same_tree(run, folder, known, profiles, store.path)
-            if definition.inputs:
-                inputs = self._tree(run.digest, folder, definition.inputs).digest(reads_all=True)
+            unchanged[uid] = run.worktree is None or _is_same_tree(run, folder, known, profiles, store)
+            if found.patterns:
+                inputs = self._tree(run.digest, folder, found.patterns).digest(reads_all=True)
                 if inputs != run.inputs:
                     store.commit(ChangeInputs(run.check_uid, run.digest, inputs, (uid,)), actor=SYSTEM, now=now)
                     unchanged[uid] = False
         return unchanged
+
+    def _is_same_here(self, run: CheckRun, definition: CheckDefinition | None, machine: str) -> bool:
+        """Return whether a run of another machine counts on this one: its inputs are those that this machine has, or
+        this machine has no folder of the check.
+        """
+        if definition is None or run.worktree is not None:
+            return False
+        place = definition.place(machine)
+        if place is None or not definition.inputs:
+            return True
+        return self._tree(place.digest, place.cwd, definition.inputs).digest(reads_all=True) == run.inputs
 
     def _tree(self, digest: str, folder: str, patterns: Sequence[str]) -> _WatchedInputs:
         tree = self._trees.get((digest, folder))
@@ -131,30 +147,35 @@ class InputWatch:
             self._trees.popitem()[1].close()
 
 
-def _definition_of(
-    run: CheckRun, known: Mapping[str, CheckDefinition], profiles: CheckProfiles
-) -> CheckDefinition | CheckProfile | None:
-    """Return what says which the inputs of a run are; None if that is not known, or has changed."""
+class _Inputs(NamedTuple):
+    cwd: str
+    patterns: Sequence[str]
+
+
+def _inputs_of(run: CheckRun, known: Mapping[str, CheckDefinition], profiles: CheckProfiles) -> _Inputs | None:
+    """Return which the inputs of a run are; None if that is not known, or has changed."""
     definition = known.get(run.check_uid)
-    decides: CheckDefinition | CheckProfile | None = definition
-    if definition is not None and not definition.cwd:
-        is_own = definition.source == profiles.source
-        decides = profiles.find(definition.name, run.digest) if is_own else None
-    return decides if decides is not None and decides.digest == run.digest else None
+    place = definition.place(run.machine) if definition is not None else None
+    if definition is None or place is None or place.digest != run.digest:
+        return None
+    if place.cwd:
+        return _Inputs(place.cwd, definition.inputs)
+    profile = profiles.find(definition, run.machine)
+    return _Inputs(profile.cwd, profile.inputs) if profile is not None else None
 
 
 def _is_same_tree(
-    run: CheckRun, cwd: str, known: Mapping[str, CheckDefinition], profiles: CheckProfiles, database: str
+    run: CheckRun, cwd: str, known: Mapping[str, CheckDefinition], profiles: CheckProfiles, store: Store
 ) -> bool:
     """Return whether the worktree of a run has the files that the run was about."""
     definition = known.get(run.check_uid)
-    profile = profiles.find(definition.name, run.digest) if definition is not None else None
+    profile = profiles.find(definition, store.db.machine) if definition is not None else None
     try:
         tree = checked_trees.checked_tree(
             Path(run.worktree or ""),
             cwd,
             definition.inputs if definition is not None else (),
-            database=database,
+            database=store.path,
             filters=profile.filters if profile is not None else (),
         )
     except (GitFailed, Conflict, OSError):
@@ -172,14 +193,16 @@ class _Places:
     def _live(self) -> list[Work]:
         return work_queries.live(self._db)
 
-    def folder_of(self, run: CheckRun, found: CheckDefinition | CheckProfile) -> str | None:
-        """Return the folder; None: the run is about a merge that is not over, whose files are no longer there."""
+    def folder_of(self, run: CheckRun, cwd: str) -> str | None:
+        """Return the folder, `cwd` if it is the check's own; None: the run is about a merge that is not over, whose
+        files are no longer there.
+        """
         if run.worktree is None or not self._live:
-            return found.cwd
+            return cwd
         if any(work.worktree == run.worktree for work in self._live):
             return run.cwd
         tasks = set(check_queries.tasks_of(self._db, run.uid))
-        return None if any(work.task_uid in tasks for work in self._live) else found.cwd
+        return None if any(work.task_uid in tasks for work in self._live) else cwd
 
 
 class _WatchedInputs:

@@ -63,7 +63,8 @@ def lines(context: Context, task: Task, room: int, most: int = OUTPUT_LINES) -> 
             shown.word if check.state != "failed" or run is None or run.exit_code is None else f"exit {run.exit_code}"
         )
         commit = run.git_commit if run is not None else None
-        facts = [verdict, *["gate"] * check.gate, *([commit[:7]] if commit else [])]
+        where = [f"on {check.host}"] if check.host else []
+        facts = [verdict, *where, *["gate"] * check.gate, *([commit[:7]] if commit else [])]
         head = f" {shown.mark(ascii_only=context.ascii_only)} "
         name = safe_line(check.name, max(4, room - cell_len(head) - 2))
         drawn.append([(head, ink), (name, ""), (f"  {' · '.join(facts)}"[: max(0, room - cell_len(name) - 2)], ink)])

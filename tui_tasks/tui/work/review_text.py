@@ -138,7 +138,7 @@ def _checks(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     lines: list[Drawn] = [[], [(" Checks on this tree", "bold")]]
     for check in facts.checks:
         shown = PROOF_LOOKS[check.state]
-        gate = "  gates" if check.gate else ""
+        gate = f"{f' on {check.host}' if check.host else ''}{'  gates' if check.gate else ''}"
         lines.append(
             [
                 (f"   {shown.mark(ascii_only=context.ascii_only)} ", shown.color),

@@ -22,6 +22,7 @@ from tui_tasks.core.operations.jobs import (
     EndCheck,
     GiveChecks,
     NamedCheck,
+    PlaceChecks,
     ProveTree,
     RecordSettings,
     RequestChecks,
@@ -34,7 +35,7 @@ from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.tasks.held_rules import UID
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import heartbeats, job_settings
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, verified
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckPlace, CheckRun, Task, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -98,12 +99,36 @@ def _define(tx: Transaction, source: str, check: NamedCheck, known: CheckDefinit
     new = {name: value for name, value in new.items() if getattr(known, name) != value}
     if not new:
         return
+    if "digest" in new and known.machines:
+        # Each machine says anew how it runs the check with the new inputs.
+        new["machines"] = {}
     old = {name: getattr(known, name) for name in new}
     tx.emit("check.defined", "check_definition", known.uid, old=old, new=new)
     if "digest" in new:
         # A run that has not begun will begin with the new command.
         for waiting in check_queries.waiting(tx.db, known.uid):
             _change(tx, waiting, "check.queued", {"digest": check.digest})
+
+
+@rule(PlaceChecks)
+def place_checks(tx: Transaction, op: PlaceChecks) -> bool:
+    """Record how this machine runs the checks. Only the human puts another settings file in place."""
+    if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
+        raise Forbidden("which settings hold is said by the human alone")
+    machine, before = tx.db.machine, tx.entries
+    for found in tx.state_cache.check_definitions:
+        known = found.place(machine)
+        if known is not None and known.source != op.source and tx.actor != vocab.HUMAN:
+            raise Forbidden(f"the checks of this machine come from {known.source}, not from {op.source}")
+        place = CheckPlace(*op.places[found.name], op.source) if found.name in op.places else None
+        if place == known:
+            continue
+        places = {name: value for name, value in found.machines.items() if name != machine}
+        if place is not None:
+            places[machine] = place
+        old, new = {"machines": found.machines}, {"machines": places}
+        tx.emit("check.defined", "check_definition", found.uid, old=old, new=new)
+    return tx.entries > before
 
 
 @rule(GiveChecks)
@@ -145,7 +170,8 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
     wanted = [check for check in checks if op.name in (None, check.name)]
     if not wanted:
         raise NotFound("check", str(op.name), f"; task {op.uid} has {', '.join(check.name for check in checks)}")
-    wanted = [one for one in wanted if not (op.unproven_alone and one.state == "passed")]
+    if op.unproven_alone:
+        wanted = [one for one in wanted if one.state != "passed" or check_steps.is_other_here(tx, one)]
     check_steps.request(tx, task, wanted, check_steps.place_of(tx, task))
     return verified(check.state for check in tx.state_cache.checks_of(task, home))
 
@@ -158,16 +184,19 @@ def prove_tree(tx: Transaction, op: ProveTree) -> list[Check]:
     task = task_queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
     wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]
-    check_steps.prove(tx, task, wanted, check_steps.Place(op.repository, op.worktree, op.tree))
+    check_steps.prove(tx, task, wanted, check_steps.Place(op.repository, op.worktree, op.tree, tx.db.machine))
     return [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]
 
 
 @rule(ClaimCheck)
 def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
     """Claim a waiting run for one process. A run that no task waits for any more is not begun."""
-    run = check_queries.run(tx.db, op.uid)
-    begun = check_queries.runs_in(tx.db, "running")
-    if run is None or run.state != "waiting" or len(begun) >= op.max_parallel:
+    run, machine = check_queries.run(tx.db, op.uid), tx.db.machine
+    begun = check_queries.running_on(tx.db, machine)
+    if run is None or run.state != "waiting" or run.machine not in ("", machine) or len(begun) >= op.max_parallel:
+        return None
+    place = check_queries.definition(tx.db, run.check_uid).place(machine)
+    if place is None:
         return None
     if any((other.check_uid, other.cwd) == (run.check_uid, run.cwd) for other in begun):
         # Two runs at once in one folder would disturb each other.
@@ -176,7 +205,8 @@ def claim_check(tx: Transaction, op: ClaimCheck) -> CheckRun | None:
         _change(tx, run, "check.ended", {"state": "interrupted", "ended_at": tx.now})
         return None
     heartbeats.put(tx.db, op.by)
-    return _change(tx, run, "check.started", {"state": "running", "started_at": tx.now})
+    changes = {"state": "running", "started_at": tx.now, "machine": machine, "digest": place.digest}
+    return _change(tx, run, "check.started", changes)
 
 
 @rule(BeginCheck)
@@ -239,7 +269,7 @@ def change_inputs(tx: Transaction, op: ChangeInputs) -> int:
     changed = [
         run
         for run in check_queries.runs_in(tx.db, "passed")
-        if run.check_uid == op.check_uid
+        if (run.check_uid, run.machine) == (op.check_uid, tx.db.machine)
         and run.digest == op.digest
         and run.inputs != op.inputs
         and (not op.uids or run.uid in op.uids)

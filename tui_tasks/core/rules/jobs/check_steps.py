@@ -15,7 +15,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InputsUnread, NotProven
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, verified
+from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, host_of, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -28,18 +28,21 @@ class Place(NamedTuple):
         repository: the checkout in which the checks' folders are.
         worktree: the worktree that stands for it.
         tree: the hash of the files that a run must be about; None: of whichever are there.
+        machine: the machine that has the worktree; see `Database.machine`.
     """
 
     repository: str
     worktree: str
     tree: str | None = None
+    machine: str = ""
 
     def folder_of(self, definition: CheckDefinition | None) -> str | None:
         """Return the folder of a check in the worktree; None: its folder is not in the checkout."""
-        if definition is None or not definition.cwd:
+        place = None if definition is None else definition.place(self.machine)
+        if place is None or not place.cwd:
             return None
         # As text: `pathlib` takes as long to import as all that a short command does.
-        path = os.path.realpath(definition.cwd)
+        path = os.path.realpath(place.cwd)
         if not f"{path}/".startswith(f"{self.repository}/"):
             return None
         return self.worktree + path[len(self.repository) :]
@@ -53,7 +56,7 @@ def place_of(tx: Transaction, task: Task) -> Place | None:
 
     live = [work for work in work_queries.of_task(tx.db, task.uid) if work.state in vocab.LIVE_WORK]
     own = [work for work in live if work.agent == tx.actor] or live
-    return Place(own[-1].repository, own[-1].worktree) if own else None
+    return Place(own[-1].repository, own[-1].worktree, machine=own[-1].machine) if own else None
 
 
 def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | None) -> None:
@@ -83,6 +86,10 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
         reason = f"a task of {home.name} is not done before {_names(missing)} has passed"
         raise NotProven(reason, "make it first, then set it done", None, verified=state, output=output)
     reason = f"task {task.uid} is not done before {_names(missing)} has passed ({state})"
+    unable = [check for check in missing if not _can_run(tx, check, place)]
+    if unable and place is not None:
+        reason = f"{reason}: {host_of(place.machine)}, where the work on it is, has no command for {_names(unable)}"
+        raise NotProven(reason, "tell the human", None, verified=state, output=output, id=task.uid)
     if _are_checks_of(tx, stored, missing):
         advice, uid = "its checks are being run: try again when they have passed", task.uid
     else:
@@ -93,9 +100,17 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
 
 def _has_passed(tx: Transaction, check: Check, place: Place | None) -> bool:
     """Return whether a check has passed, for a task at work in its worktree."""
-    if check.state != "passed" or place is None or place.folder_of(_definition(tx, check)) is None:
+    if check.state != "passed" or place is None:
         return check.state == "passed"
-    return check.run is not None and check.run.worktree == place.worktree
+    if place.folder_of(_definition(tx, check)) is None:
+        return _can_run(tx, check, place)
+    return check.run is not None and (check.run.machine, check.run.worktree) == (place.machine, place.worktree)
+
+
+def _can_run(tx: Transaction, check: Check, place: Place | None) -> bool:
+    """Return whether the machine that has the worktree of a task has a command for a check."""
+    definition = _definition(tx, check)
+    return place is None or definition is None or definition.place(place.machine) is not None
 
 
 def _definition(tx: Transaction, check: Check) -> CheckDefinition | None:
@@ -123,6 +138,17 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
     if unread:
         raise InputsUnread(unread)
     failed = [check for uid, check in of_runs.items() if not (known or {}).get(uid, False)]
+    elsewhere = [check for check in failed if is_other_here(tx, check)]
+    if elsewhere:
+        raise NotProven(
+            f"task {task.uid} is not done: {_names(elsewhere)} passed on another machine, with other files than those "
+            "of this one",
+            "its checks are being run here: try again when they have passed",
+            task.uid,
+            verified="stale",
+            output="",
+            id=task.uid,
+        )
     if failed:
         raise NotProven(
             f"task {task.uid} is not done: the inputs of {_names(failed)} could not be read again here",
@@ -132,6 +158,14 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
             output="",
             id=task.uid,
         )
+
+
+def is_other_here(tx: Transaction, check: Check) -> bool:
+    """Return whether a check passed on another machine, and this one has read other inputs of it, so must run it."""
+    run, definition = check.run, _definition(tx, check)
+    if run is None or definition is None or run.machine == tx.db.machine or run.worktree is not None:
+        return False
+    return definition.place(tx.db.machine) is not None and (tx.inputs_read or {}).get(run.uid) is False
 
 
 def _names(found: list[Check]) -> str:
@@ -162,18 +196,23 @@ def request(tx: Transaction, task: Task, wanted: Iterable[Check], place: Place |
     """
     for check in wanted:
         definition = _definition(tx, check)
-        if definition is None:
+        if definition is None or not _can_run(tx, check, place):
             continue
         folder = place.folder_of(definition) if place is not None else None
         at = place if folder is not None else None
-        if check.run is not None and check.run.state in ("waiting", "running") and _is_at(check.run, at):
+        machine = tx.db.machine if place is None else place.machine
+        # Who has no folder of the check is content with any.
+        machine = machine if definition.place(machine) is not None else ""
+        if check.run is not None and check.run.state in ("waiting", "running") and _is_at(check.run, machine, at):
             continue
-        waiting = [run for run in check_queries.waiting(tx.db, definition.uid) if _is_at(run, at)]
-        link(tx, task, check, waiting[0] if waiting else _new_run(tx, definition, folder, at))
+        waiting = [run for run in check_queries.waiting(tx.db, definition.uid) if _is_at(run, machine, at)]
+        link(tx, task, check, waiting[0] if waiting else _new_run(tx, definition, machine, folder, at))
 
 
-def _is_at(run: CheckRun, place: Place | None) -> bool:
-    """Return whether a run that has not ended is about the files of a place."""
+def _is_at(run: CheckRun, machine: str, place: Place | None) -> bool:
+    """Return whether a run that has not ended is about the files of a place; `machine`: it must be that one's."""
+    if machine not in ("", run.machine):
+        return False
     if place is None:
         return run.worktree is None
     return run.worktree == place.worktree and (place.tree is None or run.tree in (None, place.tree))
@@ -205,10 +244,13 @@ def link(tx: Transaction, task: Task, check: Check, run: CheckRun) -> None:
     tx.emit("check.requested", "task_check", uid, old=before, new=after, task=task)
 
 
-def _new_run(tx: Transaction, definition: CheckDefinition, folder: str | None, place: Place | None) -> CheckRun:
+def _new_run(
+    tx: Transaction, definition: CheckDefinition, machine: str, folder: str | None, place: Place | None
+) -> CheckRun:
     blank: dict[str, Any] = dict.fromkeys(CheckRun.__struct_fields__)
     blank |= {"id": tx.state_cache.next_id("check_run"), "uid": tx.new_uid(), "check_uid": definition.uid}
     blank |= {"digest": definition.digest, "state": "waiting", "requested_by": tx.actor, "requested_at": tx.now}
+    blank["machine"] = machine
     if place is not None:
         blank |= {"cwd": folder, "worktree": place.worktree, "tree": place.tree}
     run = CheckRun(**blank)

@@ -290,6 +290,16 @@ def recording(source: str, policy: ReviewPolicy, rules: tuple[AnswerRule, ...], 
 
 
 def other_source(db: Database, source: str) -> str | None:
-    """Return the settings file recorded with a database if it is another than this one; else None."""
+    """Return the settings file recorded with a database if it is another than this one; else None.
+
+    On a server each machine has its own: the files of other machines do not count.
+    """
     settings = recorded(db)
-    return None if settings is None or settings.source == source else settings.source
+    if not db.machine or settings is None:
+        return None if settings is None or settings.source == source else settings.source
+    from tui_tasks.core.read import check_queries  # for databases with a settings file alone
+
+    places = [place for each in check_queries.definitions(db) if (place := each.place(db.machine)) is not None]
+    machine, _, file = settings.source.partition(":")
+    own = [file] * (machine == db.machine) + [place.source for place in places]
+    return next((one for one in own if one != source), None)

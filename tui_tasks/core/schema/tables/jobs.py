@@ -106,6 +106,7 @@ class CheckDefinitionRow(Model):
     deleted = Flag(default=0)
     cwd = TextField(default="")  # the folder of its inputs; empty: recorded before there was this column
     inputs = JsonField(default="[]")  # globs below `cwd`
+    machines = JsonField(default="{}")  # on a server: [digest, folder, configuration file] by the machine's id
 
     class Meta:
         table_name = "check_definition"
@@ -131,6 +132,7 @@ class CheckRunRow(Model):
     cwd = TextField(null=True)  # the folder in which it runs; null: the check's own
     worktree = TextField(null=True)  # the git worktree around that folder, for a task at work
     tree = TextField(null=True)  # hash of the worktree's files, which the run is about
+    machine = TextField(default="")  # on a server: the id of the machine that runs it; empty: any that can
 
     class Meta:
         table_name = "check_run"

@@ -31,6 +31,7 @@ class WorkRow(Model):
     intent = JsonField(null=True)  # what git is about to do: refs old and new, paths
     kept = JsonField(null=True)  # what brings it back after its end: refs and folders
     limits = JsonField(null=True)  # a `work_limits.Limits`; null: those of the settings, and none was reached
+    machine = TextField(default="")  # on a server: the id of the machine that has the worktree
 
     class Meta:
         table_name = "work"
@@ -67,6 +68,7 @@ class AutoRow(Model):
     host = TextField(default="")  # the process that starts the agents; empty: the next that looks
     after = BigIntegerField(default=0)  # the id of the last work before it was turned on
     message = TextField(null=True)  # why it stopped
+    machine = TextField(default="")  # on a server: the id of the machine that has the folder
 
     class Meta:
         table_name = "auto"
