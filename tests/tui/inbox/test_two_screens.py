@@ -22,25 +22,46 @@ def trick(made: Trick) -> Trick:
     return made
 
 
+async def open_both(here: Stage, there: Stage, *kind: str) -> None:
+    """Open the inbox on both screens."""
+    await here.opens(*kind)
+    await there.opens(*kind)
+
+
+async def two_questions(here: Stage, there: Stage) -> None:
+    """Ask a harmless question and another one, and open both screens."""
+    here.asks()
+    here.asks("Drop it?", by="other")
+    await open_both(here, there)
+
+
+async def two_held_tasks(here: Stage, there: Stage) -> None:
+    """File a harmless task and another one, and open both screens."""
+    here.files("Harmless", by="agent-1")
+    here.files("Drop it", by="agent-2", description="evil")
+    await open_both(here, there, "held")
+
+
+async def a_held_task(here: Stage, there: Stage) -> str:
+    """File a task and open both screens; return its uid."""
+    uid = here.files()
+    await open_both(here, there, "held")
+    return uid
+
+
 # `here` is the screen on which keys that allow follow at once; `there` is the other one.
 
 
 @trick
 async def answered_there_and_the_next_is_here(here: Stage, there: Stage) -> None:
-    here.asks()
-    here.asks("Drop it?", by="other")
-    await here.opens()
-    await there.opens()
+    await two_questions(here, there)
     await there.press("y")
     await here.sees()
 
 
 @trick
 async def answered_there_before_it_is_seen_here(here: Stage, there: Stage) -> None:
-    here.asks()
-    here.asks("Drop it?", by="other")
-    await here.opens()
-    await there.opens()
+    await two_questions(here, there)
     await there.press("y")
 
 
@@ -55,8 +76,7 @@ async def read_there_alone(here: Stage, there: Stage) -> None:
 @trick
 async def a_long_one_read_there_to_its_end(here: Stage, there: Stage) -> None:
     here.asks("May I?\n" * 100 + "And drop it?")
-    await here.opens()
-    await there.opens()
+    await open_both(here, there)
     await there.press(*["pagedown"] * 12)
     await there.stands(60)
     await here.stands(60)
@@ -64,10 +84,7 @@ async def a_long_one_read_there_to_its_end(here: Stage, there: Stage) -> None:
 
 @trick
 async def put_off_there(here: Stage, there: Stage) -> None:
-    here.asks()
-    here.asks("Drop it?", by="other")
-    await here.opens()
-    await there.opens()
+    await two_questions(here, there)
     await there.press("z")
     await here.press("z")
 
@@ -75,8 +92,7 @@ async def put_off_there(here: Stage, there: Stage) -> None:
 @trick
 async def denied_there_and_asked_anew(here: Stage, there: Stage) -> None:
     here.asks()
-    await here.opens()
-    await there.opens()
+    await open_both(here, there)
     await there.press("2")
     here.asks()
     await here.sees()
@@ -86,8 +102,7 @@ async def denied_there_and_asked_anew(here: Stage, there: Stage) -> None:
 async def all_of_an_agent_settled_there(here: Stage, there: Stage) -> None:
     here.asks("Harmless")
     here.asks("Drop it?", by="other")
-    await here.opens()
-    await there.opens()
+    await open_both(here, there)
     await there.press("x", "enter")
     await here.sees()
 
@@ -97,19 +112,14 @@ async def all_of_an_agent_settled_there(here: Stage, there: Stage) -> None:
 
 @trick
 async def accepted_there_and_the_next_is_here(here: Stage, there: Stage) -> None:
-    here.files("Harmless", by="agent-1")
-    here.files("Drop it", by="agent-2", description="evil")
-    await here.opens("held")
-    await there.opens("held")
+    await two_held_tasks(here, there)
     await there.press("y")
     await here.sees()
 
 
 @trick
 async def accepted_there_undone_and_edited(here: Stage, there: Stage) -> None:
-    uid = here.files()
-    await here.opens("held")
-    await there.opens("held")
+    uid = await a_held_task(here, there)
     await there.press("y", "u")
     here.does(EditTask(uid, {"description": "evil"}))
     await here.sees()
@@ -128,9 +138,7 @@ async def accepted_here_undone_there_and_edited_before_the_redo(here: Stage, the
 
 @trick
 async def accepted_there_undone_here_and_edited_before_the_redo(here: Stage, there: Stage) -> None:
-    uid = here.files()
-    await here.opens("held")
-    await there.opens("held")
+    uid = await a_held_task(here, there)
     await there.press("y")
     await here.press("u")
     here.does(EditTask(uid, {"name": "evil"}))
@@ -139,9 +147,7 @@ async def accepted_there_undone_here_and_edited_before_the_redo(here: Stage, the
 
 @trick
 async def declined_there_edited_and_the_decline_undone(here: Stage, there: Stage) -> None:
-    uid = here.files()
-    await here.opens("held")
-    await there.opens("held")
+    uid = await a_held_task(here, there)
     await there.press("x", "enter")
     here.does_or_not(EditTask(uid, {"description": "evil"}))
     await there.press("u")
@@ -150,10 +156,7 @@ async def declined_there_edited_and_the_decline_undone(here: Stage, there: Stage
 
 @trick
 async def declined_there_and_the_next_is_here(here: Stage, there: Stage) -> None:
-    here.files("Harmless", by="agent-1")
-    here.files("Drop it", by="agent-2", description="evil")
-    await here.opens("held")
-    await there.opens("held")
+    await two_held_tasks(here, there)
     await there.press("x", "enter")
     await here.sees()
 
@@ -186,8 +189,7 @@ async def marked_here_and_all_are_declined_there_with_others_in_their_place(here
 async def joined_there_with_another(here: Stage, there: Stage) -> None:
     here.files("Harmless")
     here.files("Drop it", by="agent-2", **WHOLE)
-    await here.opens("held")
-    await there.opens("held")
+    await open_both(here, there, "held")
     await there.press("x", "enter")
     await here.sees()
 
@@ -215,8 +217,7 @@ async def review_ends_there_and_begins_again_with_an_edit_between(here: Stage, t
 @trick
 async def a_job_accepted_there_undone_and_edited(here: Stage, there: Stage) -> None:
     uid = here.makes()
-    await here.opens("held")
-    await there.opens("held")
+    await open_both(here, there, "held")
     await there.press("y", "u")
     here.does(EditJob(uid, {"prompt": "evil"}))
     await here.sees()

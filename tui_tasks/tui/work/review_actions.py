@@ -86,7 +86,7 @@ class ReviewActions(Controller):
                 return
             outcome = await self._accept(facts, answer, unproven=True)
         self._screen.leave_what_is_over()
-        context.say(self._told(outcome))
+        context.say(self._outcome_text(outcome))
 
     async def _accept(self, facts: WorkFacts, answer: AcceptAnswer, *, unproven: bool) -> Outcome:
         work, review = facts.work, facts.review
@@ -104,7 +104,7 @@ class ReviewActions(Controller):
             )
         )
 
-    def _told(self, outcome: Outcome) -> str:
+    def _outcome_text(self, outcome: Outcome) -> str:
         base = safe_line(outcome.work.base or "", 40)
         if outcome.state == "conflict":
             key = self._context.keymap.key_of("work_send")
