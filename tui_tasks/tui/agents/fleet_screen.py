@@ -21,13 +21,13 @@ from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
 from tui_tasks.tui.agents.fleet_rows import FleetNote, FleetRow, FleetRows, GoneAgents, titles
+from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
-from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay

@@ -28,6 +28,7 @@ from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
 from tui_tasks.tui.app.global_actions import GlobalActions, ListActions
+from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
 from tui_tasks.tui.keys.action_table import bindings
@@ -36,7 +37,6 @@ from tui_tasks.tui.keys.key_queue import KeyQueue
 from tui_tasks.tui.keys.keymap import Keymap, renamed
 from tui_tasks.tui.painting import theme_file, theme_variables
 from tui_tasks.tui.painting.theme_file import ThemeManager
-from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.app_state import AppState
 from tui_tasks.tui.state.context import Context, LocalClock
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges

@@ -26,6 +26,7 @@ from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests
+from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail
 from tui_tasks.tui.inbox.ask_rows import (
@@ -50,7 +51,6 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
-from tui_tasks.tui.screens.project_actions import ProjectActions
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
