@@ -27,8 +27,8 @@ from tui_tasks.settings.config import Config
 from tui_tasks.text.safe import safe_copy, safe_line
 from tui_tasks.text.times import SECOND
 from tui_tasks.tui import panes
-from tui_tasks.tui.app.global_actions import GlobalActions, ListActions
-from tui_tasks.tui.app.list_actions import ProjectActions
+from tui_tasks.tui.app.global_actions import GlobalActions
+from tui_tasks.tui.app.list_actions import ListActions, ProjectActions
 from tui_tasks.tui.app.navigation import ActionLookup, Frame, MainScreen, Navigation
 from tui_tasks.tui.app.notifier import Absence, FocusTracking
 from tui_tasks.tui.keys.action_table import bindings
