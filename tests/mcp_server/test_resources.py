@@ -17,7 +17,7 @@ from tests.mcp_server.test_asking import REVISIONS, in_process
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
-from tui_tasks.mcp_server import tools
+from tui_tasks.mcp_server import results
 
 INBOX = "tui-tasks://inbox"
 
@@ -126,7 +126,7 @@ def test_a_person_may_pick_a_prompt(path: Path, mode: str) -> None:
 
 
 def test_a_long_list_is_cut_between_tasks_and_read_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "MAX_BYTES", 700)
+    monkeypatch.setattr(results, "MAX_BYTES", 700)
 
     async def script(found: Served) -> None:
         async with mcp.Client(found.server, mode="legacy") as client:
@@ -160,17 +160,17 @@ def test_a_long_list_is_cut_between_tasks_and_read_on(path: Path, monkeypatch: p
 
 def test_a_reply_costs_20000_tokens_at_the_most() -> None:
     items = [{"uid": str(n), "name": "n" * 1_000} for n in range(500)]
-    kept, note = tools.truncated("tasklist:display", {}, items)
+    kept, note = results.truncated("tasklist:display", {}, items)
     assert len(json.dumps(kept)) / 4 < 20_500
     assert kept
     assert note
-    assert tools.truncated("tasklist:display", {"limit": 500}, items) == (items, "")
+    assert results.truncated("tasklist:display", {"limit": 500}, items) == (items, "")
 
 
 @pytest.mark.parametrize(("tool", "key"), [("control:find", "tasks"), ("control:history", "entries")])
 def test_a_page_that_is_cut_goes_on_after_its_last_item(tool: str, key: str) -> None:
     items = [{"uid": str(n), "seq": n, "name": "n" * 1_000} for n in range(100)]
-    cut, note = tools.truncated(tool, {"since": 0}, {key: items, "next": "later"})
+    cut, note = results.truncated(tool, {"since": 0}, {key: items, "next": "later"})
     last = cut[key][-1]
     assert cut["next"] == (last["uid"] if tool == "control:find" else last["seq"])
     assert len(cut[key]) < 100

@@ -20,7 +20,7 @@ from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.snapshots import Ask, iso
 from tui_tasks.mcp_server.async_sessions import AsyncSession
-from tui_tasks.mcp_server.tools import result_of
+from tui_tasks.mcp_server.results import result_of
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
 # Below the shortest limit of known clients, 30 seconds.

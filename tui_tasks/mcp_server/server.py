@@ -12,20 +12,12 @@ from mcp.server.lowlevel import Server
 from tui_tasks import __version__
 from tui_tasks.dialects.base import Table, Tool
 from tui_tasks.dialects.requests.confinement import visible_tools
-from tui_tasks.mcp_server import asking, resources, tools
+from tui_tasks.mcp_server import asking, resources, results
 from tui_tasks.mcp_server.asking import Context
 from tui_tasks.mcp_server.async_sessions import AsyncSession
 from tui_tasks.mcp_server.resources import ResourceSubscriptions
-from tui_tasks.mcp_server.tools import (
-    ENVELOPE_ARGUMENTS,
-    as_data,
-    envelope_arguments,
-    instructions,
-    mcp_name,
-    mcp_tools,
-    result_of,
-    text_of,
-)
+from tui_tasks.mcp_server.results import as_data, result_of, text_of
+from tui_tasks.mcp_server.tools import ENVELOPE_ARGUMENTS, envelope_arguments, instructions, mcp_name, mcp_tools
 
 # Seconds between progress notifications to a client whose call waits.
 _PROGRESS_SECONDS: Final = 5
@@ -183,7 +175,7 @@ def _result(tool: Tool | None, request: dict[str, Any], reply: dict[str, Any]) -
     if tool.name == "control:hello" and not request["arguments"].get("tools"):
         # Their schemas are in `tools/list`.
         held = {**held, "tools": [mcp_name(each["name"]) for each in held["tools"]]}
-    held, cut = tools.truncated(tool.name, request["arguments"], held)
+    held, cut = results.truncated(tool.name, request["arguments"], held)
     result = result_of({**reply, "result": held})
     if cut:
         result.content.append(text_of(cut))
