@@ -10,13 +10,14 @@ from tests.tui.driving import SIZES, by_agent, named, opened, said, settle, show
 from tests.tui.fleet.test_agents import row_of
 from tests.tui.plan import NOW, at
 from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, with_sessions
+from tests.tui.work.test_work_screen import begun
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import EnsureList, SetListReview
-from tui_tasks.core.operations.work import RunWork, StartWork
+from tui_tasks.core.operations.work import CountWork, RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -89,7 +90,7 @@ async def test_a_session_that_an_error_has_ended_stands_above_the_others_for_an_
 def test_every_state_fits_in_its_column_with_the_longest_age(width):
     ages = [age(0, span) for span in (0, 59 * SECOND, 300 * DAY, 3_000 * DAY)]
     longest = max(len(f"{shown.word} {each}") for shown in agent_text.LOOKS_OF_STATES.values() for each in ages)
-    assert longest < fleet_rows.columns(width, 8).state
+    assert longest < fleet_rows.columns(width, fleet_rows.Filled(8)).state
 
 
 async def test_at_80_columns_a_line_says_in_which_folder_its_agent_is(people, make_app):
@@ -105,8 +106,44 @@ async def test_what_is_unknown_of_what_it_spent_is_never_zero(people, make_app):
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert row_of(app, "codex-1").rstrip().endswith("-")
+        assert row_of(app, "codex-1").rstrip().endswith("infra"), "nobody has costs or a task: they have no columns"
+        assert "spent" not in shown(app)
         assert "$0" not in shown(app) and "0 tokens" not in shown(app)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_an_agent_that_asks_has_the_task_of_its_question_and_the_whole_question(people, make_app, size):
+    app = make_app(people.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "A")
+        text = " ".join(shown(app).split())
+        assert "#4" in row_of(app, "claude-1") and "#5" not in row_of(app, "claude-1")
+        assert "at work on #5 Ship auth flow" in text
+        assert "Which one?" in text[: text.index("claude-2")], "below its line, not in the note alone"
+
+
+async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
+    ready = begun(plan, 9)
+    counts = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+    with Store(plan.path) as store:
+        store.commit(CountWork(ready.uid, counts), WorkReady(ready.uid, "Done."), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert "⇡" in row_of(app, ready.agent) and "to review" in row_of(app, ready.agent)
+        assert "3 files +41" in row_of(app, ready.agent)
+        assert "1 to review" in shown(app) and "1 working" not in shown(app)
+
+
+async def test_an_act_has_one_word_and_one_key_and_a_question_is_not_told_twice(people, make_app):
+    app = make_app(people.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        await go_to(pilot, _waits_for_permission(app))
+        text = shown(app)
+        assert "y Allow" in text and "x Deny" in text and "Approve" not in text.split("Clean the build")[-1]
+        assert "1 Allow" not in text and "2 Allow always" in text
+        assert text.count("Allow Bash?") == 1
 
 
 async def test_a_tool_that_begins_is_in_its_line_though_the_journal_has_nothing_of_it(people, make_app):

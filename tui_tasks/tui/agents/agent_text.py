@@ -154,6 +154,7 @@ LOOKS_OF_STATES: Final = {
     "stopped": LOOKS["stopped"],
     "quiet": LOOKS["quiet"],
     "interrupted": LOOKS["interrupted"],
+    "ready": LOOKS["reviewable"]._replace(word="to review"),
     "working": LOOKS["in_progress"]._replace(word="working"),
     "paused": LOOKS["skipped"]._replace(word="paused", letter="-"),
     "idle": LOOKS["pending"]._replace(word="idle", letter="o"),
@@ -169,6 +170,7 @@ _FAILURE_LASTS: Final = HOUR
 _TOTALS: Final = {
     "waiting": "waiting for you",
     "interrupted": "interrupted",
+    "ready": "to review",
     "working": "working",
 }
 
@@ -191,6 +193,13 @@ def state_of(member: Member, now: int, quiet_after: int) -> str:
     is_silent = member.session is None and now - member.last_seen > quiet_after
     state = reported_state(member, now, quiet_after)
     return "quiet" if state == "working" and is_silent else state
+
+
+def shown_state(member: Member, context: Context, quiet_after: int) -> str:
+    """Return an agent's state now, where one whose work waits to be merged is not at work."""
+    state = state_of(member, context.clock.now(), quiet_after)
+    is_ready = member.task is not None and member.task.uid in context.state.reviewable
+    return "ready" if is_ready and state in ("quiet", "working", "idle", "gone") else state
 
 
 def reported_state(member: Member, now: int, quiet_after: int) -> str:
@@ -250,6 +259,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if state in ("stuck", "failed") and member.stuck is not None:
         # A turn that ended at a limit of the model's service has failed, and waits.
         return member.stuck.text, "$state-overdue"
+    if state == "ready" and member.task is not None:
+        return context.state.reviewable[member.task.uid] or "work to review", "$state-needs-you"
     if state == "stopped":
         return _suspended(member), "$state-overdue"
     if state == "paused":
@@ -265,6 +276,8 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if member.tool is not None:
         since = f" {age(member.tool_since, now)}" if member.tool_since is not None else ""
         return f"{member.tool}{since}", ""
+    if state == "working" and (said := _said_since(member)):
+        return f'"{said}"', ""
     if state == "working" and session is not None and session.last_prompt:
         return session.last_prompt, "$muted"
     if state == "idle" and session is not None and is_silent(session, now):
@@ -272,6 +285,35 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
     if state == "idle" and last and (session is None or not session.last_message):
         return f"last: {last}", "$muted"
     return last, "$muted"
+
+
+def _said_since(member: Member) -> str:
+    """Return what an agent said last about its task in this turn."""
+    word = member.word
+    is_new = word is not None and word.kind == "logged" and word.at >= (member.since or 0)
+    return word.text if is_new and word is not None else ""
+
+
+def besides(member: Member, context: Context, primary: str, state: str) -> list[tuple[str, str]]:
+    """Return what else matters about an agent, with its colours: the task that it goes on with while it asks about
+    another, a limit that it is near to, and what it said last.
+    """
+    found: list[tuple[str, str]] = []
+    ask, task = member.ask if state == "waiting" else None, member.task
+    about = context.state.asked_about.get(ask.uid) if ask is not None else None
+    if task is not None and about not in (None, task.uid):
+        found.append((f"at work on #{task.number} {task.name}", ""))
+    if member.near is not None and member.near not in primary:
+        found.append((member.near, "$state-overdue"))
+    session, word = member.session, member.word
+    said = session.last_message if session is not None and session.last_message else None
+    if said is None and word is not None and word.kind == "logged":
+        said = word.text
+    if said and said not in primary:
+        found.append((f'"{said}"', "$muted"))
+    elif session is not None and session.last_prompt and session.last_prompt not in primary:
+        found.append((f"asked for: {session.last_prompt}", "$muted"))
+    return found
 
 
 def is_starting(session: AgentSession | None) -> bool:

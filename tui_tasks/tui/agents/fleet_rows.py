@@ -6,24 +6,27 @@ its session, its question, messages to it, and what it said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Final, NamedTuple
 
 import msgspec
+from typing_extensions import override
 
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
 from tui_tasks.core.read.agents.session_queries import AgentSession, process
 from tui_tasks.core.read.ask_queries import Sent
+from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import fit, fit_ends, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, duration
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, request_lines
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.widgets.frame import NARROW, WIDE
@@ -31,6 +34,21 @@ from tui_tasks.tui.widgets.frame import NARROW, WIDE
 # As wide as `interrupted 40s`, and a space.
 _STATE: Final = 16
 _SPENT: Final = 11
+_TASK: Final = 34
+# In cells: what is before a name.
+_HEAD: Final = 4
+# How many lines what matters most has below its first one, and in cells the least text that is worth showing.
+_REST: Final = 3
+_LEAST_TEXT: Final = 12
+
+
+class Filled(NamedTuple):
+    """What some agent has: the width of the longest name in cells, and whether any has a place, a task, or costs."""
+
+    who: int
+    where: bool = True
+    task: bool = True
+    spent: bool = True
 
 
 class Columns(NamedTuple):
@@ -45,19 +63,28 @@ class Columns(NamedTuple):
     spent: int
 
 
-def columns(width: int, names: int) -> Columns:
-    """Divide a width into columns; `names` is the width of the longest name."""
+def columns(width: int, filled: Filled) -> Columns:
+    """Divide a width into columns; those that no agent fills are left out."""
     if width < NARROW:
-        who = min(max(names, 6), 10) + 1
-        return Columns(who, 5, max(1, width - 3 - who - 5), 0, 0, 0, 0)
+        who = min(max(filled.who, 6), 10) + 1
+        return Columns(who, 5, max(1, width - _HEAD - who - 5), 0, 0, 0, 0)
     if width < WIDE:
-        who = min(max(names, 8), 15) + 1
-        pulse, task = PULSE_MINUTES // 2 + 1, 6
-        return Columns(who, _STATE, max(1, width - 3 - who - _STATE - task - pulse), 0, task, pulse, 0)
-    who, where = min(max(names, 8), 20) + 1, 11
-    rest = width - 3 - who - _STATE - where - PULSE_MINUTES - 1 - _SPENT
-    task = rest * 2 // 5
-    return Columns(who, _STATE, rest - task, where, task, PULSE_MINUTES + 1, _SPENT)
+        who = min(max(filled.who, 8), 15) + 1
+        pulse, task = PULSE_MINUTES // 2 + 1, 6 if filled.task else 0
+        return Columns(who, _STATE, max(1, width - _HEAD - who - _STATE - task - pulse), 0, task, pulse, 0)
+    who, where, spent = min(max(filled.who, 8), 20) + 1, 11 if filled.where else 0, _SPENT if filled.spent else 0
+    rest = width - _HEAD - who - _STATE - where - PULSE_MINUTES - 1 - spent
+    task = min(rest * 2 // 5, _TASK) if filled.task else 0
+    return Columns(who, _STATE, rest - task, where, task, PULSE_MINUTES + 1, spent)
+
+
+class Matter(NamedTuple):
+    """What matters most of an agent: all of it, its first line, those below that, and its colour."""
+
+    whole: str
+    first: str
+    rest: tuple[str, ...]
+    color: str
 
 
 class GoneAgents(msgspec.Struct, frozen=True):
@@ -75,53 +102,110 @@ FleetRow = Member | GoneAgents
 
 
 class FleetRows(RowDrawing[FleetRow]):
-    """Draws agents, one in each line, in the columns that fit.
+    """Draws agents, in the columns that some agent fills; below its line, where there is room, what else matters of it.
 
-    `longest_name` returns the width of the longest name in cells. An agent of the channel that has been silent for
-    `quiet_after` microseconds is quiet.
+    An agent of the channel that has been silent for `quiet_after` microseconds is quiet.
     """
 
-    def __init__(self, context: Context, longest_name: Callable[[], int], quiet_after: int) -> None:
+    def __init__(self, context: Context, quiet_after: int) -> None:
         super().__init__(context)
-        self._longest_name = longest_name
         self._quiet_after = quiet_after
+        self.filled = Filled(0)
+        self.heights: dict[str, int] = {}
+        """How many lines each agent has on screen; one if it is not there."""
+        # The tasks that open questions are about, by the uid of the question.
+        self._asked: dict[str, TaskLine] = {}
+
+    def fit(self, members: Sequence[Member]) -> bool:
+        """Make room for what these agents have; return whether columns have moved."""
+        context, before = self.context, self.filled
+        asked = {one.ask.uid: context.state.asked_about.get(one.ask.uid) for one in members if one.ask is not None}
+        tasks = {ask: agent_text.live_task(context.db, uid) for ask, uid in asked.items() if uid is not None}
+        self._asked = {ask: task for ask, task in tasks.items() if task is not None}
+        self.filled = Filled(
+            max((cell_len(agent_text.who(one.name, 40)) for one in members), default=0),
+            any(agent_text.where(one, context) for one in members),
+            any(one.task is not None or (one.ask is not None and one.ask.uid in self._asked) for one in members),
+            any(_spent(one) for one in members),
+        )
+        return before != self.filled
+
+    def titles(self, width: int) -> list[Part]:
+        """Return the titles of the columns."""
+        sizes = columns(width, self.filled)
+        words = ("who", "state", "what", "where", "task", "pulse")
+        titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
+        spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
+        return [(f"{' ' * _HEAD}{titled}{spent}", "$muted")]
 
     def draw(self, row: FleetRow, look: RowLook, line: int) -> Sequence[Part]:
-        """Draw the line of an agent, or of several that are gone."""
+        """Draw the line of an agent, or of several that are gone; below it, one of its other lines."""
         if isinstance(row, GoneAgents):
             return self._gone(row, look)
+        if line:
+            others = self.others(row, look.width)
+            return others[line - 1] if line <= len(others) else ()
         context, now = self.context, self.context.clock.now()
-        sizes = columns(look.width, self._longest_name())
-        state = agent_text.state_of(row, now, self._quiet_after)
+        sizes = columns(look.width, self.filled)
+        state = agent_text.shown_state(row, context, self._quiet_after)
         shown = agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
         self._tick(row, state, now)
         old = "$muted" if state == "gone" else ""
         head: list[Part] = [
-            (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
+            (f"{sign('cursor') if look.cursor else ' '} ", "$primary bold" if look.focused else "$muted"),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
         since = age(row.since, now) if row.since is not None else ""
-        matter, color = agent_text.matter(row, context, state)
-        if not sizes.task:
-            what = fit(matter or shown.word, sizes.matter)
-            return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, color)]
-        place = agent_text.where(row, context)
-        if not sizes.where and place:
-            matter = f"{place}: {matter or '-'}"
+        room = look.width - _HEAD - sizes.who - sizes.state - 2
+        matter = self._matter(row, state, sizes, room)
+        if not sizes.pulse:
+            what = fit(matter.whole or shown.word, sizes.matter)
+            return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
+        has_rest = self.heights.get(row.name, 1) > len(matter.rest)
         head += [
             (fit(f"{shown.word} {since}".rstrip(), sizes.state - 1) + " ", shown.color),
-            (fit(matter or "-", sizes.matter - 1) + " ", color),
+            (fit(matter.first if has_rest else matter.whole, sizes.matter - 1) + " ", matter.color),
         ]
         if sizes.where:
-            head.append((fit(place or "-", sizes.where - 1) + " ", "$muted"))
+            head.append((fit(agent_text.where(row, context), sizes.where - 1) + " ", "$muted"))
+        if sizes.task:
+            head.append((fit(self._task(row, sizes, state), sizes.task - 1) + " ", old))
         pulse = spark(pulse_at(row, now, sizes.pulse - 1), ascii_only=context.ascii_only)
-        return [
-            *head,
-            (fit(self._task(row, sizes), sizes.task - 1) + " ", old),
-            (pulse + " ", "$muted" if state == "gone" else "$state-in-progress"),
-            *self._spent(row, sizes),
-        ]
+        head.append((pulse + " ", "$muted"))
+        return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
+
+    def others(self, row: FleetRow, width: int) -> list[list[Part]]:
+        """Return the lines below that of an agent: the rest of its question, and what else matters of it."""
+        if isinstance(row, GoneAgents) or width < NARROW:
+            return []
+        state = agent_text.shown_state(row, self.context, self._quiet_after)
+        if state == "gone" and row.task is None:
+            return []
+        sizes = columns(width, self.filled)
+        indent = _HEAD + sizes.who + sizes.state
+        room = width - indent - 2
+        matter = self._matter(row, state, sizes, room)
+        others: list[Part] = []
+        for text, ink in agent_text.besides(row, self.context, matter.whole, state):
+            left = room - sum(cell_len(part) for part, _ in others)
+            if left > _LEAST_TEXT:
+                others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), ink)]
+        lines = [*([(text, matter.color)] for text in matter.rest), *([others] if others else [])]
+        return [[(" " * indent, ""), *line] for line in lines]
+
+    def _matter(self, row: Member, state: str, sizes: Columns, room: int) -> Matter:
+        """Return what matters most of an agent: of those that need the human, on several lines if need be."""
+        text, color = agent_text.matter(row, self.context, state)
+        place = agent_text.where(row, self.context) if sizes.pulse and not sizes.where else ""
+        whole = safe_line(f"{place}: {text}" if place and text else place or text)
+        first, *more = wrapped(whole, sizes.matter - 1) or [""]
+        if not more or state not in ("waiting", "failed", "stuck") or not sizes.pulse:
+            return Matter(whole, whole, (), color)
+        rest = wrapped(whole[len(first) :].strip(), room)
+        if len(rest) > _REST:
+            rest = [*rest[: _REST - 1], safe_line(" ".join(rest[_REST - 1 :]), room)]
+        return Matter(whole, first, tuple(rest), color)
 
     def _gone(self, row: GoneAgents, look: RowLook) -> Sequence[Part]:
         shown = agent_text.LOOKS_OF_STATES["gone"]
@@ -130,25 +214,19 @@ class FleetRows(RowDrawing[FleetRow]):
         counts = {"gone": len(row.names) - row.finished, "finished": row.finished}
         text = f" {', '.join(words for words, _ in agent_text.totals(counts))}   "
         return [
-            (sign("cursor") if look.cursor else " ", "$primary bold" if look.focused else "$muted"),
+            (f"{sign('cursor') if look.cursor else ' '} ", "$primary bold" if look.focused else "$muted"),
             (shown.mark(ascii_only=self.context.ascii_only), shown.color),
             (text, "$muted"),
-            (fit(words, max(1, look.width - 2 - len(text))), "$muted"),
+            (fit(words, max(1, look.width - 3 - len(text))), "$muted"),
         ]
 
-    def _task(self, row: Member, sizes: Columns) -> str:
-        """Return the number of its task and, if there is room, the name."""
-        if row.task is None:
-            return "-"
-        number = f"#{row.task.number}"
-        return number if sizes.task <= 6 else f"{number} {row.task.name}"
-
-    @staticmethod
-    def _spent(row: Member, sizes: Columns) -> list[Part]:
-        if not sizes.spent:
-            return []
-        spent = times.spent(row.session.tokens, row.session.cost_usd) if row.session is not None else ""
-        return [(fit(spent or "-", sizes.spent - 1, "right") + " ", "$muted")]
+    def _task(self, row: Member, sizes: Columns, state: str) -> str:
+        """Return the number of the task that it asks about or is at and, if there is room, the name."""
+        asked = self._asked.get(row.ask.uid) if row.ask is not None and state in ("waiting", "paused") else None
+        task = asked or row.task
+        if task is None:
+            return ""
+        return f"#{task.number}" if sizes.task <= 6 else f"#{task.number} {task.name}"
 
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
@@ -171,12 +249,31 @@ class FleetRows(RowDrawing[FleetRow]):
         return [(text[line - 1], "$muted" if line > 1 else "")] if 0 < line <= len(text) else ()
 
 
-def titles(width: int, names: int) -> list[Part]:
-    """Return the titles of the columns; `names` is the width of the longest name."""
-    sizes = columns(width, names)
-    words = ("who", "state", "what", "where", "task", "pulse")
-    titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
-    return [(f"   {titled}" + (f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""), "$muted")]
+def _spent(row: Member) -> str:
+    return times.spent(row.session.tokens, row.session.cost_usd) if row.session is not None else ""
+
+
+class FleetList(VirtualList[FleetRow]):
+    """The agents, each with lines below its own as far as all fit."""
+
+    def __init__(self, context: Context, drawing: FleetRows) -> None:
+        super().__init__(context, drawing, id="people")
+        self._fleet_rows = drawing
+
+    @override
+    def row_heights(self) -> Sequence[int] | None:
+        """Those that wait for the human come first, as do the lines of all."""
+        self._fleet_rows.heights = {}
+        rows, size = self._cache.rows, self.size
+        if not (self._cache.has_first and self._cache.has_last) or len(rows) >= size.height:
+            return None
+        tall, left = [1] * len(rows), size.height - len(rows)
+        for at, row in enumerate(rows):
+            more = min(len(self._fleet_rows.others(row, size.width)), left)
+            tall[at] += more
+            left -= more
+        self._fleet_rows.heights = {row.name: lines for row, lines in zip(rows, tall, strict=True)}
+        return tall
 
 
 _MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
@@ -221,7 +318,7 @@ class FleetNote(TextDrawing):
         if self._view is not None:
             lines += self._ask(self._view, width, room - len(lines))
         lines += self._messages(width)
-        for word in self._words:
+        for word in self._spoken():
             when = f" {self.context.clock.time_of(word.at)}  "
             mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
             mark = "? " if word.kind == "asked" else mark
@@ -233,6 +330,14 @@ class FleetNote(TextDrawing):
             quiet = duration(self._quiet_after, 1)
             lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
         return lines[:room]
+
+    def _spoken(self) -> Iterator[Word]:
+        """Yield its words without open questions, which are shown whole, and one of runs that follow each other."""
+        before = ""
+        for word in self._words:
+            if not (word.kind == "ran" == before or (word.kind == "asked" and self._view is not None)):
+                yield word
+            before = word.kind
 
     def _head(self, member: Member, width: int) -> list[Drawn]:
         now, room = self.context.clock.now(), max(8, width - 14)
@@ -279,7 +384,7 @@ class FleetNote(TextDrawing):
         if view.why_closed is None:
             self._drawn = view.version
             for number, option in enumerate(view.shown_options(ascii_only=self.context.ascii_only), 1):
-                key = self.context.keymap.key_of(f"ask_{number}") if number <= 9 else "-"
+                key = self._key_of(view, number)
                 for at, line in enumerate(wrapped(option, max(8, width - 6))):
                     lines.append([(f"   {key if at == 0 else ' '} ", "$key bold"), (line, "")])
         else:
@@ -290,6 +395,13 @@ class FleetNote(TextDrawing):
         key = self.context.keymap.key_of("agent_ask")
         closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
         return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
+
+    def _key_of(self, view: AskView, number: int) -> str:
+        """Return the key of an option: that which approves or denies, or its number."""
+        answer = view.options[number - 1]
+        ways = {view.approving: "ask_approve", view.denying: "ask_deny"}
+        action = ways.get(answer) or (f"ask_{number}" if number <= 9 else "")
+        return self.context.keymap.key_of(action) if action else "-"
 
     def _messages(self, width: int) -> list[Drawn]:
         """Return recent messages to it, newest last, each with whether it was delivered."""

@@ -20,14 +20,14 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, OptionKeys, Reading, answer_keys
 from tui_tasks.tui.agents.fleet_actions import FleetActions, FleetAnswers
-from tui_tasks.tui.agents.fleet_rows import FleetNote, FleetRow, FleetRows, GoneAgents, titles
+from tui_tasks.tui.agents.fleet_rows import FleetList, FleetNote, FleetRow, FleetRows, GoneAgents
 from tui_tasks.tui.app.list_actions import ProjectActions
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
@@ -53,10 +53,10 @@ class Fleet(Overlay):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._quiet_after = context.config.quiet_after * SECOND
-        rows = FleetRows(context, lambda: self._longest_name, self._quiet_after)
-        self.window = VirtualList(context, rows, id="people")
+        self._rows = FleetRows(context, self._quiet_after)
+        self.window = FleetList(context, self._rows)
         self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
-        self._titles = FrameLine(context, lambda width: titles(width, self._longest_name), id="titles")
+        self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
         self._note = TextLines(context, self._note_text, id="note")
         answers = FleetAnswers(self)
@@ -92,6 +92,7 @@ class Fleet(Overlay):
     def on_mount(self) -> None:
         """Read the agents."""
         self.listed.replace(self._read())
+        self._rows.fit(self.members)
         self.window.show(self.listed)
         self.window.focus()
         self.set_interval(LOOK_SECONDS, self._look_at_hook)
@@ -133,6 +134,8 @@ class Fleet(Overlay):
         state = (
             "waiting"
             if asks is not None
+            else "ready"
+            if agent_text.shown_state(member, self.context, self._quiet_after) == "ready"
             else "stuck"
             if member.name in self._left
             else "gone"
@@ -197,10 +200,9 @@ class Fleet(Overlay):
     @property
     def states(self) -> list[str]:
         """The states of all agents, in the order of the lines."""
-        now = self.context.clock.now()
         rows = (row for row in self.listed.rows if isinstance(row, Member))
-        texts = [agent_text.state_of(row, now, self._quiet_after) for row in rows]
-        return [*texts, *["gone"] * (len(self.members) - len(texts))]
+        found = [agent_text.shown_state(row, self.context, self._quiet_after) for row in rows]
+        return [*found, *["gone"] * (len(self.members) - len(found))]
 
     @property
     def _waiting(self) -> int:
@@ -208,11 +210,6 @@ class Fleet(Overlay):
         state, shown = self.context.state, {member.name for member in self.members}
         left = (agent for uid, agent in state.left.items() if uid not in state.asking)
         return sum(agent in shown for agent in (*(ask.agent for ask in state.asks), *left))
-
-    @property
-    def _longest_name(self) -> int:
-        """The width of the longest name in cells."""
-        return max((cell_len(agent_text.who(member.name, 40)) for member in self.members), default=0)
 
     def _totals(self, width: int) -> Sequence[Part]:
         """` Agents   3 waiting for you   2 working`: how many agents are in each state."""
@@ -285,11 +282,11 @@ class Fleet(Overlay):
 
     def _take(self) -> set[str]:
         """Read all agents, and draw the lines of those that changed; return their names."""
-        before = self._longest_name
         changed = self.listed.replace(self._read())
         self.window.change(changed)
-        if self._longest_name != before:
+        if self._rows.fit(self.members):
             self.window.again()
+            self._titles.again()
         return changed
 
     def on_virtual_list_moved(self) -> None:
@@ -309,7 +306,7 @@ class Fleet(Overlay):
 
     def _show(self) -> None:
         name = self.agent_here()
-        words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 3)) if name else []
+        words = activity.words(self.context.db, name, min(MAX_WORDS, self.size.height // 6)) if name else []
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)
@@ -321,17 +318,19 @@ class Fleet(Overlay):
             self.hint(self.hint_of("agent_log", word), self.hint_of("back", ""))
             return
         answers = answer_keys(self._shown) if self._shown is not None else ()
+        yes = "Allow" if self._shown is not None and self._shown.is_permission else ""
+        answer_hints = [self.hint_of(each, yes if each == "ask_approve" else "") for each in answers]
         if self.small:
-            self.hint(*map(self.hint_of, answers), self.hint_of("agent_message"), self.hint_of("back", ""))
+            self.hint(*answer_hints, self.hint_of("agent_message"), self.hint_of("back", ""))
         else:
             has_turn = self.member is not None and self.member.session is not None
             stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
             is_stuck = self.member is not None and self.member.stuck is not None and self.member.task is not None
             back = ("agent_give_back",) if is_stuck else ()
-            keys = [*answers, "agent_message", "agent_pause", *back, *stop]
+            keys = ["agent_message", "agent_pause", *back, *stop]
             is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
             last = [self.hint_of("agent_peek")] if is_ours else []
             last.append(
                 self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
             )
-            self.hint(*map(self.hint_of, keys), *last, self.hint_of("back"))
+            self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("back"))
