@@ -353,10 +353,3 @@ def spent_by_all(members: Sequence[Member]) -> str:
     costs = [one.cost_usd for one in sessions if one.cost_usd is not None]
     parts = [f"{short_count(sum(tokens))} tokens"] if tokens else []
     return "  ".join([*parts, *([f"${sum(costs):,.2f}"] if costs else [])])
-
-
-def places(members: Sequence[Member], context: Context) -> str:
-    """Return the projects and folders of the agents, by name."""
-    projects = {each for member in members for each in context.state.projects.of_member(member)}
-    projects |= {_place(member, context) for member in members if not context.state.projects.of_member(member)}
-    return "  ".join(sorted(safe_line(place, 16) for place in projects if place))

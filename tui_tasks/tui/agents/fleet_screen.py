@@ -32,9 +32,13 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, FootLine
+from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.now_line import COUNTS, FAILED, NowLine
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
+# In cells: what is kept free in the head for what is next.
+_NEXT: Final = 30
 
 
 class Fleet(Overlay):
@@ -47,7 +51,7 @@ class Fleet(Overlay):
     Fleet #people { height: 1fr; min-height: 3; }
     Fleet #note { max-height: 50%; }
     Fleet.-narrow #titles, Fleet.-short #titles, Fleet.-narrow #note, Fleet.-short #note,
-    Fleet.-narrow #under, Fleet.-short #under { display: none; }
+    Fleet.-narrow #agents-now, Fleet.-short #agents-now, Fleet.-narrow #under, Fleet.-short #under { display: none; }
     """
 
     def __init__(self, context: Context) -> None:
@@ -56,6 +60,7 @@ class Fleet(Overlay):
         self._rows = FleetRows(context, self._quiet_after)
         self.window = FleetList(context, self._rows)
         self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
+        self._elsewhere = NowLine(context, (COUNTS, FAILED), id="agents-now")
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
         self._note = TextLines(context, self._note_text, id="note")
@@ -82,6 +87,7 @@ class Fleet(Overlay):
     def compose(self) -> ComposeResult:
         """Compose head, agents and the note."""
         yield self._head
+        yield self._elsewhere
         yield rule(self.context)
         yield self._titles
         yield self.window
@@ -221,14 +227,17 @@ class Fleet(Overlay):
         gone = [one for one in self.members if agent_text.reported_state(one, now, self._quiet_after) == "gone"]
         counts["finished"] = sum(map(agent_text.has_finished, gone))
         counts["gone"] = sum(not self._needs_you(one) and not agent_text.has_finished(one) for one in gone)
-        if width < NARROW:
-            parts: list[Part] = [(" Agents ", "bold")]
-            for state, shown in agent_text.LOOKS_OF_STATES.items():
-                if count := counts[state]:
-                    parts.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
-        else:
-            parts = [(" Agents  ", "bold"), *self.context.state.projects.alone_parts()]
-            parts += [(f" {text}  ", color) for text, color in agent_text.totals(counts)]
+        words: list[Part] = [(f" {text}  ", color) for text, color in agent_text.totals(counts)]
+        marks: list[Part] = []
+        for state, shown in agent_text.LOOKS_OF_STATES.items():
+            if count := counts[state]:
+                marks.append((f" {shown.mark(ascii_only=ascii_only)} {count} ", shown.color))
+        parts: list[Part] = [(" Agents ", "bold")]
+        if width >= NARROW:
+            parts += [(" ", ""), *self.context.state.projects.alone_parts()]
+        room = width - sum(cell_len(text) for text, _ in parts)
+        has_words = width >= NARROW and sum(cell_len(text) for text, _ in words) + _NEXT <= room
+        parts += words if has_words else marks
         # Who waits out of sight is more urgent than how many do what.
         room = width - cell_len(self._waiting_out_of_sight()) - 1
         while len(parts) > 1 and sum(cell_len(text) for text, _ in parts) > room:
@@ -236,15 +245,16 @@ class Fleet(Overlay):
         return parts
 
     def _spent(self, width: int) -> Sequence[Part]:
-        """Return how many of those out of sight wait for the human, else what all have spent, and their projects."""
+        """Return how many of those out of sight wait for the human, else what all have spent, and what is next."""
         if out_of_sight := self._waiting_out_of_sight():
             return [(f"{out_of_sight} ", "$state-needs-you bold")]
-        members = self.members
-        spent = agent_text.spent_by_all(members)
         # In the past, an agent's presence is known only from what it had open.
-        unknown = "who was connected is not recorded" if self.context.link.as_of is not None else ""
-        words = "   ".join(part for part in (spent, agent_text.places(members, self.context), unknown) if part)
-        return [(words + " ", "$muted")]
+        if self.context.link.as_of is not None:
+            return [("who was connected is not recorded ", "$muted")]
+        room = width - sum(cell_len(text) for text, _ in self._totals(width)) - 2
+        spent = agent_text.spent_by_all(self.members)
+        costs: list[Part] = [(f"{spent}   ", "$muted")] if spent and cell_len(spent) + _NEXT <= room else []
+        return [*costs, *next_parts(self.context, self._head, room - cell_len(spent) - 3 if costs else room)]
 
     def _waiting_out_of_sight(self) -> str:
         """`↑ 2 above need you  g`: how many agents above or below the lines on screen wait for the human."""
@@ -310,7 +320,7 @@ class Fleet(Overlay):
         sent = ask_queries.newest(self.context.db, name, MAX_MESSAGES) if name else []
         self._shown = self.view
         self._note_text.put(self.member, self._shown, words, sent)
-        for part in (self._note, self._head, self._titles):
+        for part in (self._note, self._head, self._elsewhere, self._titles):
             part.again()
         self.call_after_refresh(self._note_painted)
         if self.is_on_gone:

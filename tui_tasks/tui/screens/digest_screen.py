@@ -36,7 +36,9 @@ from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.frame import NARROW, FootLine
+from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
@@ -127,6 +129,7 @@ class DigestScreen(Overlay):
     NAME = "digest"
     SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
+    DEFAULT_CSS = "DigestScreen.-narrow NowLine, DigestScreen.-short NowLine { display: none; }"
 
     def __init__(self, context: Context, since: int | None = None) -> None:
         super().__init__(context)
@@ -139,13 +142,15 @@ class DigestScreen(Overlay):
         self._is_reading = False
         self._drawing = DigestRows(context)
         self.window = VirtualList(context, self._drawing, id="digest")
-        self._head = FrameLine(context, self._title, id="digest-head")
+        self._head = FrameLine(context, self._title, self._next, id="digest-head")
+        self._above = (NowLine(context, NEEDS_YOU, id="digest-now"), NowLine(context, AGENTS, id="digest-at-work"))
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 
     def compose(self) -> ComposeResult:
         """Compose head and lines."""
         yield self._head
+        yield from self._above
         yield rule(self.context)
         yield self.window
         yield FootLine(self.context, id="foot")
@@ -168,13 +173,23 @@ class DigestScreen(Overlay):
         many = f"   {many}{cut}" if width >= 60 else ""
         return [(" While you were away", "bold"), (since, "$muted"), (many, "$muted")]
 
+    def _next(self, width: int) -> Sequence[Part]:
+        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 2
+        return next_parts(self.context, self._head, room) if width >= NARROW else ()
+
+    def _redraw_lines(self) -> None:
+        for line in (self._head, *self._above):
+            line.again()
+
     def changed(self, changes: StateChanges) -> None:
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""
         if self._reading is None:
             self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)
+        self._redraw_lines()
 
     def agents_changed(self) -> None:
         """Read it again after an agent has come or gone."""
+        self._redraw_lines()
         if self._digest is not None and self._left != self.context.state.left:
             self._read()
 
@@ -202,7 +217,7 @@ class DigestScreen(Overlay):
     def _show(self, found: Digest, began: float) -> None:
         self._digest, self._took = found, time.monotonic() - began
         self._drawing.is_read = True
-        self._head.again()
+        self._redraw_lines()
         self._list()
 
     def _list(self) -> None:

@@ -30,6 +30,8 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 
 # Progress is shown when reading takes at least so many steps.
 _LONG: Final = 5
@@ -72,14 +74,18 @@ class Stats(Overlay):
     NAME = "stats"
     SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
-    DEFAULT_CSS = "Stats #stats-scroll { height: 1fr; }"
+    DEFAULT_CSS = """
+    Stats #stats-scroll { height: 1fr; }
+    Stats.-narrow NowLine, Stats.-short NowLine { display: none; }
+    """
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.controllers = (ScrollKeys(self),)
         self._drawing = StatsText(context)
         self._lines = TextLines(context, self._drawing, id="stats")
-        self._head = FrameLine(context, self._title, id="stats-head")
+        self._head = FrameLine(context, self._title, self._next, id="stats-head")
+        self._above = (NowLine(context, NEEDS_YOU, id="stats-now"), NowLine(context, AGENTS, id="stats-at-work"))
         self._tally: statistics.Tally | None = None
         self._list_id = 0
         self._seq = 0
@@ -91,6 +97,7 @@ class Stats(Overlay):
     def compose(self) -> ComposeResult:
         """Compose head and figures."""
         yield self._head
+        yield from self._above
         yield rule(self.context)
         with VerticalScroll(id="stats-scroll", can_focus=True):
             yield self._lines
@@ -125,9 +132,19 @@ class Stats(Overlay):
     def list_turned(self) -> None:
         self._begin()
 
+    def _next(self, width: int) -> Sequence[Part]:
+        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 2
+        return next_parts(self.context, self._head, room) if width >= _NARROW else ()
+
     def changed(self, changes: StateChanges) -> None:
         """Count what is new."""
         self._read()
+        self.agents_changed()
+
+    def agents_changed(self) -> None:
+        """Draw the lines above the figures again."""
+        for line in (self._head, *self._above):
+            line.again()
 
     def _read(self) -> None:
         if self._is_reading:
@@ -185,7 +202,7 @@ class Stats(Overlay):
     @property
     def page_rows(self) -> int:
         """The lines of a page: less the lines above and below, and one that stays visible."""
-        return self.size.height - 4
+        return self.size.height - 6
 
     def scroll_rows(self, by: int) -> None:
         """Scroll the figures."""
