@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import psycopg
 
-from tests.benchmarks import yardstick
+from tests.benchmarks import postgres_machines, yardstick
 from tests.benchmarks.figures import Figure, Place
 from tests.postgres.cluster import Cluster, Unavailable
 from tests.postgres.journal_writer import entries
@@ -40,6 +40,7 @@ def measure(place: Place) -> Iterator[Figure]:
         return
     try:
         yield from _measured(cluster, place.seconds(2.0))
+        yield from postgres_machines.measure(cluster, place)
     finally:
         cluster.release()
 

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.hooks.processes import COMMAND
+from tests.postgres.machines import digest
 from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
@@ -24,6 +25,7 @@ from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.postgres import moving, no_report
+from tui_tasks.postgres.replica import Replica
 from tui_tasks.runner.process import processes
 from tui_tasks.state.caller import other_caller
 from tui_tasks.tui.agents import agent_text
@@ -167,6 +169,27 @@ def hook(url: str, folder: Path, payload: dict[str, object], *flags: str) -> Sta
     process.stdin.close()
     process.stdin = None
     return started
+
+
+def test_a_payload_that_changes_nothing_in_the_journal_asks_no_server(store_on, monkeypatch):
+    here = store_on("a")
+    locks: list[str] = []
+    real = Replica._lock_journal
+    monkeypatch.setattr(Replica, "_lock_journal", lambda self: (locks.append("lock"), real(self)))
+    tool = {"session_id": "s1", "tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "make"}}
+    for payload, expected in (
+        (START, 1),
+        ({"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"}, 1),
+        ({"hook_event_name": "PreToolUse", **tool}, 0),
+        ({"hook_event_name": "PostToolUse", "tool_response": "done", **tool}, 0),
+        ({"hook_event_name": "PreToolUse", **tool}, 0),
+        ({"hook_event_name": "PostToolUseFailure", "error": "no", **tool}, 1),
+    ):
+        locks.clear()
+        leave(here, payload)
+        assert len(locks) == expected, payload
+    there = store_on("b")
+    assert digest(here.path) == digest(there.path)
 
 
 def test_a_hook_leaves_its_payload_without_a_connection_to_the_server(store_on, machine, server_url):

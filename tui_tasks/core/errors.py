@@ -215,6 +215,10 @@ class StorageFailed(Refusal):
         super().__init__(as_utf8(message), retryable=retryable)  # the message names the file
 
 
+class WritesJournal(Exception):
+    """A transaction that was to change only what is one machine's own has changed more; nothing was written."""
+
+
 class Busy(StorageFailed):
     """Another process held the database for longer than the limit."""
 

@@ -67,22 +67,26 @@ class Store:
         return self.db.path
 
     @contextlib.contextmanager
-    def transaction(self, now: int, *, savepoints: bool = True, in_steps: bool = False) -> Iterator[Transaction]:
+    def transaction(
+        self, now: int, *, savepoints: bool = True, in_steps: bool = False, is_local: bool = False
+    ) -> Iterator[Transaction]:
         """Hold one write transaction for any number of requests; it is durable when the block ends.
 
         Args:
             now: the time of day, in microseconds since the epoch.
             savepoints: whether each change has a savepoint (see `ChangeScope`).
             in_steps: for one long change: commit in steps that others can see, and between which they can write.
+            is_local: for what is this machine's own: a server is not asked.
 
         Raises:
+            WritesJournal: with `is_local`, more was written, and rolled back.
             StorageFailed: nothing was written.
             PartlyDone: the change failed after some steps, which were taken back.
         """
         self._undo_interrupted_changes(now)
         transaction: Transaction | None = None
         try:
-            with self.db.state_transaction(write=True) as server_now:
+            with self.db.local_transaction() if is_local else self.db.state_transaction(write=True) as server_now:
                 # The cache is kept only after a commit: a failed transaction must not leave outdated lookups.
                 before, self._state_cache = self._state_cache, None
                 cache = current_cache(self.db, before)

@@ -23,7 +23,7 @@ from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.errors import Refusal, StorageFailed
+from tui_tasks.core.errors import Refusal, StorageFailed, WritesJournal
 from tui_tasks.core.operations.sessions import Process, RecordReport, RefuseReport, SessionReport, TurnInterrupted
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
@@ -105,19 +105,37 @@ def _process_payloads(store: Store, spool: Spool, now: int, settings: SessionSet
     while names := spool.pending()[:AT_ONCE]:
         payloads = _read_some(store.db, spool, names, records, settings)
         reports = [(name, report, other) for name, report, other in payloads if report is not None]
-        with store.transaction(now) as transaction:
-            transaction.db.run(_FORGET, {"before": now - _NAME_RETENTION})
-            for name, report, other in reports:
-                if other is not None:
-                    _refuse_report(transaction, name, report, other)
-                else:
-                    count += record_report(transaction, name, report, tasks=settings.tasks)
+        count += _record_all(store, reports, now, settings)
         for _, report, _ in reports:
             # A hook whose request was refused, or had been reported by another hook, waits for nothing.
             if report.answer is not None and ask_queries.waiting_as(store.db, report.answer) is None:
                 answer_file.send(spool.folder, report.answer, report.hash, b"")
         for name, _, _ in payloads:
             spool.drop(name)
+    return count
+
+
+def _record_all(
+    store: Store, reports: list[tuple[str, SessionReport, str | None]], now: int, settings: SessionSettings
+) -> int:
+    """Write reports in one transaction, without a server if they only say what a session is doing; return how many."""
+    if store.db.machine:
+        with contextlib.suppress(WritesJournal), store.transaction(store.db.server_time(now), is_local=True) as own:
+            return _record_within(own, reports, settings)
+    with store.transaction(now) as transaction:
+        return _record_within(transaction, reports, settings)
+
+
+def _record_within(
+    transaction: Transaction, reports: list[tuple[str, SessionReport, str | None]], settings: SessionSettings
+) -> int:
+    transaction.db.run(_FORGET, {"before": transaction.now - _NAME_RETENTION})
+    count = 0
+    for name, report, other in reports:
+        if other is not None:
+            _refuse_report(transaction, name, report, other)
+        else:
+            count += record_report(transaction, name, report, tasks=settings.tasks)
     return count
 
 

@@ -71,8 +71,9 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
             prepare(connection)
             newest = _push(copy.db, connection, report)
             snapshots.strip(copy.db)
-            # The processes that hold runs stay behind.
+            # The processes that hold runs or wait for answers stay behind.
             copy.db.sql("DELETE FROM beat")
+            copy.db.sql("DELETE FROM asker")
         _put_snapshot(part, connection, newest, report)
         return newest
 

@@ -24,7 +24,7 @@ from tui_tasks.core import machine_leases
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed
+from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, Refusal, StorageFailed, WritesJournal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.postgres import Report, companions, no_report
@@ -95,6 +95,16 @@ class Replica(Database):
             finally:
                 self._is_shared = False
 
+    @contextlib.contextmanager
+    def local_transaction(self) -> Iterator[None]:
+        """See `Database.local_transaction`; the server is not asked."""
+        with self.transaction(write=True):
+            self._begin_collecting()
+            seq = journal.newest(self)
+            yield
+            if journal.newest(self) != seq or _is_shared(companions.collected(self)):
+                raise WritesJournal
+
     allows_steps = False
 
     def _begin(self, write: bool) -> None:
@@ -151,19 +161,21 @@ class Replica(Database):
             raise self._other_history()
         self._server_now = news.head.now
         self._note_time(news.head.now)
+        self._begin_collecting()
+        note_contact(self.path)
+
+    def _begin_collecting(self) -> None:
         if not self._collects:
             companions.collect(self)
             self._collects = True
         companions.forget(self)
-        note_contact(self.path)
 
     def _publish(self) -> None:
         """Append what this transaction wrote, and let the server commit."""
         seq, _ = self._begun
         entries = self.sql(f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq", (seq,)).fetchall()
         beside = companions.collected(self)
-        if not entries and all(kind == "taken_in" for kind, _, _ in beside):
-            # That a payload was processed matters elsewhere only where it left an entry.
+        if not entries and not _is_shared(beside):
             self._client.release()
             return
         for row in entries:
@@ -337,6 +349,14 @@ def _apply_row(db: Database, row: tuple[Any, ...]) -> None:
         apply(db, entity, uid, None if old is None else _decode(old), _decode(new))
     if entity in TOUCHING and task is not None and image is not None:
         touch(db, task, _decode(image)["version"], at, actor)
+
+
+def _is_shared(beside: list[tuple[str, str, str | None]]) -> bool:
+    """Return whether the server is to have rows that came without entries.
+
+    That a payload was processed matters elsewhere only where it left an entry.
+    """
+    return any(kind != "taken_in" for kind, _, _ in beside)
 
 
 def _words(entity: str) -> str:

@@ -273,6 +273,15 @@ class Database:
 
     state_transaction = transaction
     """As `transaction`, for all that writes entries: a replica asks its server first."""
+
+    def local_transaction(self) -> contextlib.AbstractContextManager[int | None]:
+        """Hold a write transaction for what is this machine's own.
+
+        Raises:
+            WritesJournal: it has written what other machines share, and was rolled back.
+        """
+        return self.transaction(write=True)
+
     allows_steps = True
     """Whether a change may be committed in steps."""
 
