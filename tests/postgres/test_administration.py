@@ -22,6 +22,7 @@ from tui_tasks.cli.screen import screen_commands
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import replica_files
 from tui_tasks.postgres.comparison import compare
+from tui_tasks.postgres.server_schema import SERVER_SCHEMA
 from tui_tasks.state.open_state import open_state
 
 
@@ -48,8 +49,8 @@ def compared(state, *, at: int = 0, whole: bool = False) -> list[str]:
 def test_doctor_says_what_the_server_holds_and_finds_nothing_wrong_in_a_sound_one(here, server_url):
     (about,) = compared(here)
     assert re.fullmatch(
-        r"the database \S+ at \S+: PostgreSQL \d\S*.*, tables of version 2, entries 1 to \d+, no snapshot, role owner "
-        r"writes; the replica of machine (\S+) is 0 s old",
+        rf"the database \S+ at \S+: PostgreSQL \d\S*.*, tables of version {SERVER_SCHEMA}, entries 1 to \d+, no "
+        r"snapshot, role owner writes; the replica of machine (\S+) is 0 s old",
         about,
     ), about
     assert f"machine {here._session.store.db.machine} " in about
