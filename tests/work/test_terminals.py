@@ -100,3 +100,27 @@ def test_an_enter_that_comes_after_what_is_typed_is_no_part_of_it(tmux: Terminal
     fifo.read_text()
     tmux.type_line("work-1-abc", "Go on")
     assert fifo.read_text() == repr(b"Go on!")
+
+
+_DIALOG = """
+import os, sys, tty
+tty.setraw(0)
+sys.stdout.write("\\033[?2004h> Yes\\r\\n  No")
+sys.stdout.flush()
+open(sys.argv[1], "w").close()
+while os.read(0, 99).find(b"\\r") < 0:
+    pass
+open(sys.argv[1] + ".answered", "w").close()
+"""
+
+
+@needs_tmux
+def test_a_dialog_that_does_not_show_what_is_typed_is_not_answered(tmux: Terminals, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(terminals, "_SHOWN_SECONDS", 0.3)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    tmux.start("work-1-abc", [sys.executable, "-c", _DIALOG, str(fifo)], tmp_path)
+    fifo.read_text()
+    assert tmux.type_line("work-1-abc", "Go on") is False
+    assert not (tmp_path / "fifo.answered").exists()
+    assert tmux.has("work-1-abc")

@@ -111,7 +111,7 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
-    if work.state == "working" and work_limits.is_answered(work) and waking.wake(store, work, now):
+    if work.state == "working" and work_limits.of(work).ask is None and waking.wake(store, work, now):
         operations = [one for one in operations if isinstance(one, CountWork)]
         session = None
     if (

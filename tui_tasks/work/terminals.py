@@ -149,20 +149,25 @@ class Terminals:
         printed = done.stdout.rstrip().splitlines() if done.returncode == 0 else []
         return [line.rstrip() for line in printed[-most:]]
 
-    def type_line(self, name: str, text: str) -> None:
-        """Type a line into a terminal, and press Enter once its program has shown it.
+    def type_line(self, name: str, text: str) -> bool:
+        """Paste a line into a terminal, and press Enter once its program has shown it; return whether it has.
 
-        An Enter that comes at once with the text is a new line of the text to Gemini CLI.
+        A program that shows a dialog drops it, and an Enter would answer the dialog for the human. An Enter that comes
+        at once with the text is a new line of the text to Gemini CLI.
         """
         if not self.socket.exists():
-            return
+            return False
         before = self._times_shown(name, text)
-        self._run("send-keys", "-t", f"={name}:", "-l", "--", text)
+        self._run("set-buffer", "-b", name, "--", text)
+        self._run("paste-buffer", "-p", "-d", "-b", name, "-t", f"={name}:")
         end = time.monotonic() + _SHOWN_SECONDS
-        while time.monotonic() < end and self._times_shown(name, text) == before:
+        while self._times_shown(name, text) == before:
+            if time.monotonic() > end:
+                return False
             time.sleep(_KEY_SECONDS)
         time.sleep(_KEY_SECONDS)
         self._run("send-keys", "-t", f"={name}:", "Enter")
+        return True
 
     def _times_shown(self, name: str, text: str) -> int:
         return self._run("capture-pane", "-p", "-J", "-t", f"={name}:").stdout.count(text)

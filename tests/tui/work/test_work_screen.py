@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.tui.driving import SIZES, lines, said, settle, shown, until
+from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
+from tui_tasks.core.operations.sessions import RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import ClaimTask, EditTask
 from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, MergeWork, RunWork, StartWork, WorkReady
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
+from tui_tasks.tui.agents import agent_actions
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import agent_screens, terminal
 from tui_tasks.tui.work.agent_screens import Peek
@@ -210,3 +214,29 @@ async def test_the_foot_names_the_review_on_a_task_whose_work_waits_for_it(plan,
         await until(pilot, lambda: "Enter Review" in lines(app)[-1])
         app.navigation.go_to(plan[8])
         await until(pilot, lambda: "Enter Review" not in lines(app)[-1])
+
+
+async def test_work_is_discarded_from_the_list_while_its_agent_is_at_it_and_undo_brings_it_back(plan, make_app):
+    work = begun(plan, 9)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.context.navigation.go_to(plan[9])
+        await settle(pilot, *named("discard"))
+        await until(pilot, lambda: "Discard the work of robot-1 on #9?" in shown(app))
+        await settle(pilot, "y")
+        await until(pilot, lambda: "Discarded the work of robot-1 on #9. u brings it back." in said(app))
+        with Store(plan.path) as store:
+            assert work_queries.find(store.db, work.uid).state == "discarded"
+
+
+async def test_a_message_to_an_agent_that_waits_at_its_prompt_in_our_terminal_is_read_at_once(plan, make_app):
+    work = begun(plan, 9, has_terminal=True)
+    with Store(plan.path) as store:
+        session = session_queries.find(store.db, work.agent).session
+        report = SessionReport(work.program, session, (TurnEnded("Which one?"),), NOW)
+        store.commit(RecordReport(report, "", tasks=False), actor=work.agent, now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: any(one.name == work.agent for one in app.state.members))
+        await agent_actions.send_message(app.context, work.agent, "Go on")
+        assert said(app) == "Sent to robot-1."

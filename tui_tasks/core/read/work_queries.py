@@ -94,6 +94,12 @@ def of_agent(db: Database, agent: str) -> Work | None:
     return works[-1] if works else None
 
 
+def is_prompted(db: Database, agent: str) -> bool:
+    """Return whether an agent at rest is prompted in its terminal for what the human writes to it."""
+    work = of_agent(db, agent)
+    return work is not None and work.terminal is not None and work.state == "working"
+
+
 def is_at_work(db: Database, agent: str) -> bool:
     """Return whether an agent was started on a task that it is still at."""
     work = of_agent(db, agent)

@@ -65,12 +65,6 @@ def is_held(work: Work) -> bool:
     return limits.is_stopped or limits.ask is not None
 
 
-def is_answered(work: Work) -> bool:
-    """Return whether the human has answered the question about the limit that was reached last."""
-    limits = of(work)
-    return limits.reached is not None and limits.ask is None
-
-
 def continued(work: Work) -> dict[str, Any]:
     """Return the column `limits` of a work whose agent is let go on."""
     limits = of(work)

@@ -56,10 +56,13 @@ def why_not(program: str, ability: str) -> str | None:
     return _CANNOT.get(program, {}).get(ability)
 
 
-def reads_when(agent: str, program: str | None, state: str, *, has_screen: bool) -> str | None:
+def reads_when(
+    agent: str, program: str | None, state: str, *, has_screen: bool, is_prompted: bool = False
+) -> str | None:
     """Return when an agent reads a message that is sent now, as a clause; None: at once.
 
     `program`: None for an agent of the channel. `has_screen`: whether a writable screen has the database open.
+    `is_prompted`: whether a screen prompts it in its terminal (see `work_queries.is_prompted`).
     """
     if state == session_queries.GONE:
         return f"an agent connects as {agent}" if program is None else "its session is resumed"
@@ -67,7 +70,7 @@ def reads_when(agent: str, program: str | None, state: str, *, has_screen: bool)
         return "its process continues"
     at_rest = state in ("idle", "interrupted", "failed")
     # A process that follows the database gives it to `codex queue`.
-    if program in (None, "opencode") or (program == "codex" and at_rest and has_screen):
+    if program in (None, "opencode") or (at_rest and has_screen and (program == "codex" or is_prompted)):
         return None
     if at_rest:
         return "it is prompted next" + (", or a screen is opened" if program == "codex" else "")

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import ask_queries
+from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
@@ -51,7 +51,8 @@ async def send_message(context: Context, name: str, text: str) -> None:
     if session is not None and state in ("paused", "stuck"):
         state = session.state
     program = session.program if session is not None else None
-    until = reads_when(name, program, state, has_screen=not context.link.read_only)
+    is_prompted = work_queries.is_prompted(context.db, name)
+    until = reads_when(name, program, state, has_screen=not context.link.read_only, is_prompted=is_prompted)
     shown = agent_text.who(name, 30)
     context.say(f"Sent to {shown}." if until is None else f"Queued: {shown} reads it when {until}.")
 

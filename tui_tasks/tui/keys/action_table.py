@@ -297,6 +297,15 @@ ACTIONS: Final[dict[str, Action]] = {
             needs="task",
             word="bring back",
         ),
+        _w(
+            "tasks",
+            "work_end",
+            "",
+            "Discard the task's work, and end its agent",
+            help="stop kill drop throw away worktree",
+            needs="task",
+            word="discard",
+        ),
         _a(
             "tasks",
             "work_record",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
@@ -166,15 +166,12 @@ class ReviewActions(Controller):
     # Ends
 
     async def do_work_discard(self) -> None:
-        """End the agent and set the task pending, once confirmed; undo brings it back."""
-        screen, context, work = self._screen, self._context, self._screen.work
-        named = f"the work of {agent_text.who(work.agent, 30)} on #{screen.facts.task.number}"
-        if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
-            return
-        await self._decide(lambda acceptance: acceptance.discard(work))
-        screen.keep_comments([])
-        self._screen.leave_what_is_over()
-        context.say(f"Discarded {named}. {context.keymap.key_of('undo')} brings it back.")
+        """Discard the work, once confirmed."""
+        done = await self._decided(work_decisions.discard(self._context, self._screen.work))
+        if done is not None:
+            self._screen.keep_comments([])
+            self._screen.leave_what_is_over()
+            self._context.say(done)
 
     async def do_work_pull_request(self) -> None:
         """Push the branch and open a pull request, once confirmed; where there is one already, copy its address."""
@@ -216,9 +213,13 @@ class ReviewActions(Controller):
         self._screen.show_work(works[(at + by) % len(works)])
 
     async def _decide(self, act: Callable[[Acceptance], T]) -> T:
-        """Do as `work_decisions.decide`; what is refused is shown as it is now, so that it can be looked at again."""
+        """Do as `work_decisions.decide`."""
+        return await self._decided(work_decisions.decide(self._context, act))
+
+    async def _decided(self, decision: Awaitable[T]) -> T:
+        """Wait for a decision; what is refused is shown as it is now, so that it can be looked at again."""
         try:
-            return await work_decisions.decide(self._context, act)
+            return await decision
         except Refusal:
             self._screen.read_again()
             raise

@@ -48,6 +48,8 @@ class WorkActions(Controller):
         """Peeking needs an agent that was started here."""
         if action.id in ("work_peek", "work_record") and self._work_here() is None:
             return "no agent was started on it"
+        if action.id == "work_end" and self._live() is None:
+            return "no agent is at work on it"
         if action.id == "work_restore" and self._ended() is None:
             return "no work on it was merged or discarded"
         return None
@@ -64,6 +66,20 @@ class WorkActions(Controller):
         agent = self._work_here()
         if agent is not None:
             self._context.push(Peek(self._context, agent))
+
+    async def do_work_end(self) -> None:
+        """End the newest agent at work on the task, once confirmed; undo brings its work back."""
+        from tui_tasks.tui.work import work_decisions
+
+        work = self._live()
+        done = await work_decisions.discard(self._context, work) if work is not None else None
+        if done is not None:
+            self._context.say(done)
+
+    def _live(self) -> Work | None:
+        uids = self._pane.selection()[:1]
+        works = work_queries.of_task(self._context.db, uids[0]) if uids else []
+        return next((work for work in reversed(works) if work.state in LIVE_WORK), None)
 
     async def do_work_restore(self) -> None:
         """Bring back the work on the task that was merged or discarded last."""

@@ -10,6 +10,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import undo
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
@@ -47,6 +48,19 @@ async def decide(context: Context, act: Callable[[Acceptance], T]) -> T:
         raise Conflict(f"git: {error}") from error
     finally:
         context.link.catch_up()
+
+
+async def discard(context: Context, work: Work) -> str | None:
+    """End the agent and set the task pending, once confirmed; undo brings it back. Return what was done."""
+    from tui_tasks.tui.inputs.dialogs import confirm
+
+    task = task_queries.any_task(context.db, work.task_uid)
+    number = f" on #{task.number}" if task is not None else ""
+    named = f"the work of {agent_text.who(work.agent, 30)}{number}"
+    if not await confirm(context, f"Discard {named}? Branch and files are kept.", "discard it"):
+        return None
+    await decide(context, lambda acceptance: acceptance.discard(work))
+    return f"Discarded {named}. {context.keymap.key_of('undo')} brings it back."
 
 
 def newest_ended(db: Database) -> Work | None:
