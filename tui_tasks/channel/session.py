@@ -132,10 +132,6 @@ class Session:
         return [self._encoder.line(reply) for reply in ([replies] if batch else replies)]
 
     def _serve(self, lines: list[Line]) -> list[ReplyLine]:
-        with storage_errors(self.store.path):
-            return self._serve_together(lines)
-
-    def _serve_together(self, lines: list[Line]) -> list[ReplyLine]:
         now = self.clock()
         self.look_at_checks()
         waiting: list[Waiting] = []
@@ -194,7 +190,9 @@ class Session:
             while True:
                 try:
                     is_in_steps = not savepoints and _is_in_steps(lines[0])
-                    return self._write_once(lines, now, waiting, savepoints=savepoints, in_steps=is_in_steps)
+                    with self.store.transaction(now, savepoints=savepoints, in_steps=is_in_steps) as transaction:
+                        _release_lapsed_claims(transaction)
+                        return [self._serve_line(line, now, transaction, waiting) for line in lines]
                 except HalfWritten:
                     savepoints = True
                 except InputsUnread as unread:
@@ -226,25 +224,13 @@ class Session:
         assert isinstance(error, Exception)
         if isinstance(error, StorageFailed):
             raise error from None
-        refusal = error if isinstance(error, Refusal) else refusal_of(error)
+        with storage_errors(self.store.path):
+            refusal = error if isinstance(error, Refusal) else refusal_of(error)
         ((pending_requests, batch),) = lines
         seq = newest_seq(self.store.db)
         if batch:
             return [refused_batch(pending_requests, partly.at, refusal, seq)]
         return [refused(pending_requests[0], refusal, seq)]
-
-    def _write_once(
-        self,
-        lines: list[Line],
-        now: int,
-        waiting: list[Waiting],
-        *,
-        savepoints: bool = False,
-        in_steps: bool = False,
-    ) -> list[Any]:
-        with self.store.transaction(now, savepoints=savepoints, in_steps=in_steps) as transaction:
-            _release_lapsed_claims(transaction)
-            return [self._serve_line(line, now, transaction, waiting) for line in lines]
 
     def _serve_line(self, line: Line, now: int, reading: Reading, waiting: list[Waiting]) -> Any:
         pending_requests, batch = line
