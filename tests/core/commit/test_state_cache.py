@@ -23,6 +23,7 @@ from tui_tasks.core.operations.tasks import (
     DeleteTask,
     EditTask,
     EnsureList,
+    LogTask,
     MoveTask,
     OrderTasks,
     RenameList,
@@ -300,6 +301,7 @@ def test_a_work_shows_on_its_task_from_its_start(stores):
     def look(cache: StateCache) -> Any:
         return (cache.has_work, *(len(cache.works_of(each.uid)) for each in (task, other)))
 
+    assert see(one, look, LogTask(task.uid, "begun"))[1] == (False, 0, 0)
     assert see(one, look, StartWork(task.uid, "claude", "/repo", "/tree")) == ((False, 0, 0), (True, 1, 0))
 
 
@@ -331,6 +333,17 @@ def test_the_last_rank_follows_tasks_that_are_added_moved_deleted_or_ranked_anew
     assert see(one, look, DeleteTask(first.uid))[1][0] == third.rank
     see(one, look, OrderTasks((third.uid, second.uid)))
     assert see(one, look, DeleteTask(second.uid), DeleteTask(third.uid))[1] == (None, None)
+
+
+def test_a_rank_that_is_written_among_many_of_a_list_is_looked_up_again(stores):
+    one, _ = stores
+    (home,) = commit(one, EnsureList("x", "task"))
+    (task,) = commit(one, AddTask("task", home.uid))
+    with one.transaction(START) as transaction:
+        transaction.speak("a")
+        assert transaction.state_cache.last_rank(home.id) == task.rank
+        transaction.emit("list.updated", "list", home.uid, old={}, new={"ranks": {task.uid: "zz"}})
+        assert transaction.state_cache.last_rank(home.id) == "zz"
 
 
 def test_ids_that_are_reserved_are_given_once(stores):

@@ -12,15 +12,19 @@ from tui_tasks.clock import Uptime
 from tui_tasks.core.commit import transaction as transactions
 from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.elapsed import Elapsed
-from tui_tasks.core.commit.transaction import STEP_SECONDS, HalfWritten, PartlyDone
+from tui_tasks.core.commit.state_cache import current_cache
+from tui_tasks.core.commit.transaction import STEP_SECONDS, HalfWritten, PartlyDone, Transaction
+from tui_tasks.core.engine import database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.jobs import RecordSettings
+from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Entry, TaskList
 from tui_tasks.core.store import Store
+from tui_tasks.core.uids import new_uids
 from tui_tasks.core.vocab import SHELL, SYSTEM
 
 
@@ -139,6 +143,10 @@ def test_what_the_system_notes_within_a_change_is_none_of_its_parts(store: Store
             transaction.emit_by_system("list.updated", "list", home.uid, old={"name": "x"}, new=new)
         assert (transaction.actor, transaction.undoes, transaction.current, transaction.parts) == ("a", 7, None, [])
         transaction.run(AddTask("task", home.uid))
+    with store.transaction(START) as transaction:
+        transaction.undoes, transaction.is_partly_done = 7, True
+        with transaction.change():
+            assert (transaction.undoes, transaction.current, transaction.is_partly_done) == (None, None, False)
     *noted, made = entries(store)[1:]
     assert [(each.actor, each.change, each.why, each.undoes) for each in noted] == [
         (SYSTEM, 2, None, None),
@@ -181,6 +189,48 @@ def test_long_texts_are_left_out_of_an_entrys_image(store: Store, home):
     assert "metadata" not in image(metadata={"text": long})
     assert image(metadata=None, result=None)["metadata"] is None
     assert not {"work", "works", "checks", "verified"} & image(name="other").keys()
+    assert entries(store)[-1].new.keys() == {"name", "version", "updated_at", "updated_by"}
+
+
+def raw_image(store: Store) -> dict:
+    """The image of the newest entry, as it is written."""
+    seq = journal.newest(store.db)
+    return msgspec.json.decode(store.db.sql("SELECT image FROM journal WHERE seq = ?", (seq,)).fetchone()[0])
+
+
+def test_the_entry_of_a_new_task_has_what_its_row_has_not(store: Store, home):
+    store.commit(AddTask("task", home.uid), actor="a", now=START)
+    assert raw_image(store) == {"list": "x"}
+    checks = DefineChecks("a.toml", (NamedCheck("tests", "1", lists=("x",)),))
+    store.commit(checks, actor=SYSTEM, now=START)
+    (task,) = store.commit(AddTask("task", home.uid), actor="a", now=START)
+    image = raw_image(store)
+    assert (image.keys(), len(image["checks"])) == ({"list", "checks"}, 1)
+    store.commit(EditTask(task.uid, {"name": "other"}), actor="a", now=START)
+    assert raw_image(store)["verified"] == "unproven"
+    store.commit(StartWork(task.uid, "claude", "/repo", "/tree"), actor="human", now=START)
+    assert len(raw_image(store)["works"]) == 1
+
+
+def test_nothing_is_said_in_a_transaction_until_somebody_speaks(store: Store):
+    with store.db.transaction(write=True):
+        made = Transaction(store.db, current_cache(store.db, None), new_uids(), START)
+        assert (made.actor, made.inside_run, made.is_partly_done, made.parts) == ("", False, False, [])
+        assert (made.savepoints, made.in_steps, made.inputs_read, made.entries) == (True, False, None, 0)
+        read = {"run": True}
+        made = Transaction(store.db, current_cache(store.db, None), new_uids(), START, inputs_read=read, in_steps=True)
+        assert (made.savepoints, made.in_steps, made.inputs_read) == (False, True, read)
+        made.speak(SHELL)
+        assert made.files_for_review
+
+
+def test_each_request_of_a_change_raises_a_version(store: Store, home):
+    (task,) = store.commit(AddTask("task", home.uid), actor="a", now=START)
+    with store.transaction(START) as transaction, transaction.change():
+        for name in ("one", "two"):
+            transaction.speak("a")
+            transaction.run(EditTask(task.uid, {"name": name}))
+    assert task_queries.task(store.db, task.uid).version == task.version + 2
 
 
 def test_a_change_that_fails_leaves_nothing_behind_in_the_transaction(store: Store, home):
@@ -194,7 +244,7 @@ def test_a_change_that_fails_leaves_nothing_behind_in_the_transaction(store: Sto
             transaction.run(EnsureList("lost", "task"))
             assert transaction.state_cache.find_list("lost") is not None
             transaction.run(DeleteTask("no such task"))
-        assert transaction.seq == seq
+        assert transaction.seq == seq == journal.newest(store.db)
         assert transaction.state_cache is not cache
         assert transaction.state_cache.find_list("lost") is None
         assert not transaction.is_partly_done
@@ -228,8 +278,26 @@ def test_a_change_in_steps_lets_others_write_between_them_and_is_recorded_until_
         assert [(each.actor, each.change) for each in unfinished.recorded(beside.db)] == [("a", 2)]
         assert task_queries.list_by_uid(beside.db, home.uid).total == 1
         transaction.run(AddTask("two", home.uid))
+    assert list(Path(store.path).parent.glob("*-step*")) == []
     assert unfinished.recorded(beside.db) == []
     assert [task.name for task in task_queries.tasks(beside.db, home.id)] == ["one", "two"]
+
+
+def test_what_others_write_between_two_steps_is_seen_in_the_next(store: Store, beside: Store, home, monkeypatch):
+    monkeypatch.setattr(transactions, "STEP_SECONDS", 0)
+
+    def write(_: float) -> None:
+        beside.commit(AddTask("between", home.uid), actor="b", now=START)
+
+    with store.transaction(START, in_steps=True) as transaction, transaction.change():
+        transaction.speak("a")
+        transaction.run(AddTask("one", home.uid))
+        with monkeypatch.context() as patched:
+            patched.setattr(database.time, "sleep", write)
+            transaction.pause()
+        transaction.run(AddTask("two", home.uid))
+    assert [task.name for task in task_queries.tasks(store.db, home.id)] == ["one", "between", "two"]
+    assert [each.seq for each in entries(store)] == [1, 2, 3, 4]
 
 
 def test_a_change_in_steps_that_fails_is_taken_back(store: Store, beside: Store, home, monkeypatch):

@@ -6,11 +6,11 @@ import pytest
 
 from tests.conftest import Clock
 from tui_tasks.core.commit import transaction as transactions
-from tui_tasks.core.errors import CannotUndo, Conflict, NotFound
+from tui_tasks.core.errors import CannotUndo, Conflict, NotFound, NotProven
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.changes import Redo, TakeBack, Undo
-from tui_tasks.core.operations.jobs import CreateJob, EditJob
+from tui_tasks.core.operations.jobs import CreateJob, DefineChecks, EditJob, GiveChecks, NamedCheck
 from tui_tasks.core.operations.sessions import RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import (
     AddTask,
@@ -309,14 +309,91 @@ def test_of_several_changes_those_that_can_be_are_taken_back_and_the_others_are_
     assert journal.latest(store.db, 1)[0].undoes is None
 
 
-def test_a_change_whose_undo_fails_in_its_middle_takes_all_back(store, do, add, rename):
-    (home, taken) = do(EnsureList("x", "task"), EnsureList("y", "task"))
-    task = add("one")
-    do(EditTask(task, {"name": "two"}), RenameList(home.uid, "z"), actor="human")
+def test_a_change_of_which_one_part_was_touched_is_left_whole(store, do, add):
+    one, other = add("one"), add("one")
+    do(EditTask(one, {"name": "two"}), EditTask(other, {"name": "two"}))
     change = newest(store)
-    # Its name is taken, which only the inverse of the list finds, after that of the task would be written.
-    do(RenameList(taken.uid, "x"), actor="human")
-    do(DeleteTask(task), actor="human")
+    do(EditTask(one, {"name": "mine"}), actor="c")
+    assert do(TakeBack((change,)), actor="human") == [(0, ((change, 'c has changed task #1 "mine" since'),))]
+    assert name(store, other) == "two"
+
+
+def test_a_name_that_is_taken_since_leaves_a_change_and_stops_one_of_which_a_part_was_taken_back(store, do, add):
+    home, other = do(EnsureList("x", "task"), EnsureList("y", "task"))
+    task = add("one")
+    do(RenameList(home.uid, "z"), actor="human")
+    alone = newest(store)
+    do(RenameList(home.uid, "w"), EditTask(task, {"name": "two"}), actor="human")
+    together = newest(store)
+    do(RenameList(other.uid, "z"), actor="human")
+    (taken, ((change, _),)), _ = do(TakeBack((alone,)), EditTask(task, {"tags": ("a",)}), actor="human")
+    assert (taken, change) == (0, alone)
+    # What is done in the same change afterwards undoes nothing.
+    assert journal.latest(store.db, 1)[0].undoes is None
     before = newest(store)
-    ((count, reasons),) = do(TakeBack((change,)), actor="human")
-    assert (count, len(reasons), newest(store)) == (0, 1, before)
+    with pytest.raises(Conflict):
+        do(TakeBack((together,)), actor="human")
+    assert (newest(store), name(store, task)) == (before, "two")
+
+
+def test_what_happens_to_another_job_does_not_matter(store, do):
+    (other,) = do(CreateJob("other", "adhoc", "", "one", "UTC"), actor="other")
+    (job,) = do(CreateJob("job", "adhoc", "", "one", "UTC"))
+    change = newest(store)
+    do(EditJob(other.uid, {"prompt": "two"}), actor="other")
+    do(Undo(change))
+    with pytest.raises(NotFound):
+        job_queries.job(store.db, job.uid)
+
+
+def test_an_undo_that_would_set_a_task_done_asks_for_the_proof_as_any_other_way(store, do, add):
+    task = add("one")
+    do(EditTask(task, {"status": "done"}))
+    do(EditTask(task, {"status": "pending"}))
+    change = newest(store)
+    do(DefineChecks("a.toml", (NamedCheck("tests", "1", gate=True),)), actor=SYSTEM)
+    do(GiveChecks(task, ("tests",)), actor="human")
+    with pytest.raises(NotProven):
+        do(Undo(change))
+    assert task_queries.status(store.db, task) == "pending"
+
+
+def test_what_no_undo_takes_back_is_passed_over(store, do, add):
+    task = do(AddTask("one", do(EnsureList("x", "task"))[0].uid), actor="human")[0]
+    made = newest(store)
+    do(PauseAgent("agent", "wait"), actor="human")
+    assert do(Undo(), actor="human") == [(made, made)]
+    assert task_queries.status(store.db, task.uid) is None
+
+
+def test_an_undo_is_redone_once(do, add, rename):
+    rename(add("one"), "two")
+    do(Undo())
+    do(Redo())
+    with pytest.raises(Conflict, match="no undo to redo"):
+        do(Redo())
+
+
+def test_a_log_entry_of_another_keeps_no_field_of_the_same_name_from_being_taken_back(store, do, add):
+    task = add("one")
+    do(EditTask(task, {"agent": "bob"}))
+    change = newest(store)
+    do(LogTask(task, "begun"), actor="other")
+    do(Undo(change))
+    assert task_queries.task(store.db, task).agent is None
+
+
+def test_deleted_tasks_come_back_in_their_order_and_all_other_changes_from_their_end(store, do, add):
+    one, other = add("one"), add("other")
+    do(DeleteTask(one), DeleteTask(other))
+    change = newest(store)
+    (undone, _) = do(Undo(), EditTask(one, {"name": "after"}))
+    assert undone == (change + 1, change)
+    assert [(each.uid, each.undoes) for each in journal.latest(store.db, 3)] == [
+        (one, change),
+        (other, change),
+        (one, None),
+    ]
+    do(EditTask(one, {"name": "two"}), EditTask(other, {"name": "two"}))
+    do(Undo())
+    assert [each.uid for each in journal.latest(store.db, 2)] == [other, one]
