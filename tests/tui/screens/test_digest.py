@@ -35,6 +35,27 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
         assert "test_dst_gap: expected 02:30" in said
 
 
+async def test_what_is_done_with_nothing_to_check_has_a_part_of_its_own_by_name(plan: Plan, make_app: MakeApp) -> None:
+    async with opened(make_app(plan.path)) as pilot:
+        await press(pilot.app, pilot, "D")
+        (row,) = (line for line in shown(pilot.app).splitlines() if "✓ done" in line)
+        assert "2 tasks" in row and "Inventory GA usage" in row
+        assert "not proven" not in shown(pilot.app)
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_digest_has_whole_reasons_and_what_is_next(
+    plan: Plan, make_app: MakeApp, size: tuple[int, int]
+) -> None:
+    async with opened(make_app(plan.path), size) as pilot:
+        await press(pilot.app, pilot, "D")
+        text = shown(pilot.app)
+        assert "test_dst_gap: expected 02:30" in text
+        assert "jose is maintained but heavier; pyjwt is" in text.split("needs you")[1]
+        assert "next #4 Pick JWT lib" in text.splitlines()[0]
+        assert "? claude-1" in text.splitlines()[1] and "◐ claude-1 #5" in text.splitlines()[2]
+
+
 async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:
     with Store(plan.path) as store:
         views.put(store.db, views.LOOKED, {"seq": store.db.scalar("SELECT max(seq) FROM journal"), "at": NOW})

@@ -47,6 +47,17 @@ def test_what_was_done_failed_and_open_is_counted_by_the_day(week):
     assert tally.median_took == 30 * MINUTE
 
 
+def test_a_task_that_comes_in_as_done_was_not_done_in_these_days(week):
+    before = counted(week.path, week.list_id, bounds(NOW, ZONE))
+    with Store(week.path) as store:
+        ((home,),) = store.db.sql("SELECT uid FROM list WHERE id = ?", (week.list_id,)).fetchall()
+        for status in ("done", "failed", "skipped"):
+            store.commit(AddTask(f"Imported {status}", home, status=status), actor="human", now=at(19, 0))
+    after = counted(week.path, week.list_id, bounds(NOW, ZONE))
+    assert (after.done, after.failed, after.median_took) == (before.done, before.failed, 30 * MINUTE)
+    assert after.open(6) == before.open(6)
+
+
 def test_a_quiet_spell_is_the_longest_that_a_task_in_progress_went_without_a_word(week):
     tally = counted(week.path, week.list_id, bounds(NOW, ZONE))
     assert tally.quiet(NOW) == 60 * MINUTE
@@ -174,16 +185,16 @@ async def test_schedules_and_runs_are_told(plan, make_app):
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "S")
         await until(pilot, lambda: "5, 1 failing, 1 overdue" in shown(app))
-        assert "runs over the day" in shown(app)
+        assert "runs by hour" in shown(app)
 
 
 async def test_what_does_not_fit_is_scrolled_to_and_esc_goes_back(week, make_app):
     app = make_app(week.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "S")
-        assert "runs over the day" not in shown(app)
+        assert "runs by hour" not in shown(app)
         await settle(pilot, "G")
-        assert "runs over the day" in shown(app)
+        assert "runs by hour" in shown(app)
         await settle(pilot, "escape")
         assert app.screen is app.screen_stack[0]
 

@@ -198,12 +198,19 @@ def _tasks(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) 
     return list(tasks.values())
 
 
+# The most tasks that a line of several names.
+_NAMED: Final = 8
+
+
 def _unchecked(tasks: list[_Reported]) -> DigestLine:
     """Return the one line for tasks without checks."""
     entries = sorted({seq for task in tasks for seq in task.entries})
     what = tasks[0].name if len(tasks) == 1 else f"{len(tasks):,} tasks"
     who = tasks[0].who if len({task.who for task in tasks}) == 1 else ""
     text, at = "reported done, with nothing to check", max(task.at for task in tasks)
+    if len(tasks) > 1:
+        more = ", …" if len(tasks) > _NAMED else ""
+        text += f": {', '.join(task.name for task in tasks[:_NAMED])}{more}"
     return DigestLine("not_proven", "unchecked", "", what, who, text, at, tuple(entries), None, len(tasks))
 
 

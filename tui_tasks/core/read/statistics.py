@@ -124,7 +124,8 @@ def _event(
     after: str | None = status
     held, became = _state(old or "{}").status, _state(new or "{}").status
     if kind == "task.created":
-        before, after = None, became
+        # One that comes in as done, as by an import, was not done here.
+        before, after = None if became in OPEN else became, became
     elif kind == "task.deleted":
         after = None
     elif kind == "task.restored":

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar, Final
 
 import msgspec
@@ -23,20 +24,21 @@ from tui_tasks.core.read.digest_entries import PARTS, DigestLine
 from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
-from tui_tasks.text.safe import cell_len, fit
+from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import HOUR, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, FootLine
+from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
 from tui_tasks.tui.widgets.next_up import next_parts
 from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 
@@ -46,6 +48,7 @@ _LOOKS: Final[dict[str, Look]] = {
     "failed": LOOKS["failed"],
     "not_proven": LOOKS["pending"]._replace(word="not proven", letter="o"),
     "proven": LOOKS["done"]._replace(word="proven"),
+    "done": LOOKS["done"],
     "filed": Look("+", "filed", "+", "$muted"),
     "spent": Look("$", "spent", "$", "$muted"),
 }
@@ -61,6 +64,28 @@ _MANY: Final = 20_000
 # Widths in cells: of a part's title, and of the actor.
 _TITLE: Final = 13
 _WHO: Final = 10
+# In cells: an age with the spaces around it, and more than a line has.
+_WHEN: Final = 6
+_LEAST_NAME: Final = 16
+_WIDEST: Final = 400
+# In cells: the name beside the reason of a failure on a narrow screen.
+_SHORT_NAME: Final = 12
+# How many lines a text has at most.
+_MOST_LINES: Final = 3
+
+
+def _shown_part(line: DigestLine) -> str:
+    """Return the part under which a line is shown: what is done with nothing to check has one of its own."""
+    return "done" if line.kind == "unchecked" else line.part
+
+
+def _said(line: DigestLine) -> tuple[str, str]:
+    """Return what is said beside the name of a line, if that does not say it all, and the style of what matters."""
+    if line.part == "failed":
+        return line.text.removeprefix("failed: ").removeprefix("error: "), "$state-failed"
+    if line.part == "needs_you":
+        return "" if line.kind == "ask" else line.text, "$state-needs-you"
+    return line.text, "$muted"
 
 
 class DigestRow(msgspec.Struct, frozen=True):
@@ -81,33 +106,61 @@ class DigestRows(RowDrawing[DigestRow]):
     """Draws the lines of the digest, and entries below them. `is_read`: whether the journal has been read."""
 
     is_read = False
+    longest_name = 0
+    """The width in cells of the longest name."""
+    heights: Mapping[str, int] = MappingProxyType({})
+    """How many lines each row has on screen; one if it is not there."""
 
     def draw(self, row: DigestRow, look_: RowLook, line: int) -> Sequence[Part]:
-        """`> ? needs you   claude-1   Pick JWT lib   asks you   9m`."""
-        cursor = (sign("cursor") if look_.cursor else " ", "$primary bold" if look_.focused else "$muted")
+        """`> ? needs you   claude-1   #4 jose or pyjwt?   9m`; below it the rest of a text that is too long."""
         at = row.line.at if row.entry is None else row.entry.at
         now = self.context.clock.now()
         self.lasts(age_lasts(at, now))
-        when = f" {age(at, now):>4} "
-        parts = self._entry(row.entry, look_.width) if row.entry is not None else self._line(row, look_.width)
-        room = max(0, look_.width - 1 - sum(cell_len(text) for text, _ in parts[:-1]) - cell_len(when))
+        head, texts, style = self._laid_out(row, look_.width)
+        indent = sum(cell_len(text) for text, _ in head)
+        if line:
+            return [(" " * indent, ""), (texts[line], style)] if line < len(texts) else ()
+        room = look_.width - indent - _WHEN
+        first = texts[0] if self.heights.get(row.key, 1) == len(texts) else " ".join(texts)
+        cursor = (f"{sign('cursor') if look_.cursor else ' '} ", "$primary bold" if look_.focused else "$muted")
+        when = f" {age(at, now):>{_WHEN - 2}} "
+        said = (fit(first, max(0, room), ascii_only=self.context.ascii_only), style)
+        return [cursor, *head[1:], said, (when, "$muted")]
+
+    def height(self, row: DigestRow, width: int) -> int:
+        """Return how many lines a row needs."""
+        return len(self._laid_out(row, width)[1])
+
+    def _laid_out(self, row: DigestRow, width: int) -> tuple[list[Part], list[str], str]:
+        """Return what is before the text of a row, the lines of the text, and its style."""
+        parts = self._entry(row.entry, width) if row.entry is not None else self._line(row, width)
         text, style = parts[-1]
-        return (cursor, *parts[:-1], (fit(text, room, ascii_only=self.context.ascii_only), style), (when, "$muted"))
+        head: list[Part] = [("  ", ""), *parts[:-1]]
+        room = max(8, width - sum(cell_len(part) for part, _ in head) - _WHEN)
+        ascii_only = self.context.ascii_only
+        lines = wrapped(safe_line(text, room * _MOST_LINES, ascii_only=ascii_only), room) or [""]
+        if row.entry is not None or len(lines) > _MOST_LINES:
+            lines = [safe_line(text, _WIDEST, ascii_only=ascii_only)]
+        return head, lines, style
 
     def _line(self, row: DigestRow, width: int) -> list[Part]:
         line, ascii_only = row.line, self.context.ascii_only
-        look = _LOOKS[line.part]
+        look = _LOOKS[_shown_part(line)]
         parts: list[Part] = [(look.mark(ascii_only=ascii_only), look.color)]
         if width >= 60:
             parts += [(f" {look.word if row.is_first else '':<{_TITLE}}", look.color)]
             parts += [(f"{fit(agent_text.who(line.who), _WHO, ascii_only=ascii_only)} ", "$muted")]
         name = "" if line.name == line.who and width >= 60 else line.title
-        if not name:
-            return [*parts, (f" {line.text}" if width < 60 else line.text, "")]
+        text, ink = _said(line)
+        if not name or not text:
+            return [*parts, (f"{' ' * (width < 60)}{name or text}", ink)]
         if width < 60:
-            return [*parts, (f" {name}: {line.text}", "")]
-        room = max(12, (width - _TITLE - _WHO - 10) // 2)
-        return [*parts, (f"{fit(name, room, ascii_only=ascii_only)}  ", ""), (line.text, "$muted")]
+            return [*parts, (f" {name}: {text}", "")]
+        room = width - _TITLE - _WHO - 11
+        column = min(self.longest_name, room * 2 // 5)
+        if line.part == "failed" and width < WIDE:
+            column = min(column, _SHORT_NAME)
+        return [*parts, (f"{fit(name, column, ascii_only=ascii_only)}  ", ""), (text, ink)]
 
     def _entry(self, entry: LogLine, width: int) -> list[Part]:
         ascii_only = self.context.ascii_only
@@ -121,6 +174,29 @@ class DigestRows(RowDrawing[DigestRow]):
         """Draw the text for a digest without lines."""
         said = "Nothing needs you, and nothing was done." if self.is_read else "Reading the journal"
         return [(f"   {said}", "$muted")] if line == 1 else ()
+
+
+class DigestList(VirtualList[DigestRow]):
+    """The rows of the digest, each with as many lines as its text needs, as far as all fit."""
+
+    def __init__(self, context: Context, drawing: DigestRows) -> None:
+        super().__init__(context, drawing, id="digest")
+        self._digest_rows = drawing
+
+    @override
+    def row_heights(self) -> Sequence[int] | None:
+        """The first lines are those that need the human."""
+        self._digest_rows.heights = {}
+        rows, left = self._cache.rows, self.size.height - len(self._cache.rows)
+        if not (self._cache.has_first and self._cache.has_last) or left <= 0:
+            return None
+        tall = []
+        for row in rows:
+            more = self._digest_rows.height(row, self.size.width) - 1
+            tall.append(1 + more * (more <= left))
+            left -= tall[-1] - 1
+        self._digest_rows.heights = {row.key: lines for row, lines in zip(rows, tall, strict=True)}
+        return tall
 
 
 class DigestScreen(Overlay):
@@ -141,7 +217,7 @@ class DigestScreen(Overlay):
         self._left: dict[str, str] = {}
         self._is_reading = False
         self._drawing = DigestRows(context)
-        self.window = VirtualList(context, self._drawing, id="digest")
+        self.window = DigestList(context, self._drawing)
         self._head = FrameLine(context, self._title, self._next, id="digest-head")
         self._above = (NowLine(context, NEEDS_YOU, id="digest-now"), NowLine(context, AGENTS, id="digest-at-work"))
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
@@ -221,14 +297,17 @@ class DigestScreen(Overlay):
         self._list()
 
     def _list(self) -> None:
+        lines = self._digest.lines if self._digest is not None else ()
+        names = (safe_line(line.title, _WIDEST) for line in lines if _said(line)[0])
+        self._drawing.longest_name = max(map(cell_len, names), default=0)
         self.window.change(self.listed.replace(self._rows()))
 
     def _rows(self) -> Iterator[DigestRow]:
         assert self._digest is not None
         begun: set[str] = set()
         for number, line in enumerate(self._digest.lines):
-            yield DigestRow((number, 0), line, line.part not in begun)
-            begun.add(line.part)
+            yield DigestRow((number, 0), line, _shown_part(line) not in begun)
+            begun.add(_shown_part(line))
             if line.key == self._open:
                 lines = log_pages.find(self.context.db, line.entries[-_MAX_ENTRIES:])
                 yield from (DigestRow((number, seq), line, entry=lines[seq]) for seq in sorted(lines))
@@ -262,4 +341,4 @@ def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left
         return digest(db, since, now, left)
 
 
-assert set(_LOOKS) == set(PARTS)
+assert set(_LOOKS) == {*PARTS, "done"}

@@ -371,21 +371,27 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
 
 
 def _runs(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
-    """Return a bar for each hour of the day, in the colour of failure when a run failed."""
+    """Return a bar for each hour of the day, and below the hours how many of its runs failed."""
     started: Counter[int] = Counter()
-    failed: set[int] = set()
+    failed: Counter[int] = Counter()
     for at, outcome in figures.runs:
         hour = datetime.fromtimestamp(at // SECOND, figures.zone).hour
         started[hour] += 1
-        failed |= {hour} if outcome in ("error", "interrupted") else set()
-    cells = max(2, min(4, (width - 2) // 24))
-    lines = _titled(f"runs over the day   {len(figures.runs)} in {DAYS} days")
+        failed[hour] += outcome in ("error", "interrupted")
+    cells = max(2, min(4, (width - 9) // 24))
+    title = f"runs by hour   {len(figures.runs):,} in {DAYS} days"
+    lines: list[Drawn] = [[(f" {title}", "$muted"), *_failed_parts(failed.total(), "   ")]]
     rows = charts.columns([started[hour] for hour in range(24)], 3, cells - 1, ascii_only=ascii_only)
     for row in rows:
-        parts = [(" ", "")]
-        for hour in range(24):
-            text = row[hour * (cells - 1) : (hour + 1) * (cells - 1)] + " "
-            parts.append((text, "$state-failed" if hour in failed else "$primary"))
-        lines.append(parts)
+        bars = "".join(row[hour * (cells - 1) : (hour + 1) * (cells - 1)] + " " for hour in range(24))
+        lines.append([(f" {bars}", "$primary")])
     hours = "".join((f"{hour:02}" if hour % (1 if cells > 2 else 3) == 0 else "").ljust(cells) for hour in range(24))
-    return [*lines, [(f" {hours}", "$muted")]]
+    lines.append([(f" {hours}", "$muted")])
+    if failed.total():
+        counts = "".join(str(failed[hour] or "")[: cells - 1].ljust(cells) for hour in range(24))
+        lines.append([(f" {counts}", "$state-failed"), (" failed" if width > 24 * cells + 8 else "", "$state-failed")])
+    return lines
+
+
+def _failed_parts(failed: int, gap: str) -> list[Part]:
+    return [(f"{gap}{failed:,} failed", "$state-failed")] if failed else []
