@@ -1,4 +1,4 @@
-"""A long change is made in steps: others write meanwhile, one undo takes it back, and one that fails leaves nothing."""
+"""A long change is made in steps: others write meanwhile, one undo undoes it, and one that fails leaves nothing."""
 
 import signal
 import subprocess
@@ -189,7 +189,7 @@ def killed(talk, steps, what):
 
 @pytest.mark.parametrize("steps", [1, MANY + 1, 2 * MANY - 1])
 def test_a_change_whose_process_is_killed_between_two_steps_is_taken_back_by_who_writes_next(talk, other, steps):
-    """Also where others have written meanwhile, and where the one that takes it back is killed itself."""
+    """Also where others have written meanwhile, and where the one that undoes it is killed itself."""
     filled(talk)
     killed(talk, steps, "clear")
     add(other, "new")

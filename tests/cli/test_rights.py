@@ -192,7 +192,7 @@ def test_what_the_open_screen_refuses_is_not_done(database, capsys) -> None:
     for line in ("accept 2", "lists review work off", "agents resume bob", "compact --before 0d --yes", "token add x"):
         with screen(database), answering(database, asking.NO):
             assert main(shlex.split(line)) == 1
-        assert "the screen refused it" in capsys.readouterr().err
+        assert "you refused it on the screen" in capsys.readouterr().err
     with Store(str(database), read_only=True) as store:
         assert len(held_queries.everything(store.db)) == 1
         assert journal.oldest(store.db) == 1

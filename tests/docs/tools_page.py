@@ -20,9 +20,9 @@ _HEAD: Final = """\
 
 Every tool with its arguments. `python -m tests.docs.tools_page` makes this page.
 
-A tool marked `reads` writes nothing; one marked `waits` may reply late. Arguments in
-bold are required, and `[]` marks an array. `control:hello` with `tools` returns types,
-defaults and descriptions; so does `tui-tasks schema`.
+A tool that `reads` writes nothing; one that `waits` may reply late. Bold arguments are
+required, `[]` marks an array. `control:hello` with `tools`, and `tui-tasks schema`, have
+types, defaults and descriptions.
 """
 _FAMILIES: Final = {
     "control": "control, ask",
@@ -35,7 +35,7 @@ _FAMILIES: Final = {
     "scheduler": "scheduler",
 }
 _ACTION: Final = re.compile(r"^(?P<action>[a-z_]+)\((?P<taken>[^)]*)\): (?P<text>.*)$", re.MULTILINE)
-_OF_THE_CALLER: Final = {"get_my_tasks": ", only the caller's"}
+_OF_THE_CALLER: Final = {"get_my_tasks": ", only yours"}
 
 
 def page() -> str:
@@ -48,13 +48,14 @@ def page() -> str:
     for name, found in families.items():
         parts += [f"\n## {name}\n\n", *(_entry(tool) for tool in found if tool.same_as is None)]
         if older := [tool for tool in found if tool.same_as]:
-            parts += ["\n### Older names\n\n| tool | as the action |\n| --- | --- |\n", *map(_older_name, older)]
+            parts += ["\n### Older names of actions\n\n", _wrapped(f"{', '.join(map(_older_name, older))}.", "")]
     return "".join(parts)
 
 
 def _older_name(tool: Tool) -> str:
     assert tool.same_as is not None
-    return f"| `{tool.name}` | `{tool.same_as[1]}`{_OF_THE_CALLER.get(tool.name, '')} |\n"
+    action, only = tool.same_as[1], _OF_THE_CALLER.get(tool.name, "")
+    return f"`{tool.name}`" if tool.name == action else f"`{tool.name}` (`{action}`{only})"
 
 
 def _entry(tool: Tool) -> str:

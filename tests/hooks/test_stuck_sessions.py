@@ -51,7 +51,7 @@ def test_a_tool_that_runs_ten_times_as_long_as_usual(claude: Player) -> None:
     claude.clock.forward(2)
     found = cause(claude)
     assert found is not None
-    assert (found.kind, found.since, found.text) == ("tool", since, "Bash runs on and on (usually 6 s)")
+    assert (found.kind, found.since, found.text) == ("tool", since, "Bash runs unusually long (usually 6 s)")
     tell(claude, "PostToolUse", tool_name="Bash", tool_use_id="last", tool_response={})
     assert cause(claude) is None
 

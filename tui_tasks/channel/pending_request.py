@@ -109,7 +109,7 @@ class RequestReader:
             if not request.arguments:
                 requests.refuse_flat(value, tool.name, tool.argument_names)
             if tool.human:
-                raise Forbidden(f"{tool.name} is the human's", tool=tool.name)
+                raise Forbidden(f"only the human may call {tool.name}", tool=tool.name)
             pending.arguments = decode(tool.arguments, request.arguments, self._clock())
             pending.writes = tool.writes(pending.arguments)
             pending.in_steps = tool.in_steps is not None and pending.writes and tool.in_steps(pending.arguments)
@@ -168,6 +168,6 @@ class RequestReader:
         """
         identity = self._identity
         if identity.agent_only and request.agent not in (None, identity.agent):
-            raise Forbidden(f"this channel speaks as {identity.agent} alone", agent=identity.agent)
+            raise Forbidden(f"this channel speaks only as {identity.agent}", agent=identity.agent)
         if identity.list_only and request.list not in (None, identity.list):
-            raise Forbidden(f"this channel is for the list {identity.list} alone", list=identity.list)
+            raise Forbidden(f"this channel is only for the list {identity.list}", list=identity.list)

@@ -121,7 +121,7 @@ def read(value: Any) -> Request:
     if not isinstance(arguments, dict):
         _refuse_fenced(arguments, tool)
         raise InvalidRequest(
-            f'the arguments of {tool[:100]} are to be a JSON object of names and values: "arguments": {{"name": ...}}'
+            f'the arguments of {tool[:100]} are a JSON object of names and values: "arguments": {{"name": ...}}'
         )
     if _EXTRA_KEYS.isdisjoint(value):
         return Request(echoed, tool, arguments)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity
 
-TASK_REFERENCE: Final = "its number, its uid, or the beginning of that"
+TASK_REFERENCE: Final = "its number, or the beginning of its uid"
 """What a TASK is, for help."""
 # Exit statuses.
 REFUSED, USAGE, INTERRUPTED = 1, 2, 130
@@ -44,7 +44,7 @@ SHARED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         {"metavar": "NAME", "help": "the project (default: the nearest .tui-tasks.toml upwards; '': none)"},
     ),
     "read-only": (_STATE, {**_FLAG, "help": "write nothing"}),
-    "no-scheduler": ("", {**_FLAG, "help": "this process starts no jobs"}),
+    "no-scheduler": ("", {**_FLAG, "help": "start no jobs"}),
     "ascii": ("", {**_FLAG, "help": "letters instead of glyphs"}),
     "agent-only": (_AGENTS, {"metavar": "NAME", "help": "as --agent; requests cannot name another agent"}),
     "list-only": (_AGENTS, {"metavar": "NAME", "help": "as --list; nothing else can be reached"}),

@@ -91,7 +91,7 @@ def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
         other = caller.OtherCaller(None, "standard input is no terminal")
     if other is None:
         return
-    refused = Forbidden(f"`{_called(options)}` is for a person at a terminal: {other.why}")
+    refused = Forbidden(f"`{_called(options)}` needs a person at a terminal: {other.why}")
     if store is not None and not store.read_only:
         _record_refusal(store, options, other.agent, refused)
     raise refused
@@ -200,10 +200,10 @@ def confirm(options: argparse.Namespace, store: Store, what: Sequence[str]) -> N
     assert options.is_person, "`check` comes before every use of the human's name"
     if not asks_screen(options, store):
         return
-    print("The screen is open: answer there (Ctrl+C withdraws).", file=sys.stderr, flush=True)
+    print("Confirm in the inbox of the open screen (Ctrl+C cancels).", file=sys.stderr, flush=True)
     answer = _answer_of_screen(options, store, what)
     if answer != YES:
-        reason = "the screen refused it" if answer is not None else "no answer on the screen"
+        reason = "you refused it on the screen" if answer is not None else "no answer on the screen"
         raise Forbidden(f"`{_called(options)}`: {reason}")
 
 

@@ -125,7 +125,11 @@ def _declare_mcp(command: argparse.ArgumentParser) -> None:
     group.add_argument("--host", default="127.0.0.1", help="the address to listen at (default: only this machine)")
     group.add_argument("--port", type=int, default=_PORT, help=f"the port (default: {_PORT}; 0: any)")
     group.add_argument(
-        "--allow-host", metavar="NAME", action="append", default=[], help="another name of it, for example a proxy's"
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="another host name to accept, such as a proxy's",
     )
     group.add_argument("--tls-cert", metavar="FILE", type=Path, help="its certificate, for HTTPS")
     group.add_argument("--tls-key", metavar="FILE", type=Path, help="the certificate's key")
@@ -224,7 +228,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
     if options.action == "revoke":
         tokens.revoke(options.name)
         _record(options, "")
-        print(f"{safe_line(options.name)} may speak over HTTP no more.")
+        print(f"{safe_line(options.name)} can no longer speak over HTTP.")
         return 0
     agent = requests.agent_name(requests.name("NAME", options.name))
     assert agent is not None

@@ -333,7 +333,7 @@ class JournalClient:
             if isinstance(error, errors.InsufficientPrivilege):
                 raise DatabaseRefused(first_line(error)) from None
             if error.sqlstate == _GONE_ON:
-                raise Busy("the journal has gone on meanwhile, and nothing was written; try again") from None
+                raise Busy("others have written meanwhile, and nothing was written: try again") from None
             if not is_lost:
                 raise
             why = first_line(error)

@@ -105,43 +105,37 @@ class NtfySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Every setting, its default, and what it does."""
 
-    theme: Annotated[str, Meta(description="The theme's name; `:` and `theme` in the screen shows them all.")] = "dark"
+    theme: Annotated[str, Meta(description="The theme; `:` and `theme` on the screen lists them.")] = "dark"
     ascii: Annotated[bool, Meta(description="Letters instead of glyphs.")] = False
     quiet_after: Annotated[
-        Seconds, Meta(description="Seconds without a word after which an agent of the channel is quiet.")
+        Seconds, Meta(description="Seconds of silence after which an agent of the channel is quiet.")
     ] = 600
     bell: Annotated[bool, Meta(description="Ring when something needs you and the terminal has no focus.")] = True
-    notify: Annotated[
-        Literal["off", "osc9", "osc777"], Meta(description="The terminal's notification for the same.")
-    ] = "osc9"
+    notify: Annotated[Literal["off", "osc9", "osc777"], Meta(description="The terminal's notification for it.")] = (
+        "osc9"
+    )
     notify_command: Annotated[
-        list[str], Meta(description="A program run for the same, with the text as its last argument.")
+        list[str], Meta(description="A program to run for it, with the text as last argument.")
     ] = []
-    notify_read_only: Annotated[
-        bool, Meta(description="Ring and notify from a read-only screen (`watch`) as well.")
-    ] = False
+    notify_read_only: Annotated[bool, Meta(description="Ring and notify from a read-only screen (`watch`) too.")] = (
+        False
+    )
     keys: Annotated[
-        dict[str, str], Meta(description="Your own keys: an action's id = keys; `?` in the screen shows both.")
+        dict[str, str], Meta(description="Your own keys: an action's id = keys; `?` on the screen shows both.")
     ] = {}
     views: Annotated[dict[str, str], Meta(description="Saved filters: a name = filter words.")] = {}
-    review: Annotated[
-        ReviewPolicy, Meta(description="Lists in which what agents file waits for you; see [review] below.")
-    ] = ReviewPolicy()
-    asks: Annotated[AskLimits, Meta(description="How many questions may wait for you; see [asks] below.")] = AskLimits()
-    stuck: Annotated[Thresholds, Meta(description="When an agent is said to be stuck; see [stuck] below.")] = (
+    review: Annotated[ReviewPolicy, Meta(description="Lists whose new tasks wait for you.")] = ReviewPolicy()
+    asks: Annotated[AskLimits, Meta(description="Open questions of one agent, and of all.")] = AskLimits()
+    stuck: Annotated[Thresholds, Meta(description="When an agent is stuck; `tui-tasks help supervising`.")] = (
         Thresholds()
     )
-    sessions: Annotated[SessionSettings, Meta(description="Agent programs with hooks; see [sessions] below.")] = (
-        SessionSettings()
-    )
-    ntfy: Annotated[
-        NtfySettings, Meta(description="What needs you, sent to your phone by ntfy; `tui-tasks help phone`.")
-    ] = NtfySettings()
-    rule: Annotated[
-        tuple[AnswerRule, ...], Meta(description="Your standing answers to permissions; see [[rule]] below.")
-    ] = ()
-    runner: Annotated[dict[str, Any], Meta(description="What runs jobs; see [runner] below.")] = {}
-    check: Annotated[dict[str, Any], Meta(description="What proves that a task is done; see [check] below.")] = {}
+    sessions: Annotated[
+        SessionSettings, Meta(description="Agent programs with hooks; `tui-tasks help configuration`.")
+    ] = SessionSettings()
+    ntfy: Annotated[NtfySettings, Meta(description="Messages to your phone; `tui-tasks help phone`.")] = NtfySettings()
+    rule: Annotated[tuple[AnswerRule, ...], Meta(description="Your standing answers to permissions.")] = ()
+    runner: Annotated[dict[str, Any], Meta(description="Commands of jobs.")] = {}
+    check: Annotated[dict[str, Any], Meta(description="Commands that prove a task.")] = {}
     work: Annotated[dict[str, Any], Meta(description="Agents that you start on tasks; `tui-tasks help work`.")] = {}
 
 

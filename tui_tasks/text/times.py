@@ -148,7 +148,7 @@ def past(text: str, now: int, zone: tzinfo | None = None) -> int:
     if instant is None:
         raise ValueError(f"{text} is no instant: give {_ACCEPTED_FORMS}")
     if instant > now:
-        raise ValueError(f"{text} is not past yet")
+        raise ValueError(f"{text} is in the future")
     return instant
 
 

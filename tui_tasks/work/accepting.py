@@ -39,12 +39,12 @@ class Outcome(NamedTuple):
     """What came of accepting a work.
 
     Attributes:
-        state: `merged`; `conflict`: it does not merge cleanly; `unproven`: a check that gates has not passed. In the
+        state: `merged`; `conflict`: it does not merge cleanly; `unproven`: a gating check has not passed. In the
             last two nothing has moved.
         work: the work as it is now.
         merge: what was merged; None: nothing, or the work is on its base branch already.
         files: the paths in conflict.
-        checks: the checks on the tree that was to be merged.
+        checks: the checks on the merged tree.
         discarded: the other works of the task, which were discarded.
         notes: what else the human must know, a line each.
     """

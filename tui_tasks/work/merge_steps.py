@@ -194,7 +194,7 @@ def take_back(store: Store, work: Work, *, actor: str, clock: Callable[[], int],
     if merge is not None:
         if not is_revert and merging.is_built_upon(root, merge):
             raise Conflict(
-                f"{merge.base} has commits since the merge: take it back by a commit that reverts it (--revert)",
+                f"{merge.base} has commits since the merge: revert it by a commit (--revert)",
                 base=merge.base,
             )
         step = merge

@@ -71,7 +71,7 @@ def orphans(store: Store) -> Iterator[str]:
         intent = merge_steps.intent_of(work)
         if intent is not None and merge_steps.is_cut_off(intent):
             what = {"merge": "merge", "undo": "undo", "clean": "clean-up"}[intent.step]
-            yield f"work of {work.agent}: its {what} was begun and not ended; `tui-tasks work ls` carries it on"
+            yield f"work of {work.agent}: its {what} was begun and not ended; `tui-tasks work ls` continues it"
         elif work.state in ("merged", "discarded", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
     data = Path(store.path).resolve().parent

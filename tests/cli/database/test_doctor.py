@@ -183,14 +183,14 @@ def test_a_count_that_is_wrong_and_a_row_that_belongs_to_nothing_are_found(
     [
         ("UPDATE task SET name = 'other' WHERE id = 3", "differs from the journal (name)"),
         ("UPDATE log SET message = 'other' WHERE id = 3", "differs from the journal (message)"),
-        ("DELETE FROM log WHERE id = 20", "is gone, and by the journal there"),
+        ("DELETE FROM log WHERE id = 20", "is in the journal, but not in the tables"),
         ("DELETE FROM log", "more rows differ from the journal"),
-        ("INSERT INTO agent VALUES ('it', 1, 'wait')", "agent it is there, and not by the journal"),
+        ("INSERT INTO agent VALUES ('it', 1, 'wait')", "agent it is in the tables, but not by the journal"),
         (
             "DELETE FROM journal WHERE seq > 58",
             "differs from the journal (status, version, updated_at, finished_at, status_by)",
         ),
-        ("DELETE FROM journal WHERE seq > 57", "is there, and not by the journal"),
+        ("DELETE FROM journal WHERE seq > 57", "is in the tables, but not by the journal"),
     ],
 )
 def test_tables_that_are_not_as_the_journal_tells_are_found(

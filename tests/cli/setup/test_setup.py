@@ -338,7 +338,7 @@ def doctor(database: str, output: pytest.CaptureFixture[str]) -> str:
 
 
 def test_doctor_tells_of_no_program_that_is_not_set_up(database: str, output: pytest.CaptureFixture[str]) -> None:
-    assert doctor(database, output).splitlines()[1:] == ["all is well"]
+    assert doctor(database, output).splitlines()[1:] == ["no problems"]
 
 
 def test_doctor_tells_where_a_program_is_set_up_and_when_it_was_heard(
@@ -347,7 +347,7 @@ def test_doctor_tells_where_a_program_is_set_up_and_when_it_was_heard(
     assert run("claude", "--hooks") == 0
     told = doctor(database, output)
     assert f"claude: server and hooks, never heard, in {folder}" in told
-    assert "all is well" in told
+    assert "no problems" in told
     payload = json.dumps({"session_id": "s", "hook_event_name": "SessionStart", "cwd": str(folder)}).encode()
     words = [sys.executable, "-m", "tui_tasks", "hook", "claude", "--db", database]
     subprocess.run(words, input=payload, check=True, timeout=60)
@@ -370,7 +370,7 @@ def test_doctor_tells_of_hooks_that_codex_does_not_trust(
         keys.append(f'[hooks.state."{file}:{name}:0:0"]\ntrusted_hash = "{known}"\n')
     with (home / "config.toml").open("a") as config:
         config.write("\n".join(keys))
-    assert "all is well" in doctor(database, output)
+    assert "no problems" in doctor(database, output)
     file.write_text(file.read_text().replace("3610", "3611", 1))
     assert "for PreToolUse, which have changed since you trusted them" in doctor(database, output)
 
@@ -507,4 +507,4 @@ def test_doctor_tells_of_a_folder_that_gemini_does_not_trust(
     assert run("gemini") == 0
     (folder.parent / "home/.gemini").mkdir()
     (folder.parent / "home/.gemini" / file).write_text(json.dumps(held).replace("{folder}", str(folder)))
-    assert ("all is well" in doctor(database, output)) is is_trusted
+    assert ("no problems" in doctor(database, output)) is is_trusted

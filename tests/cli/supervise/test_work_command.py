@@ -87,7 +87,7 @@ def test_work_is_merged_as_it_was_reviewed_and_taken_back(run: Run, database: Pa
     assert status == 0 and told.endswith(f"`tui-tasks work merge 1 --reviewed {head}` merges exactly this\n")
     assert run(f"work merge 1 --reviewed {head} --method merge")[:2] == (
         0,
-        "merged into main; `tui-tasks work restore 1` takes it back\n",
+        "merged into main; `tui-tasks work restore 1` undoes it\n",
     )
     assert git(place.root, "log", "-1", "--format=%an %s%n%b").splitlines() == ["Ada Rotate keys", "All rotated."]
     assert not place.tree.exists()

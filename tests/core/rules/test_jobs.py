@@ -153,7 +153,7 @@ def test_only_the_human_has_fewer_runs_kept_than_there_are_now(jobs):
         run_logs.write(jobs.store.db, run.uid, [(0, b"said")], 4)
         kept.append(jobs.ran(run.uid).uid)
     for agent in ("bob", "alice"):
-        with pytest.raises(Forbidden, match="only the human has fewer kept"):
+        with pytest.raises(Forbidden, match="only the human can keep fewer"):
             jobs.commit(EditJob(job.uid, {"prompt": "x"}, {"keep_runs": 1}), agent)
     jobs.commit(EditJob(job.uid, {}, {"keep_runs": 200}), "bob")
     jobs.commit(Undo(), "bob")

@@ -456,7 +456,7 @@ def test_review_and_stuck_agents_have_words_of_their_own(store: Store, talk, clo
     store.commit(NoteStuck("agent", None), actor="system", now=clock())
     lines = log_pages.page(store.db, log_pages.FIRST, 20)
     assert [(line.word, text_of(line)) for line in lines if line.word != "new"] == [
-        ("edit", "list tasklist: what agents file waits for you"),
+        ("edit", "list tasklist: new tasks of agents wait for you"),
         ("review", "accepted"),
         ("review", "declined: not now"),
         ("status", "undo: cancelled -> pending"),

@@ -138,7 +138,7 @@ def _doctor(options: argparse.Namespace) -> int:
         findings += sync_file.merge_findings(Path.cwd())
     for finding in findings:
         print(f"! {safe_line(finding)}")
-    print(f"{len(findings)} things to look at" if findings else "all is well")
+    print(count(len(findings), "problem") if findings else "no problems")
     return REFUSED if findings else 0
 
 

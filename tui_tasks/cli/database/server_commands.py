@@ -15,9 +15,9 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
         _declare_move(command)
         return
     command.description = (
-        "Print the SQL that makes roles on a team's server. A monitor reads and holds up nobody; an agent writes as "
-        "itself alone, and nothing that is the human's; a human writes everything. Without a role, one of each is "
-        "printed. Pass the output to psql, as the owner of the database."
+        "Print the SQL that makes roles on a team's server. A monitor only reads. An agent writes only as itself, "
+        "and nothing that only a human may write. Without a role, one of each is printed. Pass the output to psql, as "
+        "the owner of the database."
     )
     command.add_argument("action", choices=["roles"], help="what to print")
     for kind, what in (("monitor", "a role that reads"), ("human", "a role that writes everything")):
@@ -54,18 +54,18 @@ def _agent(given: str) -> AgentRole:
     role, _, agent = given.partition("=")
     agent = agent or role
     if agent == "*":
-        raise InvalidArgument("agent", "an agent's role is for some names: NAME, or NAME-*")
+        raise InvalidArgument("agent", "an agent's role needs names of agents: NAME, or NAME-*")
     return AgentRole(role, agent)
 
 
 def _declare_move(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Copy a database to a team's server, or from a server to a new file, with its whole journal. FROM stays as it "
-        "is. A server must be empty, or have what an earlier move copied: run the same command again to continue. For "
-        "a person."
+        "is. A server must be empty, or have what an earlier move copied: run the same command again to continue. Only "
+        "for a person."
     )
     command.add_argument("source", metavar="FROM", help="a file, or postgresql://USER@HOST/NAME")
-    command.add_argument("target", metavar="TO", help="the other of the two")
+    command.add_argument("target", metavar="TO", help="the other: a file, or a server")
 
 
 def _move(options: argparse.Namespace) -> int:

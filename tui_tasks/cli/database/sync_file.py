@@ -160,9 +160,7 @@ def _what_is_newer(store: Store, path: Path, content: bytes) -> str | None:
         newer += known is not None and version > known.version
     if not newer:
         return None
-    return (
-        f"{name} holds {newer:,} tasks that the database does not have, or not as new: import it (--replace: overwrite)"
-    )
+    return f"{name} holds {newer:,} tasks that the database lacks or has older: import it (--replace: overwrite)"
 
 
 def install_merge(path: Path) -> str:

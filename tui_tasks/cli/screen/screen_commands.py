@@ -30,12 +30,12 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
     if name == "web":
         _declare_web(command)
     if name == "watch":
-        command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the first pane")
-        command.add_argument("--plain", action="store_true", help="no screen: print one sentence an event")
+        command.add_argument("--pane", choices=_PANES, default=_PANES[0], help="the pane to begin with")
+        command.add_argument("--plain", action="store_true", help="print one sentence an event, without a screen")
         command.add_argument(
             "--at",
             metavar="WHEN",
-            help="the state as it was: 8h, 18:00, `yesterday 18:00`, a date, or the number of a journal entry; "
+            help="an earlier state: 8h, 18:00, `yesterday 18:00`, a date, or the number of a journal entry; "
             "< > step by a change, { } by an hour",
         )
 

@@ -28,7 +28,7 @@ def declare(_name: str, command: argparse.ArgumentParser) -> None:
         "of those files does not change."
     )
     command.add_argument("program", metavar="PROGRAM", choices=PROGRAMS, help=f"one of {', '.join(PROGRAMS)}")
-    command.add_argument("--user", action="store_true", help="for you in all folders, instead of this folder")
+    command.add_argument("--user", action="store_true", help="write your own files, for all folders")
     command.add_argument(
         "--hooks", action="store_true", help="also the program's hooks, which show its sessions in Agents"
     )
@@ -110,7 +110,7 @@ def _differences(planned: plan.Plan) -> Iterator[str]:
 def _check(planned: plan.Plan) -> int:
     changed = planned.changed()
     for what, file in planned.parts:
-        print(f"{'to be written' if file in changed else 'as it is to be'}: {what} ({file.path})")
+        print(f"{'would be written' if file in changed else 'up to date'}: {what} ({file.path})")
     for note in planned.notes:
         print(note)
     return REFUSED if planned.changed() else 0

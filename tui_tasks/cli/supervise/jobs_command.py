@@ -137,7 +137,7 @@ def _run(options: argparse.Namespace) -> None:
         arguments = {"uuid": job.uid, "context": options.input or "", "force": True}
         result = request(session_of(options, store, TOOLS), "scheduler:run_task", **arguments)
         hosting.start_waiting(store)
-    _print_result(options, "is to run now", job, result)
+    _print_result(options, "starts now", job, result)
 
 
 def _runs(options: argparse.Namespace) -> None:
@@ -271,7 +271,7 @@ _ACTIONS: Final = {
     "runs": CommandAction(f"show how a job's runs ended, the newest {_RUNS}", words(job=_JOB), _runs),
     "new": CommandAction("make a job", _declare_new, _new),
     "edit": CommandAction("change a job", _declare_edit, _edit),
-    "run": CommandAction("run a job now", words(job=_JOB, input="?put before its prompt, this once"), _run),
+    "run": CommandAction("run a job now", words(job=_JOB, input="?input for this run, put before its prompt"), _run),
     "stop": CommandAction("end a job's run", words(job=_JOB), _stop),
     "enable": CommandAction("switch a job on", words(job=_JOB), _request_action("is on", "scheduler:enable_task")),
     "disable": CommandAction(

@@ -134,9 +134,9 @@ def _auto(options: argparse.Namespace) -> None:
 def _declare_auto(command: argparse.ArgumentParser) -> None:
     _declare_switch(command)
     command.add_argument("--program", default="", help="claude, codex, gemini, opencode, or one of the settings")
-    command.add_argument("--at-once", type=int, default=1, metavar="N", help="agents at work at once (default: 1)")
+    command.add_argument("--at-once", type=int, default=1, metavar="N", help="how many agents at once (default: 1)")
     command.add_argument("--failures", type=int, default=3, metavar="N", help="stop after N failures in a row (3)")
-    command.add_argument("--stay", dest="stays", action="store_true", help="also after the screen restarts")
+    command.add_argument("--stay", dest="stays", action="store_true", help="continue after the screen restarts")
 
 
 def _print_result(options: argparse.Namespace, word: str, home: TaskList) -> None:
@@ -174,7 +174,7 @@ _ACTIONS: Final = {
     "unarchive": CommandAction(
         "bring an archived list back",
         _declare_target(),
-        _commit_change("taken out of the archive", lambda home, _: ArchiveList(home.uid, False)),
+        _commit_change("brought back from the archive", lambda home, _: ArchiveList(home.uid, False)),
     ),
     "rm": CommandAction(
         "delete a list with its tasks; undo on the screen restores them",

@@ -105,10 +105,10 @@ def print_changed(options: argparse.Namespace, store: Store, work: Work, message
 def _declare_start(command: argparse.ArgumentParser) -> None:
     command.add_argument("tasks", metavar="TASK", nargs="+", help=TASK_REFERENCE)
     command.add_argument("--program", default="", help="claude, codex, gemini, opencode, or one of the settings")
-    command.add_argument("--here", action="store_true", help="in this checkout, without a worktree of its own")
+    command.add_argument("--here", action="store_true", help="work in this checkout, without a worktree")
     command.add_argument("--base", default="", help="the branch to begin on and to merge into")
     command.add_argument("--branch", default="", help="the name of the new branch")
-    command.add_argument("--words", default="", help="extra words for the agent")
+    command.add_argument("--words", default="", help="more instructions for the agent")
     command.add_argument(
         "--limit",
         metavar="NAME=VALUE",
@@ -117,13 +117,9 @@ def _declare_start(command: argparse.ArgumentParser) -> None:
         default=[],
         help="tokens, cost_usd, minutes, turns or context, in place of the settings' limit",
     )
-    command.add_argument(
-        "--race", action="store_true", help="a second agent on the same task, in a worktree of its own"
-    )
-    command.add_argument(
-        "--beside", action="store_true", help="a second agent in the worktree of the task's newest work"
-    )
-    command.add_argument("--share", action="store_true", help="a second agent in the same folder")
+    command.add_argument("--race", action="store_true", help="add an agent to the task, in a worktree of its own")
+    command.add_argument("--beside", action="store_true", help="add an agent in the worktree of the task's newest work")
+    command.add_argument("--share", action="store_true", help="add an agent in the same folder")
 
 
 def _limit(text: str) -> tuple[str, float]:
@@ -174,7 +170,7 @@ def _start(options: argparse.Namespace) -> None:
 
 
 def _declare_ls(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--all", action="store_true", help="merged, discarded and failed work as well")
+    command.add_argument("--all", action="store_true", help="also merged, discarded and failed work")
 
 
 def _ls(options: argparse.Namespace) -> None:

@@ -108,14 +108,16 @@ def _review_json(review: Review, checks: Sequence[Check]) -> dict[str, Any]:
 
 def _declare_merge(command: argparse.ArgumentParser) -> None:
     declare_base(command)
-    command.add_argument("--method", choices=("squash", "merge", "rebase", "ff"), help="as set in [work] by default")
+    command.add_argument(
+        "--method", choices=("squash", "merge", "rebase", "ff"), help="how to merge (default: as in [work])"
+    )
     command.add_argument("--message", default="", help="the message of the merged commit")
     command.add_argument("--commit", metavar="MESSAGE", default="", help="commit what is not committed, with a message")
     command.add_argument(
         "--reviewed", metavar="VERSION", help="merge what `work review` showed as this version, without asking"
     )
     command.add_argument("--go-on", action="store_true", help="the agent continues in the same worktree")
-    command.add_argument("--unproven", action="store_true", help="although checks that gate have not passed")
+    command.add_argument("--unproven", action="store_true", help="merge although gating checks have not passed")
     command.add_argument("--hand-back", action="store_true", help="send a conflict to the agent, to resolve it")
 
 
@@ -165,12 +167,12 @@ def _merged_text(outcome: Outcome, review: Review, number: int, *, is_over: bool
         message = f"it conflicts with {review.base} in {files}: --hand-back sends it to the agent, to resolve it"
         raise Conflict(message, files=list(outcome.files))
     if outcome.state == "unproven":
-        raise Conflict(f"{outcome.work.message}; `tui-tasks check {number}`; --unproven merges it all the same")
+        raise Conflict(f"{outcome.work.message}; `tui-tasks check {number}`; --unproven merges it anyway")
     parts = [f"merged into {safe_line(review.base)}"]
     if outcome.discarded:
         parts.append(f"discarded the work of {', '.join(one.agent for one in outcome.discarded)}")
     if is_over:
-        parts.append(f"`tui-tasks work restore {number}` takes it back")
+        parts.append(f"`tui-tasks work restore {number}` undoes it")
     return "; ".join(parts)
 
 
@@ -181,9 +183,9 @@ def _size(review: Review) -> str:
 
 def _declare_pull_request(command: argparse.ArgumentParser) -> None:
     declare_base(command)
-    command.add_argument("--to", metavar="URL", default="", help="where it pushes to; without it, that is only shown")
-    command.add_argument("--title", default="", help="the task's name by default")
-    command.add_argument("--message", default="", help="its text; the agent's summary by default")
+    command.add_argument("--to", metavar="URL", default="", help="the address to push to; without it, show the address")
+    command.add_argument("--title", default="", help="its title (default: the task's name)")
+    command.add_argument("--message", default="", help="its text (default: the agent's summary)")
 
 
 def _pull_request(options: argparse.Namespace) -> None:
@@ -231,7 +233,7 @@ def _discard(options: argparse.Namespace) -> None:
 
 def _declare_restore(command: argparse.ArgumentParser) -> None:
     declare_one(command)
-    command.add_argument("--revert", action="store_true", help="add a commit that undoes a merge which others built on")
+    command.add_argument("--revert", action="store_true", help="revert a merge by a commit, if others have built on it")
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -270,6 +272,6 @@ _ACTIONS: Final = work_agents.ACTIONS | {
     "merge": CommandAction("merge the work on a task as you reviewed it, and clean up", _declare_merge, _merge),
     "pr": CommandAction("push the work on a task and open a pull request by gh", _declare_pull_request, _pull_request),
     "discard": CommandAction("discard the work on a task; its branch and files stay", declare_one, _discard),
-    "restore": CommandAction("take a merge back, or bring discarded work back", _declare_restore, _restore),
+    "restore": CommandAction("undo a merge, or bring discarded work back", _declare_restore, _restore),
     "clean": CommandAction("remove worktrees, terminals and files of ended work", _declare_clean, _clean),
 }

@@ -253,7 +253,7 @@ def next_task(session: Session, *, as_json: bool) -> None:
         project = session.identity.scope
         task = ready_tasks.next_task(db, home.id if home else None, session.identity.agent, project=project)
     if task is None:
-        print_result("nothing is ready to be taken up", None, as_json=as_json)
+        print_result("no task is ready to start", None, as_json=as_json)
         return
     home = task_queries.list_by_id(db, task.list_id)
     full = _full(db, task, home)

@@ -36,7 +36,7 @@ def instant(text: str, now: int) -> int:
     except (ValueError, OverflowError, OSError):
         raise InvalidArgument("before", f"{text} is no age like 90d or 12w, and no date like 2026-01-31") from None
     if meant > now:
-        raise InvalidArgument("before", f"{text} is not past yet")
+        raise InvalidArgument("before", f"{text} is in the future")
     return meant
 
 

@@ -262,7 +262,7 @@ def _prepared(file: Path, part: Path) -> int:
         with Store(str(part)) as copied:
             wrong = next(findings(copied.db), None)
         if wrong:
-            raise DatabaseRefused(f"{file} is not sound, and nothing was restored: {wrong}")
+            raise DatabaseRefused(f"{file} is damaged, and nothing was restored: {wrong}")
         return finish(part)
     except DatabaseRefused as refused:
         raise DatabaseRefused(str(refused).replace(str(part), str(file))) from refused

@@ -48,10 +48,10 @@ def _of_table(table: str, db: Database, other: Database) -> Iterator[str]:
     while row is not None or by_journal is not None:
         if by_journal is None or (row is not None and row[0] < by_journal[0]):
             assert row is not None
-            yield _sentence(table, row[1], "is there, and not by the journal")
+            yield _sentence(table, row[1], "is in the tables, but not by the journal")
             row = next(mine, None)
         elif row is None or by_journal[0] < row[0]:
-            yield _sentence(table, by_journal[1], "is gone, and by the journal there")
+            yield _sentence(table, by_journal[1], "is in the journal, but not in the tables")
             by_journal = next(from_journal, None)
         else:
             if row != by_journal:

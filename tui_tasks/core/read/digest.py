@@ -74,7 +74,7 @@ def _failed_check(db: Database, uid: str) -> DigestLine:
     at = journal.entry(db, entries[0]).at if entries else task.updated_at
     text = "was reported done, and a check of it has failed"
     if task.status != "done":
-        text = "is kept from being done by a check that has failed"
+        text = "cannot be done, as a check has failed"
     return _line("check", uid, task.name, task.agent or "", text, at, entries, uid)
 
 

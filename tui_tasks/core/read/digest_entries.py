@@ -140,7 +140,7 @@ WHERE uid = ? AND status = 'done' AND deleted = 0
 _STATE_TEXTS: Final = {
     "unproven": "was reported done, and its checks have not run",
     "running": "was reported done, and its checks run",
-    "stale": "was reported done, and what its checks had passed was changed since",
+    "stale": "was reported done, and an input of its checks has changed since",
     "failed": "was reported done, and a check of it has failed",
     "passed": "is done, and its checks have passed",
 }

@@ -43,10 +43,10 @@ _BY_ACTOR = Statement(
 _PAGE: Final = 100
 # A change of more entries than this is checked whole before the first step of its undo is committed.
 _SOON_DONE: Final = 500
-# Changes of which a part is outside the database: git takes it back.
+# Changes of which a part is outside the database: git undoes it.
 _NOT_BY_UNDO: Final = {
     "work.started": "has started an agent: discard its work instead",
-    "work.merged": "has merged work: take it back by `tui-tasks work restore`",
+    "work.merged": "has merged work: undo it by `tui-tasks work restore`",
     "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
     "work.restored": "has brought work back: discard it instead",
 }

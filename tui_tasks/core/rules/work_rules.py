@@ -57,7 +57,7 @@ def require_human(tx: Transaction) -> None:
         Forbidden: the speaker is neither the human nor a process that carries out what the human began.
     """
     if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
-        raise Forbidden("the human alone starts, comments, merges and discards work")
+        raise Forbidden("only the human starts, comments, merges and discards work")
 
 
 def set_columns(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
@@ -234,7 +234,7 @@ def report_work(tx: Transaction, op: ReportWork) -> Work:
         raise Conflict(f"no agent was started on {named(task)}, or its work is over", id=task.uid)
     own = [work for work in works if tx.actor in (work.agent, vocab.HUMAN)]
     if not own:
-        raise Forbidden(f"{works[-1].agent} is at work on {named(task)}: it alone reports it ready")
+        raise Forbidden(f"{works[-1].agent} is at work on {named(task)}: only it reports it ready")
     return _be_ready(tx, own[-1], op.summary)
 
 
@@ -285,7 +285,7 @@ def comment_work(tx: Transaction, op: CommentWork) -> Work:
     """Send the comments, and let the agent go on: its task is in progress again."""
     require_human(tx)
     if not op.text.strip():
-        raise InvalidArgument("text", "a comment holds some text")
+        raise InvalidArgument("text", "a comment must not be empty")
     work = in_state(tx, op.uid, "ready", "conflict", "working")
     task = task_queries.task(tx.db, work.task_uid)
     send_message(tx, SendMessage(work.agent, op.text))

@@ -57,7 +57,7 @@ def refuse_beyond(tool: Tool, arguments: Arguments, handle: str | None) -> None:
         Forbidden: it does.
     """
     if not is_within(tool) or (tool.name == "tasks" and getattr(arguments, "action", "") == "create_plan"):
-        raise Forbidden(f"this channel is for the list {handle} alone, and {tool.name} goes beyond it", list=handle)
+        raise Forbidden(f"this channel is only for the list {handle}, and {tool.name} goes beyond it", list=handle)
 
 
 def refuse_elsewhere(call: Call, arguments: Arguments, *, was_served: bool = False) -> None:

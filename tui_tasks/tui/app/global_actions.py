@@ -164,7 +164,7 @@ class GlobalActions(Controller):
 
         question = f"Undo of {self._described(refused.change)}: not possible, as {safe_line(refused.message, 300)}."
         return await confirm(
-            self._context, question, "pass over it, and undo the change before it", "leave everything as it is"
+            self._context, question, "skip it, and undo the change before it", "leave everything as it is"
         )
 
     async def do_redo(self) -> None:

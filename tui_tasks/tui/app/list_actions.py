@@ -106,7 +106,7 @@ class ListActions(Controller):
         choices = [
             Choice("r", "rename", why_not=why_not),
             Choice(
-                "a", "take out of the archive" if home.archived else "archive: out of the way, until a task is added"
+                "a", "bring it back from the archive" if home.archived else "archive: hide it until a task is added"
             ),
             Choice("d", f"delete, with its {count(home.total, 'task')}", "$state-failed", why_not),
         ]
@@ -122,7 +122,7 @@ class ListActions(Controller):
         context, name = self._context, safe_line(home.name, 40)
         await context.link.commit(ArchiveList(home.uid, not home.archived))
         if home.archived:
-            context.say(f"{name} is back among the lists.")
+            context.say(f"{name} is no longer archived.")
             return
         other = next((each.id for each in context.state.shelf if each.total), None)
         context.navigation.show_list(other or next((each.id for each in context.state.shelf), home.id))
@@ -173,8 +173,8 @@ class ListActions(Controller):
         if home is None:
             return
         await self._context.link.commit(SetListReview(home.uid, not home.review))
-        now = "is taken up at once" if home.review else "waits for you"
-        self._context.say(f"What agents file in {safe_line(home.name, 40)} {now}.")
+        now = "need no acceptance" if home.review else "wait for you"
+        self._context.say(f"New tasks of agents in {safe_line(home.name, 40)} {now}.")
 
     async def do_auto_list(self) -> None:
         """Ask how many agents of which program work the list off, or stop that (docs: work)."""
@@ -195,7 +195,7 @@ class ListActions(Controller):
         if answer.strip() == "off":
             if known is not None and known.is_on:
                 await context.link.commit(StopAuto(home.uid))
-            context.say(f"Tasks of {safe_line(home.name, 40)} are started by hand alone.")
+            context.say(f"Tasks of {safe_line(home.name, 40)} start only by hand.")
             return
         wanted = starting.parse_auto(answer, starting.settings().names())
         if isinstance(wanted, str):

@@ -76,7 +76,7 @@ class Frame:
         self.say(f"{first if is_wide(self._app.size) else re.sub(r'^/.*?/(?=[^/]*:)', '', first)}{more}")
 
     def say_terminals(self, used: Sequence[Mapping[str, Any]], keymap: Keymap) -> None:
-        """Show what commands at terminals have just done in the human's name, and the key that takes it back."""
+        """Show what commands at terminals have just done in the human's name, and the key that undoes it."""
         if used:
             last = used[-1]
             more = f" (and {len(used) - 1} more)" if len(used) > 1 else ""

@@ -201,7 +201,7 @@ class HeldTasks(RowSource[HeldTask]):
     """Lists held tasks and jobs. A key accepts only what has stood on the screen, to its end, long enough to be read.
 
     A task is accepted as it was on screen: one that its maker has changed meanwhile stays, and the human is told. An
-    action on several tasks is one change, and one undo takes it back.
+    action on several tasks is one change, and one undo undoes it.
     """
 
     KIND = "held"
@@ -380,7 +380,7 @@ class HeldTasks(RowSource[HeldTask]):
             self._say_unread([row for row in rows if row.uid == refused.data.get("id", row.uid)])
             return
         undo = self.context.keymap.key_of("undo")
-        self.context.say(f"{done} {self._named(rows)}. {undo} takes it back.")
+        self.context.say(f"{done} {self._named(rows)}. {undo} undoes it.")
 
     @staticmethod
     def _named(rows: Sequence[HeldTask]) -> str:

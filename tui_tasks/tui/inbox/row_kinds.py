@@ -239,4 +239,4 @@ class WorkToReview(RowSource[Work]):
         """Review it."""
         row = self.row
         if row is not None and not work_actions.review(self.context, row.task_uid, row.agent):
-            self.context.say("It is not to be reviewed any more.")
+            self.context.say("It no longer waits for review.")

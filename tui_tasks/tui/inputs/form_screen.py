@@ -92,7 +92,7 @@ class FormScreen(Dialog[R | None], Generic[R]):
         """Leave the form; with unsaved text, only at the second call."""
         if self.has_changes and not self.has_asked:
             self.has_asked = True
-            self.context.say("Esc again gives up what you typed; ^s saves it.")
+            self.context.say("Esc again discards what you typed; ^s saves it.")
         else:
             self.dismiss(None)
 

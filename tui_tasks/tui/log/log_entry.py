@@ -67,7 +67,7 @@ class EntryText(TextDrawing):
         if line.word == SEEN:
             return [*shown, [(" What is below has happened since.", "")]]
         if line.word == EARLIER:
-            return [*shown, [(" What happened before is kept no longer: the journal was compacted.", "")]]
+            return [*shown, [(" Earlier entries were compacted away.", "")]]
         if len(self.run) > 1:
             return [*shown, *self._run_of_words(width)]
         values = (entry.new if entry is not None else line.new) or {}

@@ -113,7 +113,7 @@ def _of_people(line: LogLine) -> str:
     if line.kind == "message.delivered":
         return "has been given your message"
     if line.kind == "message.returned":
-        return "has not been reached by your message, which waits again"
+        return "has not got your message, which waits again"
     if line.kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
     if line.word == "review":
@@ -157,7 +157,7 @@ def _of_check(line: LogLine) -> str:
     if line.kind == "check.defined":
         name = new.get("name") or "a check"
         return f"the configuration names {name} no more" if new.get("deleted") else f"the configuration sets {name}"
-    return {"check.requested": "asks for its checks"}.get(line.kind, "what a check has passed was changed since")
+    return {"check.requested": "asks for its checks"}.get(line.kind, "an input of a passed check has changed")
 
 
 def _edit(line: LogLine) -> str:
@@ -174,11 +174,11 @@ def _edit(line: LogLine) -> str:
         elif field == "one_in_progress":
             parts.append("one task at a time for each agent" if value else "any number of tasks at a time")
         elif field == "review":
-            parts.append("what agents file waits for you" if value else "what agents file is taken up at once")
+            parts.append("new tasks of agents wait for you" if value else "new tasks of agents need no acceptance")
         elif field == "held":
             parts.append("waits for you again")
         elif field == "archived":
-            parts.append("archived" if value else "taken out of the archive")
+            parts.append("archived" if value else "brought back from the archive")
         elif field in ("priority", "agent", "domain"):
             parts.append(f"{field} {_word(field, was)} -> {_word(field, value)}")
         else:

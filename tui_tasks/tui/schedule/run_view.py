@@ -178,7 +178,7 @@ class RunView(Overlay):
         words = [part for part in (current.reason, current.result) if part]
         if run.state == "running" and not run.dedicated:
             until = f" until {self.context.clock.time_of(run.deadline)}" if run.deadline is not None else ""
-            words.append(f"The agent was asked; its answer is waited for{until}.")
+            words.append(f"The agent was asked; it has not answered yet{until}.")
         elif run.decision != "ran":
             words.insert(0, f"This time was not run: {job_text.run_look(run).word}.")
         elif not words:

@@ -80,8 +80,8 @@ class ReviewActions(Controller):
         outcome = await self._accept(facts, answer, unproven=False)
         if outcome.state == "unproven":
             failed = ", ".join(safe_line(one.name, 20) for one in outcome.checks if one.gate and one.state != "passed")
-            title = f"Not merged: {failed} has not passed on the tree that was to be merged."
-            if not await confirm(context, title, "merge it all the same", "leave it"):
+            title = f"Not merged: {failed} has not passed on the merged tree."
+            if not await confirm(context, title, "merge it anyway", "leave it"):
                 context.say("Not merged.")
                 return
             outcome = await self._accept(facts, answer, unproven=True)
@@ -110,10 +110,10 @@ class ReviewActions(Controller):
             key = self._context.keymap.key_of("work_send")
             return f"Not merged: it conflicts with {base}. {key} hands it back to the agent."
         if outcome.state == "unproven":
-            return "Not merged: a check that gates has not passed."
+            return "Not merged: a gating check has not passed."
         others = f", {count(len(outcome.discarded), 'other work')} discarded" if outcome.discarded else ""
         notes = " ".join(outcome.notes)
-        return f"Merged into {base}{others}. {self._context.keymap.key_of('undo')} takes it back. {notes}".strip()
+        return f"Merged into {base}{others}. {self._context.keymap.key_of('undo')} undoes it. {notes}".strip()
 
     # Comments
 

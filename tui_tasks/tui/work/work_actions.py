@@ -51,7 +51,7 @@ class WorkActions(Controller):
         if action.id == "work_end" and self._live() is None:
             return "no agent is at work on it"
         if action.id == "work_restore" and self._ended() is None:
-            return "no work on it was merged or discarded"
+            return "no merged or discarded work"
         return None
 
     def _work_here(self) -> str | None:

@@ -95,7 +95,7 @@ async def take_back(context: Context, work: Work) -> None:
     except Conflict as refused:
         if work.state != "merged" or "base" not in refused.data:
             raise
-        question = f"{base} has moved on since the merge. Take it back by a commit that reverts it?"
+        question = f"{base} has moved on since the merge. Revert the merge by a commit?"
         if not await confirm(context, question, "revert it", "leave it"):
             return
         await decide(context, lambda acceptance: acceptance.take_back(work, is_revert=True))

@@ -133,7 +133,7 @@ class StartForm(Dialog[StartAnswer | None]):
 _METHODS: Final[dict[Method, str]] = {
     "squash": "one new commit on {base}",
     "merge": "a merge commit on {base}",
-    "rebase": "its commits, made anew on {base}",
+    "rebase": "its commits, rebased onto {base}",
     "ff": "{base} moves forward to it",
 }
 _AFTER: Final = ("its worktree and branch are removed", "the agent continues in its worktree")

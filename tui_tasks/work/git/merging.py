@@ -273,7 +273,7 @@ def _refuse_untracked(folder: Path, merge: Merge) -> None:
 
 
 def is_built_upon(root: Path, merge: Merge) -> bool:
-    """Return whether the base branch has moved on since a merge, so that only a revert takes it back.
+    """Return whether the base branch has moved on since a merge, so that only a revert undoes it.
 
     Raises:
         GitFailed: git failed.
@@ -287,7 +287,7 @@ def take_back(root: Path, merge: Merge) -> None:
     Raises:
         Conflict: the base is checked out with changes.
         GitFailed: git failed.
-        Moved: somebody has built upon the merge: `prepare_revert` takes it back.
+        Moved: somebody has built upon the merge: `prepare_revert` undoes it.
     """
     ref = f"refs/heads/{merge.base}"
     now = commit_of(root, ref)

@@ -128,7 +128,7 @@ def _slow_tool(activity: AgentActivity, now: int, limits: Thresholds) -> Cause |
         usual = f" (usually {_span(median)})"
     if now - activity.tool_since < allowed:
         return None
-    return Cause("tool", activity.tool_since, f"{activity.tool} runs on and on{usual}")
+    return Cause("tool", activity.tool_since, f"{activity.tool} runs unusually long{usual}")
 
 
 def _same_failure(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None:
@@ -173,7 +173,7 @@ def _flip(activity: AgentActivity, now: int, limits: Thresholds) -> Cause | None
             begun.clear()
     for uid, count in starts.most_common(1):
         if count >= limits.starts:
-            return Cause("flip", begun[uid], f"has begun the same task {count} times")
+            return Cause("flip", begun[uid], f"has started the same task {count} times")
     return None
 
 

@@ -258,7 +258,7 @@ def _standing_answer(tx: Transaction, request: dict[str, Any], project: str | No
 def send_message(tx: Transaction, op: SendMessage) -> HumanMessage:
     """Send a message of the human's to an agent; it waits until it is delivered."""
     if not op.text.strip():
-        raise InvalidArgument("text", "a message holds some text")
+        raise InvalidArgument("text", "a message must not be empty")
     sent = HumanMessage(
         id=tx.state_cache.next_id("human_message"),
         uid=tx.new_uid(),

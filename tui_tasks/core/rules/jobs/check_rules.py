@@ -68,7 +68,7 @@ def define_checks(tx: Transaction, op: DefineChecks) -> bool:
 def record_settings(tx: Transaction, op: RecordSettings) -> bool:
     """Record the settings file whose checks and reviewed lists hold. Only the human puts another in its place."""
     if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
-        raise Forbidden("which settings hold is said by the human alone")
+        raise Forbidden("only the human says which settings apply")
     known = tx.state_cache.recorded_settings
     if known is not None and known.source != op.source and tx.actor != vocab.HUMAN:
         raise Forbidden(f"the settings of this database come from {known.source}, not from {op.source}")
@@ -135,7 +135,7 @@ def place_checks(tx: Transaction, op: PlaceChecks) -> bool:
 def give_checks(tx: Transaction, op: GiveChecks) -> Task:
     """Set the checks of a task. The human's alone; an agent can only have them run."""
     if tx.actor != vocab.HUMAN:
-        raise Forbidden("a task's checks are given and taken by the human alone")
+        raise Forbidden("only the human gives a task checks or removes them")
     task = task_queries.task(tx.db, op.uid)
     there = {definition.name for definition in tx.state_cache.check_definitions}
     for name in op.names or ():
@@ -149,7 +149,7 @@ def give_checks(tx: Transaction, op: GiveChecks) -> Task:
 def waive_checks(tx: Transaction, op: WaiveChecks) -> list[str]:
     """Let a task count as done though checks failed. The human's alone; `verified` stays failed."""
     if tx.actor != vocab.HUMAN:
-        raise Forbidden("a failed check is passed by by the human alone")
+        raise Forbidden("only the human sets a task done although a check has failed")
     task = task_queries.task(tx.db, op.uid)
     checks = tx.state_cache.checks_of(task, tx.state_cache.list_by_id(task.list_id))
     failed = [check for check in checks if check.state == "failed" and not check.is_waived]
@@ -180,7 +180,7 @@ def request_checks(tx: Transaction, op: RequestChecks) -> str | None:
 def prove_tree(tx: Transaction, op: ProveTree) -> list[Check]:
     """Have checks of a task run on a tree. The human's alone, as a worktree is named."""
     if tx.actor != vocab.HUMAN:
-        raise Forbidden("where a task's checks run is said by the human alone")
+        raise Forbidden("only the human says where a task's checks run")
     task = task_queries.task(tx.db, op.uid)
     home = tx.state_cache.list_by_id(task.list_id)
     wanted = [check for check in tx.state_cache.checks_of(task, home) if check.gate or not op.gates_alone]

@@ -70,7 +70,7 @@ def refuse_too_many(tx: Transaction) -> None:
     """
     limit = tx.review.limit
     if job_queries.held_count(tx.db, tx.actor) >= limit:
-        reason = f"{tx.actor} has {limit} jobs that wait for the human, which is the most: delete one, or wait"
+        reason = f"{tx.actor} has {limit} jobs that wait for the human, and no more may: delete one, or wait"
         raise Conflict(reason, held=True, limit=limit)
 
 

@@ -179,7 +179,7 @@ def _refuse_fewer_runs(tx: Transaction, job: Job, settings: Mapping[str, Any]) -
     """Refuse an agent a lower number of kept runs: their output would be lost, and no undo would restore it."""
     kept, wanted = (job_settings.read(stored).keep_runs for stored in (job.settings, settings))
     if wanted < kept and tx.actor != vocab.HUMAN:
-        raise Forbidden(f"job {job.name!r} keeps {kept:,} runs: only the human has fewer kept", uuid=job.uid)
+        raise Forbidden(f"job {job.name!r} keeps {kept:,} runs: only the human can keep fewer", uuid=job.uid)
 
 
 @rule(EnableJob)

@@ -109,7 +109,7 @@ def _record_run(tx: Transaction, job: Job, decision: Decision) -> None:
     stands_for = job_queries.coalesced(tx.db, job.uid)
     reasons = [decision.reason] if decision.reason else []
     if stands_for:
-        reasons.append(f"stands for {stands_for:,} earlier due times")
+        reasons.append(f"replaces {stands_for:,} earlier due times")
     delayed = decision.start_at is not None and decision.start_at > tx.now
     new_run(
         tx,

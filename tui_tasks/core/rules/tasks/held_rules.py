@@ -79,7 +79,7 @@ def refuse_new(tx: Transaction, status: str) -> None:
     """
     if status != "pending":
         raise Conflict(
-            f"what agents file in this list waits for the human, so it begins as pending, not {status}", held=True
+            f"new tasks of agents in this list wait for the human, and begin as pending, not {status}", held=True
         )
     _refuse_too_many(tx)
 
@@ -88,7 +88,7 @@ def _refuse_too_many(tx: Transaction) -> None:
     limit = tx.review.limit
     if task_queries.held_count(tx.db, tx.actor) >= limit:
         raise Conflict(
-            f"{tx.actor} has {limit} tasks that wait for the human, which is the most: delete one, or wait until some "
+            f"{tx.actor} has {limit} tasks that wait for the human, and no more may: delete one, or wait until some "
             "are accepted or declined",
             held=True,
             limit=limit,
@@ -154,7 +154,7 @@ def refuse_change(tx: Transaction, task: Task, changes: Mapping[str, Any]) -> No
     if by_human and changes.get("held") and (task.accepted is None or "accepted" in changes):
         # An undo of the human's, of having accepted or declined the task.
         if changes.get("status", task.status) != "pending" or task.claimed_by is not None:
-            raise Conflict(f"task {task.uid} was taken up since", id=task.uid)
+            raise Conflict(f"task {task.uid} has been started since", id=task.uid)
     elif task.held and not (by_human and "held" in changes):
         _refuse_while_held(tx, task, changes)
     elif task.decline_reason is not None and not by_human and not _TAKES_UP.isdisjoint(changes):

@@ -147,7 +147,7 @@ def _placed(tx: Transaction, op: ImportTask, home: TaskList, task: Task) -> Task
 
 def _refuse_where_held(tx: Transaction, task: Task, home: TaskList) -> None:
     if held_rules.holds_new(tx, home):
-        raise Conflict(f"what agents put into {home.name} waits for the human: add it there", held=True, id=task.uid)
+        raise Conflict(f"new tasks of agents in {home.name} wait for the human: add it there", held=True, id=task.uid)
 
 
 def _rank(op: ImportTask) -> str | None:

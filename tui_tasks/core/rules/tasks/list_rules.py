@@ -161,7 +161,7 @@ def refuse_taken_name(tx: Transaction, home: TaskList, name: str) -> None:
 @rule(ArchiveList)
 def archive_list(tx: Transaction, op: ArchiveList) -> TaskList:
     """Archive a list: its tasks are handed out only where the list is named. A new task in it brings it back."""
-    _refuse_agents(tx, "archived")
+    _refuse_agents(tx)
     task_list = task_queries.list_by_uid(tx.db, op.uid)
     if task_list.archived != op.archived:
         tx.emit("list.updated", "list", op.uid, old={"archived": task_list.archived}, new={"archived": op.archived})
@@ -195,9 +195,9 @@ def delete_plan(tx: Transaction, op: DeletePlan) -> TaskList:
     return task_list
 
 
-def _refuse_agents(tx: Transaction, done: str) -> None:
+def _refuse_agents(tx: Transaction) -> None:
     if tx.actor != vocab.HUMAN:
-        raise Forbidden(f"a list is {done} by the human alone")
+        raise Forbidden("only the human renames, archives and deletes lists")
 
 
 def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
@@ -207,7 +207,7 @@ def _changeable(tx: Transaction, uid: str, done: str) -> TaskList:
         Forbidden: the speaker is an agent.
         Conflict: a dialect works on it by its name, and would make it anew at its next write.
     """
-    _refuse_agents(tx, done)
+    _refuse_agents(tx)
     task_list = task_queries.list_by_uid(tx.db, uid)
     if task_list.kind == "list" and task_list.name in vocab.DIALECT_LISTS:
         raise Conflict(f"{task_list.name} is the list of the tools of that name: it can't be {done}", id=uid)
@@ -250,7 +250,7 @@ def move_task(tx: Transaction, op: MoveTask) -> Task:
         return task
     home, rank = new_place(tx, op.list_uid or "", op.before, op.after)
     if home.id != task.list_id and held_rules.holds_new(tx, home):
-        raise Conflict(f"what agents put into {home.name} waits for the human: add it there", held=True, id=op.uid)
+        raise Conflict(f"new tasks of agents in {home.name} wait for the human: add it there", held=True, id=op.uid)
     return change_task(tx, task, "task.moved", {"list_id": home.id, "rank": rank})
 
 

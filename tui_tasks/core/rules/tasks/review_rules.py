@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def _refuse_agents(tx: Transaction, what: str) -> None:
     if tx.actor != vocab.HUMAN:
-        raise Forbidden(f"{what} by the human alone")
+        raise Forbidden(f"only the human can {what}")
 
 
 def _held(tx: Transaction, uid: str) -> Task:
@@ -33,7 +33,7 @@ def _held(tx: Transaction, uid: str) -> Task:
         Forbidden: another than the human asks.
         Conflict: it waits for nobody, as it was accepted or declined already.
     """
-    _refuse_agents(tx, "a held task is accepted or declined")
+    _refuse_agents(tx, "accept or decline a held task")
     task = task_queries.task(tx.db, uid)
     if not task.held:
         raise Conflict(f"task {uid} does not wait for you any more", held=False, id=uid)
@@ -43,7 +43,7 @@ def _held(tx: Transaction, uid: str) -> Task:
 @rule(SetListReview)
 def set_list_review(tx: Transaction, op: SetListReview) -> TaskList:
     """Switch review of a list. Tasks that are in it stay as they are: held ones are accepted or declined one by one."""
-    _refuse_agents(tx, "whether a list is under review is said")
+    _refuse_agents(tx, "put a list under review")
     home = task_queries.list_by_uid(tx.db, op.uid)
     if home.review != op.review:
         tx.emit("list.updated", "list", op.uid, old={"review": home.review}, new={"review": op.review})

@@ -339,7 +339,7 @@ def edit_task(tx: Transaction, op: EditTask) -> Task:
     """Set fields of a task."""
     task = writable(tx, op.uid)
     if "checks" in op.changes and tx.actor != vocab.HUMAN:
-        raise Forbidden("a task's checks are given and taken by the human alone")
+        raise Forbidden("only the human gives a task checks or removes them")
     refuse_bad_edit(tx, task, op.changes)
     changed = change_task(tx, task, "task.updated", op.changes)
     tell_agent(tx, task, op.changes)
