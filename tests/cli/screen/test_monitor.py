@@ -45,7 +45,7 @@ def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clo
         'agent logged to "Ship it": "tests 14/22".',
         'agent set "Ship it now" from in progress to done and changed its name.',
         'agent deleted the task "Ship it now".',
-        'agent was refused "control:pause": "control:pause is the human\'s".',
+        'agent was refused "control:pause": "only the human may call control:pause".',
         'You paused "agent": "wait".',
         'You resumed "agent".',
         'You wrote to "agent": "go on".',

@@ -191,7 +191,7 @@ def test_an_instant_and_the_number_of_an_entry_each_mean_a_state(store: Store) -
     ("text", "said"),
     [
         ("someday", "is no instant: give an age .*; the number of an entry is taken, too"),
-        ("2126-01-01", "2126-01-01 is not past yet"),
+        ("2126-01-01", "2126-01-01 is in the future"),
         ("2020-01-01", "earlier than the journal, which begins with entry 1, Fri 2 Jan 12:22"),
         ("999", "there is no entry 999 yet: the newest is 6"),
         ("0", "entry 0 is earlier than the journal"),

@@ -41,7 +41,7 @@ def test_what_a_run_stands_for_is_still_told_once_it_has_ended_well(jobs, clock)
     clock.now = FIRST + HOUR + 5 * MINUTE // 2
     jobs.decide(job.uid)
     run = jobs.runs(job.uid)[0]
-    assert run.reason == "stands for 62 earlier due times"
+    assert run.reason == "replaces 62 earlier due times"
     jobs.ran(run.uid)
     assert jobs.runs(job.uid)[0].reason == run.reason
 
@@ -78,7 +78,7 @@ def test_ten_days_away_run_once_and_the_rest_is_counted(jobs, clock):
     runs = jobs.runs(job.uid)
     assert [run.decision for run in runs].count("ran") == 1
     assert runs[0].decision == "ran"
-    assert "stands for 14,400 earlier due times" in runs[0].reason
+    assert "replaces 14,400 earlier due times" in runs[0].reason
     assert {run.decision for run in runs[1:]} == {"coalesced"}
     assert len({run.scheduled_for for run in runs}) == 14_401
 

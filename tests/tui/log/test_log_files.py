@@ -112,7 +112,7 @@ async def test_a_log_that_was_compacted_says_at_its_oldest_end_that_there_was_mo
         assert texts(app)[0] == "earlier entries were compacted away"
         assert app.pane.row_list.row.word == EARLIER
         await settle(pilot, "enter")
-        assert "the journal was compacted" in shown(app)
+        assert "Earlier entries were compacted away." in shown(app)
         await settle(pilot, "escape", "slash", *"kind:log", "enter")
         assert "earlier entries" not in shown(app)
 

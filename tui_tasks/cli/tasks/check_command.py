@@ -22,16 +22,18 @@ if TYPE_CHECKING:
 
 _VERBS: Final = ("give", "take", "default")
 _EPILOG: Final = """\
-Without words: the configured checks, with --list those of that list.
+Without words: list the configured checks; with --list those of that list.
 TASK [NAME] runs the task's checks, or that one, and prints the results; exit status 1 if any has not passed.
-give and take add and remove a check; default restores those of its list. These need a person at a terminal.
-A TASK is its number, its uid, or the beginning of that."""
+give adds a check to a task, take removes one, default restores those of its list. They need a person at a terminal.
+A TASK is its number, or the beginning of its uid."""
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     command.set_defaults(speaks_as=SHELL)
-    command.add_argument("words", metavar="WORD", nargs="*", help="TASK [NAME], or give, take or default TASK [NAME]")
+    command.add_argument(
+        "words", metavar="WORD", nargs="*", help="TASK [NAME], give TASK NAME, take TASK NAME, or default TASK"
+    )
     command.add_argument("--no-wait", action="store_true", help="start the run without waiting for its end")
     command.add_argument("--json", action="store_true", help="print JSON")
     command.epilog = _EPILOG
