@@ -262,7 +262,7 @@ async def test_a_list_is_put_under_review_from_the_palette_and_taken_out(plan, m
         assert task_queries.find_list(app.link.db, plan.list_uid).review
         by_agent(plan, "claude-1", AddTask("Filed", plan.list_uid))
         await until(pilot, lambda: app.state.held == 1)
-        assert "waits for you" in said(app)
+        assert "wait for you" in said(app)
         await settle(pilot, *named("hold"))
         assert not task_queries.find_list(app.link.db, plan.list_uid).review
         assert app.state.held == 1
