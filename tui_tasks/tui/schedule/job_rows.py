@@ -33,6 +33,8 @@ _WIDEST: Final = 400
 # In cells: the longest words for a schedule, and the least for the last run.
 _WHEN: Final = 30
 _LAST: Final = 18
+# In cells: in less, a line has only the name and the next time.
+_COLUMNS_FROM: Final = 60
 
 
 class Columns(NamedTuple):
@@ -76,6 +78,8 @@ class JobRows(RowDrawing[JobLine]):
 
     def titles(self, width: int) -> list[Part]:
         """Return the titles of the columns: `       task    when    last run    next    history`."""
+        if width < _COLUMNS_FROM:
+            return [(f"{' ' * _HEAD}task", "$muted")]
         task, when, last, next_, history = columns(width, *self._longest)
         titled = f"{'task':<{task}}{'when':<{when}}{'last run':<{last}}{'next':<{next_}}"
         return [(f"{' ' * _HEAD}{titled}{'history' if history else ''}", "$muted")]
@@ -108,7 +112,7 @@ class JobRows(RowDrawing[JobLine]):
         )
         quiet = "$muted" if not job.enabled else ""
         urgent = shown.color if state == "overdue" else quiet
-        if width < 60:
+        if width < _COLUMNS_FROM:
             room = max(1, width - 3 - len(number) - cell_len(next_) - 2)
             return (*head, (fit(job.name, room), quiet), (f" {next_} ", urgent or "$muted"))
         sizes = columns(width, *self._longest)
