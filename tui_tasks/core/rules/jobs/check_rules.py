@@ -114,7 +114,7 @@ def _define(tx: Transaction, source: str, check: NamedCheck, known: CheckDefinit
 def place_checks(tx: Transaction, op: PlaceChecks) -> bool:
     """Record how this machine runs the checks. Only the human puts another settings file in place."""
     if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
-        raise Forbidden("which settings hold is said by the human alone")
+        raise Forbidden("only the human says which settings apply")
     machine, before = tx.db.machine, tx.entries
     for found in tx.state_cache.check_definitions:
         known = found.place(machine)
