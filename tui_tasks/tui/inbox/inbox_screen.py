@@ -27,8 +27,8 @@ from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
-from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail
+from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply, UnsentAnswers
+from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
 from tui_tasks.tui.inbox.ask_rows import (
     AskedTasks,
     AskGroups,
@@ -40,11 +40,8 @@ from tui_tasks.tui.inbox.ask_rows import (
     kind_of,
 )
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
-from tui_tasks.tui.inbox.inbox_hints import inbox_hints
-from tui_tasks.tui.inbox.row_actions import RowActions
+from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
 from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents, WorkToReview
-from tui_tasks.tui.inbox.rows_read import RowsRead
-from tui_tasks.tui.inbox.unsent_answers import UnsentAnswers
 from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
