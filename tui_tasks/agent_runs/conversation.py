@@ -43,7 +43,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import HumanMessage
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.hooks import intake, storable
+from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
 from tui_tasks.runner.launch import Assignment
@@ -75,7 +75,7 @@ class AgentConversation:
         self._assignment = assignment
         self._limits = assignment.agent
         self._keeps_all = settings.keep == "all"
-        self._redact = storable.redactor(settings.redact)
+        self._redact = redaction.redactor(settings.redact)
         self._driver: AgentDriver = _DRIVERS[assignment.agent.kind](assignment.agent, self._send)
         self._requests = OpenRequests(store, assignment.agent.wait, self._send_answer)
         self._writer = SessionWriter(store, assignment.run_uid, settings)
@@ -345,12 +345,12 @@ class SessionWriter:
 
     def add(self, report: SessionReport) -> None:
         """Queue a report, without what the human has configured not to be kept."""
-        report = storable.stored_form(report)
-        events = tuple(map(storable.bounded, report.events))
+        report = redaction.stored_form(report)
+        events = tuple(map(redaction.bounded, report.events))
         whole = msgspec.structs.replace(
             report, events=events, at=clock.now(), process=self._process, project=self._project
         )
-        self._waiting.append(storable.discreet(whole, self._settings))
+        self._waiting.append(redaction.discreet(whole, self._settings))
 
     def write(self) -> None:
         """Write the queue, in one transaction.

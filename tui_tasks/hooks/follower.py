@@ -23,7 +23,7 @@ from tui_tasks.core.operations.sessions import SessionReport, TurnInterrupted
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import departures, hooks_folder, intake, session_records, storable
+from tui_tasks.hooks import departures, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.lost_machines import LostMachines
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
@@ -193,7 +193,7 @@ class RecordWatch:
         settings = self._settings()
         with self._store.transaction(now) as transaction:
             for report in found:
-                intake.record_report(transaction, "", storable.discreet(report, settings), tasks=settings.tasks)
+                intake.record_report(transaction, "", redaction.discreet(report, settings), tasks=settings.tasks)
 
 
 def _read_of(seen: Seen) -> SessionReport | None:

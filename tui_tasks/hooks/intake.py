@@ -30,7 +30,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
 from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import departures, programs, session_records, storable
+from tui_tasks.hooks import departures, programs, redaction, session_records
 from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.session_records import Record
 from tui_tasks.hooks.spool import Payload, Spool
@@ -168,7 +168,7 @@ def _read_some(
 
 def _with_record(report: SessionReport, records: _Records, settings: SessionSettings) -> SessionReport | None:
     try:
-        return storable.discreet(records.add_to(report), settings)
+        return redaction.discreet(records.add_to(report), settings)
     except (OSError, ValueError) as error:
         _log.warning("a payload of %s was left out: %s", report.program, error)
         return None
@@ -264,12 +264,15 @@ def read(payload: Payload, machine: str = "") -> SessionReport | None:
     if report is None:
         return None
     if not is_exact:
-        report = msgspec.structs.replace(report, events=tuple(map(storable.inexact, report.events)))
+        report = msgspec.structs.replace(report, events=tuple(map(redaction.inexact, report.events)))
     at, pid = (value if isinstance(value := head.get(name), int) else 0 for name in ("at", "pid"))
     return msgspec.structs.replace(
         report,
         # The program reports nothing about a turn that its hook has ended.
-        events=(*map(storable.bounded, report.events), *([TurnInterrupted()] if head.get("ends_turn") is True else [])),
+        events=(
+            *map(redaction.bounded, report.events),
+            *([TurnInterrupted()] if head.get("ends_turn") is True else []),
+        ),
         at=at,
         process=Process(_text_field(head, "boot"), _text_field(head, "namespace"), pid, _text_field(head, "born")).on(
             machine
@@ -312,7 +315,7 @@ def _content(payload: Payload) -> tuple[dict[str, Any], bool]:
             content = json.loads(payload.body.decode(errors="replace"))
         except (ValueError, RecursionError):
             content = _beginning(payload.body)
-    kept = storable.json_value(content)
+    kept = redaction.json_value(content)
     return (kept, is_exact and kept == content) if isinstance(kept, dict) else ({}, False)
 
 

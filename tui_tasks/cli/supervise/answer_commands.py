@@ -46,9 +46,9 @@ from tui_tasks.core.snapshots import Ask, Task, full_task, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.shell import SHELL as TOOLS
+from tui_tasks.hooks.redaction import REDACTED
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.hooks.storable import REDACTED
 from tui_tasks.settings import config, paths
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago

@@ -1,7 +1,4 @@
-"""What is stored of the reports of programs: reduced as the human configured, never a secret, and fit for sending.
-
-tokens.
-"""
+"""What is stored of the reports of programs: reduced as the human configured, never a secret, of a limited length."""
 
 from __future__ import annotations
 
