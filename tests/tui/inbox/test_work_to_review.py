@@ -59,7 +59,7 @@ async def test_work_whose_task_is_done_waits_on_the_board_and_is_not_done_there(
         head = next(line for line in lines(app) if "Needs you" in line)
         assert "Needs you 3" in head and "Done 2" in head
         column = [line.split("│")[2] for line in lines(app) if line.count("│") == 4]
-        assert any("8 Backup restore" in line for line in column)
+        assert any("#8 " in line and "Backup restore" in line for line in column)
         assert any("⇡" in line for line in column)
 
 
