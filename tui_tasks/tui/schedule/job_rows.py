@@ -16,7 +16,7 @@ from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import HOUR, SECOND, clock, count
 from tui_tasks.tui.painting import charts
-from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
+from tui_tasks.tui.painting.line_painter import rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, wrapped
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
@@ -148,24 +148,13 @@ class JobRows(RowDrawing[JobLine]):
         return [(text[line - 1], "" if line == 1 else "$muted")] if 0 < line <= len(text) else ()
 
 
-class TitledRule(FrameLine):
-    """A rule with a title in it: `─ next 24 h ──────`."""
-
-    def __init__(self, context: Context, *, id: str) -> None:
-        super().__init__(context, self._titled, id=id)
-        self._title = ""
-
-    def _titled(self, width: int) -> Sequence[Part]:
-        if not self._title:
-            return rule_parts(self.context, width)
-        rule = sign("rule", ascii_only=self.context.ascii_only)
-        title = fit(self._title, min(cell_len(self._title), max(1, width - 4)))
-        return [(f"{rule} ", "$rule"), (title, "$muted"), (f" {rule * max(0, width - 3 - cell_len(title))}", "$rule")]
-
-    def say(self, title: str) -> None:
-        """Set the title, any text; it is made safe here."""
-        self._title = title
-        self.again()
+def titled_rule(context: Context, title: str, width: int) -> list[Part]:
+    """Return a rule with a title in it, any text, which is made safe here: `─ next 24 h ──────`."""
+    if not title:
+        return rule_parts(context, width)
+    rule = sign("rule", ascii_only=context.ascii_only)
+    title = fit(title, min(cell_len(title), max(1, width - 4)))
+    return [(f"{rule} ", "$rule"), (title, "$muted"), (f" {rule * max(0, width - 3 - cell_len(title))}", "$rule")]
 
 
 # The width of a field's name in cells, with the space after it.

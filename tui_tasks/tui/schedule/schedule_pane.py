@@ -22,11 +22,12 @@ from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMessage, RowMoves, VirtualList
 from tui_tasks.tui.schedule import job_text
-from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, TitledRule
+from tui_tasks.tui.schedule.job_rows import JobDetail, JobRows, Timeline, titled_rule
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
@@ -67,10 +68,12 @@ class SchedulePane(Pane):
         self.row_list = VirtualList(context, self._drawing, id="jobs")
         self.filter_bar = FilterBar(self.context, self._completions, OF_JOBS, id="job-filter")
         self._titles = FrameLine(context, self._drawing.titles, id="job-titles")
-        self._strip_title = TitledRule(context, id="strip-title")
+        zone = getattr(context.clock.zone, "key", None) or system_zone()
+        strip_title = f"next 24 h (local, {zone})"
+        self._strip_title = FrameLine(context, lambda width: titled_rule(context, strip_title, width), id="strip-title")
         self._timeline = Timeline(context)
         self._strip = TextLines(context, self._timeline, id="strip")
-        self._detail_title = TitledRule(context, id="job-title")
+        self._detail_title = FrameLine(context, self._title_of_job, id="job-title")
         self._job_detail = JobDetail(context)
         self._detail = TextLines(context, self._job_detail, id="job-detail")
         self.controllers = (
@@ -93,8 +96,6 @@ class SchedulePane(Pane):
 
     def on_mount(self) -> None:
         """Read the jobs."""
-        zone = getattr(self.context.clock.zone, "key", None) or system_zone()
-        self._strip_title.say(f"next 24 h (local, {zone})")
         self._read(None)
         self.row_list.show(self.listed, self._first_in_trouble())
         self._show()
@@ -162,11 +163,17 @@ class SchedulePane(Pane):
         """Show more or less of the job."""
         self._show()
 
+    def _title_of_job(self, width: int) -> Sequence[Part]:
+        """Return the rule above the detail; on a wide screen with number and name of the job."""
+        line = self.line if frame.is_wide(self.app.size) else None
+        title = f"S{self._drawing.number(line.job.uid)} {line.job.name}" if line is not None else ""
+        return titled_rule(self.context, title, width)
+
     def _show(self) -> None:
         line, number = self.line, self._drawing.number
         of_line = number(line.job.uid) if line is not None else 0
         is_titled = line is not None and frame.is_wide(self.app.size)
-        self._detail_title.say(f"S{of_line} {line.job.name}" if line is not None and is_titled else "")
+        self._detail_title.again()
         self._job_detail.put(line, of_line, is_titled=is_titled)
         self._detail.again()
         self._timeline.put([(number(each.job.uid), each) for each in self._all])
