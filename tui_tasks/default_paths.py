@@ -12,6 +12,12 @@ def is_replica(path: str) -> bool:
     return path.endswith(REPLICA)
 
 
+def data_folder(path: str) -> str:
+    """Return the folder for what belongs to a database, as worktrees: its own; of a replica one beside it."""
+    real = os.path.realpath(path)
+    return real.removesuffix(REPLICA) if is_replica(real) else os.path.dirname(real)
+
+
 def replica_pointer(url: str) -> str:
     """Return the path of the file with the id of the journal at a server's URL; its replica stands beside it."""
     import hashlib

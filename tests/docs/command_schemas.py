@@ -87,6 +87,7 @@ _NUMBER_OR_NULL: Final = {"type": ["integer", "null"]}
 _WORK: Final = _object(
     task=_TEXT,
     number=_NUMBER_OR_NULL,
+    machine=_TEXT_OR_NULL,
     agent=_TEXT,
     program=_TEXT,
     branch=_TEXT_OR_NULL,

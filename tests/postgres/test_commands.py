@@ -72,17 +72,3 @@ def test_an_agent_works_over_mcp(url, machine):
         assert server.wait(60) == 0
     machine("elsewhere")
     assert '"Ship"' in run("--db", url, "ls", "--json").stdout
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("work",),
-    ],
-    ids=lambda command: command[0],
-)
-def test_what_does_not_work_on_a_server_yet_is_refused_in_one_line(url, command):
-    done = run("--db", url, *command)
-    assert done.returncode != 0
-    assert done.stderr.count("\n") == 1
-    assert "does not work with a database on a server yet" in done.stderr

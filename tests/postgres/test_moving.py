@@ -5,17 +5,23 @@ from contextlib import closing
 
 import pytest
 
+from tests.checks import Checks
 from tests.conftest import START
 from tests.postgres.journal_writer import write
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, compaction_steps, diagnosis
-from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck
+from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
+from tui_tasks.core.operations.work import SetAuto, StartWork
+from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.rules.tasks.held_rules import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import companions, moving, no_report
 from tui_tasks.postgres.moving import to_file, to_server
+from tui_tasks.postgres.replica_files import replica_of
 
 
 @pytest.fixture
@@ -156,12 +162,88 @@ def test_a_server_whose_chain_was_rewritten_is_not_moved_to_a_file(file, server,
     assert not (tmp_path / "to.db").exists()
 
 
-def test_a_file_with_what_a_server_has_not_yet_is_not_moved(file, server):
+CHECK = NamedCheck("tests", "d1g", ("work",), True, "/home/you/api", ("src/*",))
+
+
+@pytest.fixture
+def proven(file):
+    """A file with settings, a check that has passed, work and a list that works itself off."""
     with Store(str(file)) as store:
-        store.commit(DefineChecks("/config.toml", (NamedCheck("tests", "0"),)), actor="system", now=START)
-    with pytest.raises(DatabaseRefused, match="has checks, which a database on a server has not yet"):
-        to_server(file, server, no_report)
-    assert server.execute("SELECT to_regclass('tui_tasks.journal')").fetchone() == (None,)
+        home = task_queries.find_list(store.db, "work")
+        tasks = store.db.sql("SELECT uid FROM task ORDER BY id").fetchall()
+        store.commit(RecordSettings("/a:b/config.toml", ("filed",)), actor="system", now=START)
+        checks = Checks(store, lambda: START, CHECK, source="/a:b/config.toml")
+        checks.inputs = "1nputs"
+        store.commit(RequestChecks(tasks[0][0]), actor="claude-1", now=START)
+        checks.run()
+        begun = StartWork(tasks[1][0], "claude", "/home/you/api", "/home/you/api-2", branch="b", base="main")
+        store.commit(begun, SetAuto(home.uid, "/home/you/api"), actor="human", now=START)
+    return file
+
+
+def held(db):
+    """What of checks and work is a machine's."""
+    (definition,) = check_queries.definitions(db)
+    (run,) = check_queries.runs_in(db, "passed")
+    (work,) = work_queries.everything(db)
+    (auto,) = work_queries.all_autos(db)
+    settings = recorded(db)
+    return definition, check_queries.state_of(definition, run), settings.source, run.machine, work.machine, auto.machine
+
+
+def test_checks_and_work_go_to_a_server_as_those_of_this_machine_and_back(
+    proven, server, machine, tmp_path, server_url
+):
+    machine("a")
+    before = entries(proven)
+    to_server(proven, server, no_report)
+    with Store(replica_of(server_url)) as replica:
+        replica.db.catch_up()
+        here = replica.db.machine
+        definition, state, *of = held(replica.db)
+        assert (state, of) == ("passed", [f"{here}:/a:b/config.toml", here, here, here])
+        assert definition.machines == {here: (CHECK.digest, CHECK.cwd, "/a:b/config.toml")}
+        assert (definition.cwd, definition.inputs, definition.gate) == ("", CHECK.inputs, True)
+        assert list(diagnosis.differences(replica.db)) == []
+    with Store(str(proven)) as store:
+        was = held(store.db)
+    to_file(server, tmp_path / "to.db", no_report)
+    with Store(str(tmp_path / "to.db")) as store:
+        assert held(store.db) == was
+        assert list(diagnosis.differences(store.db)) == []
+    assert entries(proven) == before == entries(tmp_path / "to.db")[: len(before)]
+
+
+def test_what_another_machine_has_stays_its_own_in_a_file_and_proves_nothing_there(proven, server, machine, tmp_path):
+    machine("a")
+    to_server(proven, server, no_report)
+    machine("b")
+    to_file(server, tmp_path / "to.db", no_report)
+    with Store(str(tmp_path / "to.db")) as store:
+        _, state, _, *machines = held(store.db)
+        assert state == "stale"
+        assert len(set(machines)) == 1
+        assert machines[0]
+        assert work_queries.live_here(store.db) == []
+        assert "is on" in work_queries.is_elsewhere(store.db, work_queries.everything(store.db)[0])
+
+
+def test_a_move_of_checks_that_was_cut_off_is_continued(proven, server, machine):
+    machine("a")
+    at_once, moving.PAGE = moving.PAGE, 7
+
+    def stop(what, done, total):
+        if what == moving.MOVING and done > total - 4:
+            raise KeyboardInterrupt
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            to_server(proven, server, stop)
+    finally:
+        moving.PAGE = at_once
+    newest = to_server(proven, server, no_report)
+    assert newest > len(entries(proven))
+    assert to_server(proven, server, no_report) == newest
 
 
 def test_a_file_that_is_there_is_not_overwritten(file, server):

@@ -16,11 +16,9 @@ from tests.contract.client import ROOT
 from tests.postgres.machines import digest, names, run
 from tests.started import Started
 from tui_tasks.client.requests import ToolError
-from tui_tasks.core.errors import Busy, DatabaseRefused, StorageFailed
+from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.operations.tasks import EnsureList
-from tui_tasks.core.operations.work import SetAuto
 from tui_tasks.postgres import journal_client, replica, replica_files, replica_following
 from tui_tasks.state.open_state import open_state
 
@@ -156,16 +154,6 @@ def test_subscribers_of_one_machine_get_what_another_writes_once_and_in_order(op
     assert [event["seq"] for event in there.changes(before)] == list(range(before + 1, here.seq + 1))
 
 
-def test_what_a_server_does_not_hold_yet_is_refused_and_leaves_nothing(opened_on):
-    state = opened_on("a")
-    store = state._session.store
-    (home,) = store.commit(EnsureList("work", "task"), actor="human", now=0)
-    before = state.seq
-    with pytest.raises(StorageFailed, match="no agents that it starts yet"):
-        store.commit(SetAuto(home.uid, "/"), actor="human", now=0)
-    assert state.seq == before
-
-
 def test_a_write_first_reads_what_is_too_much_to_read_under_the_lock(opened_on):
     here, there = opened_on("a"), opened_on("b")
     there._session.store.db._follower.stop()
@@ -274,13 +262,6 @@ def test_a_process_that_follows_and_hears_nothing_does_not_make_a_replica_new(op
     replica_following.caught_up(path)
     # The import does not count as a wait for the server.
     assert threading.main_thread() in asked
-
-
-def test_a_command_that_cannot_use_a_server_says_so(machine, server_url):
-    machine("a")
-    done = run("--db", server_url, "work")
-    assert done.returncode != 0
-    assert "does not work with a database on a server yet" in done.stderr
 
 
 def test_many_writers_on_two_machines_lose_and_double_nothing(opened_on, machine, server_url):

@@ -191,7 +191,7 @@ def _record_refusal(options: argparse.Namespace, tool: str, refused: ReservedNam
     from tui_tasks.settings import paths
 
     with contextlib.suppress(DatabaseRefused, Refusal):
-        path = paths.database(options.db, on_server=True)
+        path = paths.database(options.db)
         if os.path.exists(path):
             with Store(path) as store:
                 store.commit(RecordRefusal(tool, refused.message), actor=_default(options), now=clock.now())
@@ -214,8 +214,8 @@ def _is_missing(path: str) -> bool:
     return not os.path.exists(path) and not os.path.exists(f"{path}-wal") and not has_hooks(path)
 
 
-def require_database(options: argparse.Namespace, *, on_server: bool = True) -> None:
-    """Refuse a missing database, for commands that need an existing one; `on_server`: it may be a server's.
+def require_database(options: argparse.Namespace) -> None:
+    """Refuse a missing database, for commands that need an existing one.
 
     Raises:
         DatabaseRefused: there is none.
@@ -224,14 +224,14 @@ def require_database(options: argparse.Namespace, *, on_server: bool = True) -> 
     from tui_tasks.default_paths import is_replica
     from tui_tasks.settings import paths
 
-    path = paths.database(options.db, on_server=on_server)
+    path = paths.database(options.db)
     if _is_missing(path) and not is_replica(path):
         raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
 
 
 @contextlib.contextmanager
-def open_store(options: argparse.Namespace, *, on_server: bool = True) -> Iterator[Store]:
-    """Open the given database while the block runs; `on_server`: it may be a server's.
+def open_store(options: argparse.Namespace) -> Iterator[Store]:
+    """Open the given database while the block runs.
 
     Raises:
         DatabaseRefused: it cannot be used.
@@ -241,7 +241,7 @@ def open_store(options: argparse.Namespace, *, on_server: bool = True) -> Iterat
     from tui_tasks.settings import paths
     from tui_tasks.state.opening import opened_store
 
-    path = paths.database(options.db, on_server=on_server)
+    path = paths.database(options.db)
     with ProgressBar() as progress, opened_store(path, read_only=options.read_only, report=progress.show) as store:
         progress.clear()
         yield store
@@ -275,7 +275,7 @@ def print_permission_findings(options: argparse.Namespace) -> None:
 
     from tui_tasks.settings import paths
 
-    for finding in paths.findings_on_database(Path(paths.database(options.db, on_server=True))):
+    for finding in paths.findings_on_database(Path(paths.database(options.db))):
         from tui_tasks.text.safe import safe_line
 
         print(f"tui-tasks: {safe_line(finding)}", file=sys.stderr)

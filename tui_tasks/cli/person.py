@@ -70,7 +70,7 @@ def _existing_store(options: argparse.Namespace, opening: contextlib.ExitStack) 
     from tui_tasks.cli.options import open_store
     from tui_tasks.settings import paths
 
-    if not Path(paths.database(options.db, on_server=True)).exists():
+    if not Path(paths.database(options.db)).exists():
         return None
     # `--read-only` of `token` is about the token.
     is_read_only = options.read_only and options.command.name != "token"

@@ -76,7 +76,6 @@ def _serve(options: argparse.Namespace) -> int:
 def _schedule(options: argparse.Namespace) -> int:
     """Start due jobs until a signal ends it; return the exit status."""
     from tui_tasks import clock
-    from tui_tasks.default_paths import is_replica
     from tui_tasks.state import hosting
     from tui_tasks.work import watching
 
@@ -96,7 +95,7 @@ def _schedule(options: argparse.Namespace) -> int:
     with (
         hosting.hosted(path, wanted=True, authority=authority),
         following_hooks(options, store),
-        watching.watching(path, clock.now, wanted=not is_replica(path)),
+        watching.watching(path, clock.now, wanted=True),
     ):
         select.select([wakeup], [], [])
     return 0
@@ -216,7 +215,7 @@ def _change_tokens(options: argparse.Namespace) -> int:
     from tui_tasks.settings.remote_access import Tokens
     from tui_tasks.text.safe import safe_line
 
-    tokens = Tokens(paths.database(options.db, on_server=True))
+    tokens = Tokens(paths.database(options.db))
     if options.action == "list":
         for token in tokens.all():
             made = datetime.fromtimestamp(token.created_at)
@@ -243,7 +242,7 @@ def _record(options: argparse.Namespace, what: str) -> None:
     from tui_tasks.cli import person
     from tui_tasks.settings import paths
 
-    if not Path(paths.database(options.db, on_server=True)).exists():
+    if not Path(paths.database(options.db)).exists():
         return
     # `--read-only` is about the token here.
     writing = argparse.Namespace(**{**vars(options), "read_only": False})

@@ -18,6 +18,12 @@ _TABLES: Final = {
     "kept_reply": (("agent", "key"), ("fingerprint", "reply", "at"), ""),
     "session_name": (("program", "session"), ("agent", "part"), ""),
     "taken_in": (("name",), ("at",), ""),
+    # Git's counts, which only the machine with the worktree can know.
+    "work_count": (
+        ("uid",),
+        ("head", "ahead", "behind", "files", "insertions", "deletions", "dirty", "near", "at"),
+        "",
+    ),
     # That a question was sent; its answers are taken by the machine that sent it.
     "phone_message": (("ask",), ("sent_at",), ""),
     "asker": (("ask",), ("boot", "namespace", "pid", "born"), ""),

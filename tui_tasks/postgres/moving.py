@@ -21,15 +21,19 @@ from tui_tasks.core.engine.private_files import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
+from tui_tasks.core.operations.changes import ChangeMachine
 from tui_tasks.core.past.replay import apply_entries
 from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.postgres import Report, companions, snapshots
 from tui_tasks.postgres.connection import first_line
 from tui_tasks.postgres.journal_client import COMPANIONS
+from tui_tasks.postgres.replica_files import this_machine
 from tui_tasks.postgres.server_schema import prepare
 from tui_tasks.postgres.snapshots import Covered
 
 Connection = psycopg.Connection[Any]
+_OF_MACHINES: Final = ("settings", "check_definition", "check_run", "work", "auto")
 
 MOVING: Final = "moving entries"
 PAGE: Final = 1_000
@@ -43,10 +47,6 @@ _APPEND: Final = (
     f"SELECT tui_tasks.append(%s, %s, {', '.join(f'%s::{name}[]' for name in _TYPES)}, 0, %s, "
     "ARRAY[]::text[], ARRAY[]::text[], ARRAY[]::text[])"
 )
-_NOT_YET: Final = {
-    "check_definition": "checks",
-    "work": "work of started agents",
-}
 
 
 def to_server(source: Path, connection: Connection, report: Report) -> int:
@@ -67,7 +67,7 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
             opened.db.copy_to(str(part), backup.PAGES_A_STEP, None)
         with Store(str(part)) as copy:
             _refuse_unsound(copy.db, source)
-            _refuse_of_one_machine(copy.db, source)
+            _change_machine(copy, is_to_server=True)
             prepare(connection)
             newest = _push(copy.db, connection, report)
             snapshots.strip(copy.db)
@@ -154,6 +154,7 @@ def to_file(connection: Connection, target: Path, report: Report) -> int:
             _refuse_unsound(store.db, part)
             with store.db.transaction(write=True):
                 companions.forget_number(store.db)
+            _change_machine(store, is_to_server=False)
         newest = backup.finish(part)
         part.rename(target)
         backup.remove(part)
@@ -210,11 +211,17 @@ def _refuse_unsound(db: Database, file: Path) -> None:
         raise DatabaseRefused(f"{file}: {difference} (tui-tasks doctor --replay)")
 
 
-def _refuse_of_one_machine(db: Database, file: Path) -> None:
-    """Refuse a database with what replicas cannot write yet (`replica`): it could not be changed on a server."""
-    for table, words in _NOT_YET.items():
-        if db.sql(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:
-            raise DatabaseRefused(f"{file} has {words}, which a database on a server has not yet: nothing was moved")
+def _change_machine(store: Store, *, is_to_server: bool) -> None:
+    """Let checks and work of the file be those of this machine, or those of this machine the file's.
+
+    Its entries are the same whenever it is done, so that a move can be continued.
+    """
+    db = store.db
+    if not any(db.scalar(f"SELECT EXISTS (SELECT 1 FROM {table})") for table in _OF_MACHINES):
+        return
+    here = this_machine()
+    old, new = ("", here) if is_to_server else (here, "")
+    store.commit(ChangeMachine(old, new), actor=SYSTEM, now=db.scalar("SELECT max(at) FROM journal"))
 
 
 @contextmanager

@@ -33,8 +33,6 @@ from tui_tasks.postgres.replica_files import age_of, machine_in, note_contact, s
 if TYPE_CHECKING:
     from tui_tasks.postgres.replica_following import Follower
 
-_REFUSED: Final = frozenset({"work", "auto", "journal"})
-"""What entries on a server may not be about yet: it belongs to a machine, or is written from its settings."""
 _SECOND: Final = 1_000_000
 _TIME_SECONDS: Final = 60.0
 """The server is asked for its time again after this."""
@@ -178,11 +176,10 @@ class Replica(Database):
         if not entries and not _is_shared(beside):
             self._client.release()
             return
-        for row in entries:
-            if row[4] in _REFUSED:
-                raise StorageFailed(
-                    f"a database on a server has no {_words(row[4])} yet: nothing was written", retryable=False
-                )
+        if any(row[4] == "journal" for row in entries):
+            raise StorageFailed(
+                "a database on a server has no compaction of its own: nothing was written", retryable=False
+            )
         if any("\0" in text for row in entries for text in row if isinstance(text, str)):
             raise StorageFailed("a database on a server holds no NUL character: nothing was written", retryable=False)
         mark = elapsed.mark(self)
@@ -357,10 +354,6 @@ def _is_shared(beside: list[tuple[str, str, str | None]]) -> bool:
     That a payload was processed matters elsewhere only where it left an entry.
     """
     return any(kind != "taken_in" for kind, _, _ in beside)
-
-
-def _words(entity: str) -> str:
-    return "compaction" if entity == "journal" else "agents that it starts"
 
 
 @contextlib.contextmanager

@@ -48,6 +48,13 @@ def replica_of(url: str) -> str:
     return path
 
 
+def this_machine() -> str:
+    """Return the id of this machine, for the replicas of this user."""
+    folder = Path(replica_pointer("")).parent
+    make_folder(str(folder))
+    return machine_in(folder)
+
+
 def machine_in(folder: Path) -> str:
     """Return the id of this machine, whose replicas are in a folder; it begins with the host's first name.
 

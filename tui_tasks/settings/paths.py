@@ -19,10 +19,10 @@ MAX_SETTINGS_BYTES: Final = 1024 * 1024
 _SERVERS: Final = ("postgresql://", "postgres://")
 
 
-def database(given: str | None, *, on_server: bool = False) -> str:
+def database(given: str | None) -> str:
     """Return the path of the database: the given one, else `TUI_TASKS_DB`, else a file in the user's data folder.
 
-    `on_server`: the caller can use a server's journal; of its URL this is the path of the replica.
+    Of the URL of a server this is the path of the replica.
 
     Raises:
         DatabaseRefused: it is the URL of a database that is no SQLite file, or `~` of an unknown user.
@@ -40,11 +40,6 @@ def database(given: str | None, *, on_server: bool = False) -> str:
     from urllib.parse import unquote, urlsplit
 
     if named.startswith(_SERVERS):
-        if not on_server:
-            raise DatabaseRefused(
-                "this part of the program does not work with a database on a server yet; the screen, the commands on "
-                "tasks, `call`, `serve`, `mcp` and open_state() do"
-            )
         from tui_tasks.postgres.replica_files import replica_of
 
         return replica_of(named)

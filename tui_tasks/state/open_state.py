@@ -62,7 +62,7 @@ def open_state(
     """
     with contextlib.ExitStack() as opening, _as_tool_errors():
         identity = _identity(agent, list, project, read_only=read_only)
-        store = opening.enter_context(opened_store(paths.database(db, on_server=True), read_only=read_only))
+        store = opening.enter_context(opened_store(paths.database(db), read_only=read_only))
         session = session_for(identity, store, TABLE, stays=True)
         opening.callback(session.leave)
         return State(session, on_message, opening.pop_all())

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.work import CommentWork, ConflictWork, GiveUpMerge, MergeWork, SetWork
+from tui_tasks.core.operations.work import CommentWork, ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.request_text import decided_line
@@ -22,6 +22,7 @@ from tui_tasks.core.rules.jobs.check_steps import Place
 from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
+from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
@@ -109,7 +110,7 @@ class Acceptance:
         self._show = show
         self._is_stopped = is_stopped
         self._settings = starting.settings()
-        self._data = Path(store.path).resolve().parent
+        self._data = Path(data_folder(store.path))
 
     @property
     def method(self) -> Method:
@@ -127,6 +128,7 @@ class Acceptance:
         Raises:
             Conflict: it cannot be read; the message says what to do.
         """
+        work_queries.check_here(self._store.db, work)
         base = base or work.base or ""
         if not base:
             raise Conflict("the work has no base branch: name the branch to merge into with --base")
@@ -148,6 +150,7 @@ class Acceptance:
         Raises:
             Conflict: the work is over, or `is_stopped` has said so.
         """
+        work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         return tree_checks.prove(
             self._store,
@@ -185,6 +188,7 @@ class Acceptance:
             Conflict: it cannot be merged, and nothing has moved; the message says what to do.
             Moved: something has changed since the review.
         """
+        work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         self._check_state(work, go_on=go_on)
         with _one_line():
@@ -213,6 +217,7 @@ class Acceptance:
             Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
+        work_queries.check_here(self._store.db, work)
         text = comments if isinstance(comments, str) else comments_text(comments)
         is_gone = merge_steps.is_gone(self._store, work)
         starter = Starter(self._store, Path(work.repository), self._clock)
@@ -230,6 +235,9 @@ class Acceptance:
         Raises:
             Conflict: the work is over.
         """
+        if work_queries.is_elsewhere(self._store.db, work) is not None:
+            # The rules allow it if nothing is to be ended there.
+            return self._commit(DiscardWork(work.uid))
         discarded = self._commit(merge_steps.discarding(work))
         merge_steps.end_agent(self._store, discarded)
         return discarded
@@ -242,6 +250,7 @@ class Acceptance:
         Raises:
             Conflict: it cannot be; the message says what to do.
         """
+        work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         if work.state not in ("merged", "discarded", "failed"):
             raise Conflict(f"the work is {work.state}: nothing to undo", state=work.state)
@@ -256,6 +265,7 @@ class Acceptance:
         Raises:
             Conflict: it cannot be pushed; the message says what to do.
         """
+        work_queries.check_here(self._store.db, work)
         branch = review.branch or work.branch
         if branch is None:
             raise Conflict("the work is on no branch: create one in its worktree, then try again")
@@ -273,6 +283,7 @@ class Acceptance:
             Conflict: it cannot be opened; the message says what to do.
             Moved: something has changed since the review.
         """
+        work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
         with _one_line():
             merging.check_reviewed(review, filters=self._settings.filters)

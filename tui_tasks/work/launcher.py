@@ -160,7 +160,7 @@ def _run(store: Any, work: Any, now: int, identity: processes.ProcessIdentity, p
     from tui_tasks.core.operations.work import RunWork
     from tui_tasks.core.vocab import SYSTEM
 
-    store.commit(RunWork(work.uid, Process(*identity), prompt), actor=SYSTEM, now=now)
+    store.commit(RunWork(work.uid, Process(*identity).on(store.db.machine), prompt), actor=SYSTEM, now=now)
 
 
 def _fail(store: Any, work: Any, now: int, message: str) -> None:

@@ -25,6 +25,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
+from tui_tasks.default_paths import data_folder
 from tui_tasks.runner.process import git, processes
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.runner.process.processes import ProcessIdentity
@@ -115,11 +116,13 @@ def finish(
     others = [
         one for one in work_queries.of_task(store.db, work.task_uid) if one.uid != work.uid and one.state in LIVE_WORK
     ]
+    elsewhere = [line for one in others if (line := work_queries.is_elsewhere(store.db, one)) is not None]
+    others = [one for one in others if work_queries.is_elsewhere(store.db, one) is None]
     discards: list[Operation] = [discarding(one, work) for one in others if one.state != "merging"]
     cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
     # The others first: while one work is live, the task is not given back.
     store.commit(*discards, MergeWork(work.uid, merge.head, kept, cleaning), actor=actor, now=clock())
-    notes = []
+    notes = elsewhere
     for one in others:
         end_agent(store, one)
     merged = work_queries.find(store.db, work.uid)
@@ -161,7 +164,7 @@ def is_shared(store: Store, work: Work) -> bool:
     """Return whether another agent is at work in the same worktree."""
     return any(
         one.uid != work.uid and one.worktree == work.worktree and one.state in LIVE_WORK
-        for one in work_queries.live(store.db)
+        for one in work_queries.live_here(store.db)
     )
 
 
@@ -170,7 +173,7 @@ def _put_away(store: Store, work: Work, clock: Callable[[], int]) -> None:
     kept = kept_worktree(work)
     if (folder / ".git").exists():
         worktrees.check_worktree(root, folder)
-        trash = Path(store.path).resolve().parent / "trash" / work.uid
+        trash = Path(data_folder(store.path)) / "trash" / work.uid
         # The branch of work that was not merged stays.
         gone = work.branch if work.state == "merged" else None
         kept = worktrees.put_away(folder, work.uid, trash, remove_branch=gone)
@@ -296,7 +299,7 @@ def end_agent(store: Store, work: Work) -> None:
     session = session_queries.find(store.db, work.agent)
     if session is not None and session.pid:
         process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-        if processes.is_alive(process):
+        if processes.is_alive(process, store.db.machine):
             processes.send_group(session.pid, signal.SIGTERM)
     if work.terminal is not None:
         Terminals(store.path).end(work.terminal)
@@ -308,7 +311,7 @@ def is_gone(store: Store, work: Work) -> bool:
     if session is None or session.state == session_queries.GONE:
         return True
     process = ProcessIdentity(session.boot, session.namespace, session.pid, session.born)
-    return processes.is_alive(process) is False
+    return processes.is_alive(process, store.db.machine) is False
 
 
 def bring_back(work: Work) -> None:

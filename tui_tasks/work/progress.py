@@ -89,7 +89,7 @@ def look(store: Store, now: int) -> int:
     Raises:
         StorageFailed: the database cannot be read or written.
     """
-    works = [work for work in work_queries.live(store.db) if work.state not in ("merging", "starting")]
+    works = [work for work in work_queries.live_here(store.db) if work.state not in ("merging", "starting")]
     if not works:
         return 0
     settings = read_settings().limits

@@ -18,6 +18,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.default_paths import data_folder
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import agent_worktrees, merge_steps
 from tui_tasks.work.agent_worktrees import Place
@@ -35,7 +36,7 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
         StorageFailed: the database cannot be read or written.
     """
     done = []
-    for work in work_queries.live(store.db):
+    for work in work_queries.live_here(store.db):
         if work.state != "starting" or now - work.started_at < grace * _MICROSECONDS or _is_launched(store, work):
             continue
         place = _place(work)
@@ -63,7 +64,7 @@ def _place(work: Work) -> Place:
 
 def orphans(store: Store) -> Iterator[str]:
     """Yield a line about each thing that has lost its other half: worktrees, work, branches, terminals."""
-    works = work_queries.everything(store.db)
+    works = work_queries.of_machine(store.db, store.db.machine)
     known = {os.path.realpath(work.worktree) for work in works}
     for work in works:
         if work.state in ("starting", "working", "ready", "conflict") and not Path(work.worktree).is_dir():
@@ -74,7 +75,7 @@ def orphans(store: Store) -> Iterator[str]:
             yield f"work of {work.agent}: its {what} was begun and not ended; `tui-tasks work ls` continues it"
         elif work.state in ("merged", "discarded", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
-    data = Path(store.path).resolve().parent
+    data = Path(data_folder(store.path))
     for folder in sorted((*data.glob("worktrees/*/*"), *data.glob("proofs/*"))):
         begun = any(_proof(work) == folder for work in works)
         if folder.is_dir() and not begun and os.path.realpath(folder) not in known:
@@ -99,7 +100,7 @@ def clean(store: Store, uids: Collection[str], now: int) -> list[str]:
     done = recover(store, now)
     terminals = Terminals(store.path)
     names = set(terminals.names())
-    for work in work_queries.everything(store.db):
+    for work in work_queries.of_machine(store.db, store.db.machine):
         if work.state not in ("merged", "discarded", "failed") or (uids and work.task_uid not in uids):
             continue
         if work.terminal in names and work.terminal is not None:
@@ -108,7 +109,7 @@ def clean(store: Store, uids: Collection[str], now: int) -> list[str]:
         if work.makes_worktree and Path(work.worktree).is_dir() and not merge_steps.is_shared(store, work):
             notes = merge_steps.clean_up(store, work, clock=lambda: now)
             done += notes or [f"removed {work.worktree}"]
-        _remove_files(Path(store.path).resolve().parent / "work", work.uid)
+        _remove_files(Path(data_folder(store.path)) / "work", work.uid)
     return done
 
 

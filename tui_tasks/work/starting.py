@@ -26,6 +26,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Auto, Task, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
+from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks import hook_settings
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity
@@ -110,7 +111,7 @@ class Starter:
         self._clock = clock
         self._environ = environ
         self._show = show
-        self._data = Path(store.path).resolve().parent
+        self._data = Path(data_folder(store.path))
 
     def start(self, task_uid: str, request: Request) -> Started:
         """Start an agent on a task.
@@ -166,6 +167,7 @@ class Starter:
         Raises:
             Conflict: its worktree is gone, its program is not installed, or too many agents are at work.
         """
+        work_queries.check_here(self._store.db, work)
         if not Path(work.worktree).is_dir():
             raise Conflict(f"the worktree {work.worktree} is gone: discard the work", path=work.worktree)
         settings_ = settings()
@@ -206,6 +208,8 @@ class Starter:
             Conflict: there is none, or its folder is gone.
         """
         works = work_queries.of_task(self._store.db, task.uid)
+        if works:
+            work_queries.check_here(self._store.db, works[-1])
         if not works or works[-1].state not in LIVE_WORK or not Path(works[-1].worktree).is_dir():
             raise Conflict(f"no worktree is at work on #{task.number}: start an agent in a new one", id=task.uid)
         other = works[-1]
@@ -251,8 +255,9 @@ class Starter:
         starter = " ".join(hook_settings.starter())
         text = words if resumes is not None else prompt(self._store.db, task, work, words, command=starter)
         database = str(Path(self._store.path).resolve())
+        address = self._store.db.address if self._store.db.machine else database
         command = programs.command(
-            found, work, text, database, folder, self._environ, is_headless=work.terminal is None, resumes=resumes
+            found, work, text, address, folder, self._environ, is_headless=work.terminal is None, resumes=resumes
         )
         environment = command.environment | ({"TERM": "screen-256color"} if work.terminal is not None else {})
         prompt_to_record = "" if command.has_hooks else text
@@ -329,7 +334,7 @@ def last_lines(database: str, work: Work, most: int) -> list[str]:
     """Return the last lines of an agent's terminal, or of its log if it has none."""
     if work.terminal is not None:
         return Terminals(database).lines(work.terminal, most)
-    log = Path(database).resolve().parent / "work" / f"{work.uid}.log"
+    log = Path(data_folder(database)) / "work" / f"{work.uid}.log"
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)

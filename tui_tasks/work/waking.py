@@ -11,6 +11,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import HumanMessage, Work
 from tui_tasks.core.store import Store
+from tui_tasks.default_paths import data_folder
 from tui_tasks.work import merge_steps
 from tui_tasks.work.starting import Starter
 from tui_tasks.work.terminals import Terminals
@@ -41,7 +42,7 @@ def wake(store: Store, work: Work, now: int) -> bool:
 
 def _is_first(store: Store, work: Work, message: HumanMessage) -> bool:
     """Return whether no process has woken the agent for a message yet."""
-    path = Path(store.path).resolve().parent / "work" / f"{work.uid}.woken-{message.id}"
+    path = Path(data_folder(store.path)) / "work" / f"{work.uid}.woken-{message.id}"
     make_folder(str(path.parent))
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

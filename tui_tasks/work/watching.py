@@ -59,7 +59,7 @@ def _nothing(store: Store, clock: Clock) -> None:
 
 
 def _look(store: Store, clock: Clock) -> None:
-    if not work_queries.live(store.db) and not work_queries.begun(store.db):
+    if not work_queries.live_here(store.db) and not work_queries.begun(store.db):
         return
     from tui_tasks.work import progress, recovery  # for databases with work alone
 

@@ -23,7 +23,7 @@ def screen(machine):
 
     def make(name: str, url: str, *, read_only: bool = False) -> TaskApp:
         machine(name)
-        path = paths.database(url, on_server=True)
+        path = paths.database(url)
         catch_up(path)
         return TaskApp(DatabaseLink(path, read_only=read_only, clock=clock.now))
 

@@ -131,7 +131,7 @@ def _doctor(options: argparse.Namespace) -> int:
     options.read_only = True
     with open_store(options) as store:
         print(doctor.summary(store, replays=options.replay))
-        named = Path(paths.database(options.db, on_server=True))
+        named = Path(paths.database(options.db))
         findings = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
         findings += _print_server(store, whole=options.replay)
         findings += _print_programs(store)
@@ -210,7 +210,7 @@ def _restore(options: argparse.Namespace) -> int:
 
     if options.read_only:
         raise Forbidden("nothing is restored with --read-only")
-    database = paths.database(options.db, on_server=True)
+    database = paths.database(options.db)
     if is_replica(database):
         raise DatabaseRefused(
             "a file is not restored over a server's journal: make an empty database there, and copy the file to it "
@@ -218,14 +218,14 @@ def _restore(options: argparse.Namespace) -> int:
         )
     if Path(database).exists():
         # A damaged database asks nobody.
-        with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options, on_server=False) as store:
+        with contextlib.suppress(DatabaseRefused, StorageFailed), open_store(options) as store:
             what = ["Put", *quoted(str(Path(options.file).absolute())), "in the place of", *quoted(database)]
             person.confirm(options, store, what)
     done = restore(database, Path(options.file), clock.now())
     print(f"{database}: as in {options.file}, up to entry {done.newest:,}")
     if done.aside is not None:
         print(f"the replaced database is {done.aside}")
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         person.record(options, store)
     return 0
 
@@ -311,7 +311,6 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.core.read import check_queries
     from tui_tasks.core.rules.tasks.held_rules import recording
     from tui_tasks.core.vocab import HUMAN, SYSTEM
-    from tui_tasks.runner.checks.check_profiles import source_on
     from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
     from tui_tasks.text.safe import safe_line
 
@@ -322,7 +321,7 @@ def _use_settings(options: argparse.Namespace) -> int:
         raise Conflict(f"{checks.source} cannot be read: `tui-tasks config` says what is wrong with it")
     with open_store(options) as store:
         machine = store.db.machine
-        operation = recording(source_on(machine, checks.source), review, rules, asks)
+        operation = recording(check_queries.source_on(machine, checks.source), review, rules, asks)
         what = ["Checks, reviewed lists and standing answers come from", *quoted(checks.source), "Its checks:"]
         for check in checks.profiles.values():
             gate = ", gate" * check.gate

@@ -143,9 +143,8 @@ def run(
     """
     # Until the first screen is painted, hardly anything becomes garbage, and collecting it takes a tenth of the start.
     gc.disable()
-    path, file = paths.database(db, on_server=True), paths.configuration()
-    is_whole = not is_replica(path)
-    if not is_whole:
+    path, file = paths.database(db), paths.configuration()
+    if is_replica(path):
         with ProgressBar() as progress:
             opening.catch_up(path, progress.show)
     settings, problems = _settings(file, ascii_only=ascii_only)
@@ -162,9 +161,8 @@ def run(
     _log_to(claimed.log_fd, (*problems, *others))
     problems += _keymap_problems(file, settings)
     options = {"pane": pane, "list_name": identity.list, "project": project, "problems": (*problems, *others)}
-    # A replica has no started agents yet.
     hosts, writes = scheduler, not identity.read_only
-    with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes, works=is_whole) as painted:
+    with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes) as painted:
         app = _make_app(link, settings, file, painted=painted, **options)
         with _channel(claimed, path, identity):
             return terminal.run(app)
@@ -261,7 +259,7 @@ def _log_to(fd: int | None, start_of_day: Iterable[object]) -> None:
 
 @contextlib.contextmanager
 def _once_painted(
-    path: str, waits: Mapping[str, float], *, scheduler: bool, writes: bool, works: bool
+    path: str, waits: Mapping[str, float], *, scheduler: bool, writes: bool
 ) -> Iterator[Callable[[], None]]:
     """Yield a function to call once the screen is painted: it starts what would delay that."""
     ended = threading.Event()
@@ -275,7 +273,7 @@ def _once_painted(
         with (
             hosting.hosted(path, wanted=scheduler, alone=True, authority=Authority.RECORDS),
             follower.following(path, clock.now, wanted=writes),
-            watching.watching(path, clock.now, wanted=writes and works),
+            watching.watching(path, clock.now, wanted=writes),
             screen_presence.announced(path, waits) if writes else contextlib.nullcontext(),
         ):
             ended.wait()

@@ -71,7 +71,11 @@ def work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Wo
 def work_json(store: Store, work: Work) -> dict[str, Any]:
     """Return a work as JSON, with its task."""
     task = task_queries.any_task(store.db, work.task_uid)
-    named = {"task": work.task_uid, "number": task.number if task is not None else None}
+    named = {
+        "task": work.task_uid,
+        "number": task.number if task is not None else None,
+        "machine": work.machine or None,
+    }
     return {**named, **work.to_json(work_queries.counts_json(store.db, work.uid))}
 
 
@@ -141,7 +145,7 @@ def _limit(text: str) -> tuple[str, float]:
 def _start(options: argparse.Namespace) -> None:
     from tui_tasks.work.starting import Request, Starter
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
         named = f"{options.program or 'the program that is set'}{', here' * options.here}"
@@ -174,7 +178,7 @@ def _declare_ls(command: argparse.ArgumentParser) -> None:
 
 
 def _ls(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         refresh(store)
         everyone = getattr(options, "all", False)
         works = work_queries.everything(store.db) if everyone else work_queries.live(store.db)
@@ -190,10 +194,11 @@ def _ls(options: argparse.Namespace) -> None:
 def _line(store: Store, work: Work) -> str:
     task = task_queries.any_task(store.db, work.task_uid)
     title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
+    host = work_queries.host_of_other(store.db, work)
     words = [
         title,
         work.state,
-        work.agent,
+        f"{work.agent} on {host}" if host is not None else work.agent,
         work_queries.counts_text(store.db, work.uid),
         work.branch or work.worktree,
         work.message or "",
@@ -204,10 +209,11 @@ def _line(store: Store, work: Work) -> str:
 def _show(options: argparse.Namespace) -> None:
     from tui_tasks.work.starting import last_lines
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         refresh(store)
         task, work = work_of(session_of(options, store, TOOLS), options.task)
-        lines = last_lines(store.path, work, _LINES)
+        elsewhere = work_queries.is_elsewhere(store.db, work)
+        lines = last_lines(store.path, work, _LINES) if elsewhere is None else [elsewhere]
         if options.json:
             print_json({**work_json(store, work), "lines": lines}, indent=2)
             return
@@ -232,8 +238,9 @@ def _show(options: argparse.Namespace) -> None:
 def _attach(options: argparse.Namespace) -> None:
     from tui_tasks.work.terminals import DETACH_WORDS, Terminals
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         task, work = work_of(session_of(options, store, TOOLS), options.task)
+        work_queries.check_here(store.db, work)
         terminals = Terminals(store.path)
         if options.json:
             argv = terminals.attach_argv(work.terminal) if work.terminal is not None else None

@@ -53,7 +53,7 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 
 def run(name: str, options: argparse.Namespace) -> int:
     """Act, or list the work. Exit status 0."""
-    require_database(options, on_server=False)
+    require_database(options)
     _ACTIONS[options.action or "ls"].run(options)
     return 0
 
@@ -81,7 +81,7 @@ def _reviewed(options: argparse.Namespace, store: Store) -> _Reviewed:
 
 
 def _review(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         task, work, acceptance, review = _reviewed(options, store)
         checks = acceptance.checks(work, review)
         if options.json:
@@ -124,7 +124,7 @@ def _declare_merge(command: argparse.ArgumentParser) -> None:
 def _merge(options: argparse.Namespace) -> None:
     from tui_tasks.work.accepting import conflict_text
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         task, work, acceptance, review = _reviewed(options, store)
         if options.reviewed is not None and options.reviewed != review.version:
             raise Conflict(f"its version is {review.version}, not {options.reviewed[:90]}: look again")
@@ -189,7 +189,7 @@ def _declare_pull_request(command: argparse.ArgumentParser) -> None:
 
 
 def _pull_request(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         task, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
         acceptance = acceptance_of(options, store)
         review = acceptance.review(work, options.base)
@@ -210,7 +210,7 @@ def _declare_comment(command: argparse.ArgumentParser) -> None:
 
 
 def _comment(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.record(options, store)
         sent = acceptance_of(options, store).comment(work, " ".join(options.message))
@@ -222,7 +222,7 @@ def _sent_text(sent: Sent) -> str:
 
 
 def _discard(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         task, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.confirm(options, store, [f"Discard the work of {work.agent} on", *quoted(task.name)])
         person.record(options, store)
@@ -237,7 +237,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 
 
 def _restore(options: argparse.Namespace) -> None:
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         _, work = work_of(session_of(options, store, TOOLS), options.task, options.by)
         person.record(options, store)
         acceptance_of(options, store).take_back(work, is_revert=options.revert)
@@ -251,7 +251,7 @@ def _declare_clean(command: argparse.ArgumentParser) -> None:
 def _clean(options: argparse.Namespace) -> None:
     from tui_tasks.work import recovery
 
-    with open_store(options, on_server=False) as store:
+    with open_store(options) as store:
         refresh(store)
         session = session_of(options, store, TOOLS)
         uids = {find_task(session, reference).uid for reference in options.tasks}

@@ -54,7 +54,7 @@ def run(name: str, options: argparse.Namespace) -> int:
         # The listing needs neither Peewee nor the tools: importing them takes longer than listing 10,000 tasks.
         from tui_tasks.cli.tasks import json_listing
 
-        database, project = paths.database(options.db, on_server=True), project_of(options) or ""
+        database, project = paths.database(options.db), project_of(options) or ""
         json_listing.print_json(database, options.list, options.status, project, read_only=options.read_only)
         return 0
     from tui_tasks.dialects.shell import SHELL as VERBS

@@ -72,3 +72,15 @@ class TakeBack(Operation, frozen=True):
 
 class Redo(Operation, frozen=True):
     """Undo the actor's newest undo, if nothing changed since. Result: as `Undo`."""
+
+
+class ChangeMachine(Operation, frozen=True):
+    """Let what belongs to one machine belong to another one, when a database is moved. Result: whether there was any.
+
+    Attributes:
+        old: the id of the machine, as `Database.machine`; empty: the one machine of a file.
+        new: that of the other one, likewise.
+    """
+
+    old: str
+    new: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
@@ -43,10 +44,25 @@ def not_run_here(db: Database, names: Collection[str]) -> str | None:
     return f"this machine has no command for {named}: they run on others, or after [check.NAME] in your settings"
 
 
-def every_definition(db: Database, source: str) -> dict[str, CheckDefinition]:
+def source_on(machine: str, file: str) -> str:
+    """Return how a settings file is recorded with a database; `machine`: `Database.machine`, empty but on a server."""
+    return f"{machine}:{file}" if machine else file
+
+
+def inputs_digest(inputs: Sequence[str]) -> str:
+    """Return the digest of a check of a server, whose command and folder are each machine's."""
+    return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()
+
+
+def every_definition(db: Database) -> list[CheckDefinition]:
+    """Return every check that a configuration file defines or once did."""
+    rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition ORDER BY uid").fetchall()
+    return [_definition(row) for row in rows]
+
+
+def definitions_of(db: Database, source: str) -> dict[str, CheckDefinition]:
     """Return the checks of one configuration file by name, including those that it no longer defines."""
-    rows = db.sql(f"SELECT {_DEFINITION} FROM check_definition WHERE source = ?", (source,)).fetchall()
-    return {one.name: one for one in map(_definition, rows)}
+    return {each.name: each for each in every_definition(db) if each.source == source}
 
 
 def definition(db: Database, uid: str) -> CheckDefinition:
@@ -151,6 +167,12 @@ def runs_in(db: Database, *states: str) -> list[CheckRun]:
 def running_on(db: Database, machine: str) -> list[CheckRun]:
     """Return the runs that a machine has begun, oldest first."""
     return [run for run in runs_in(db, "running") if run.machine == machine]
+
+
+def of_machine(db: Database, machine: str) -> list[str]:
+    """Return the uids of the runs of a machine, oldest first."""
+    rows = db.sql("SELECT uid FROM check_run WHERE machine = ? ORDER BY id", (machine,)).fetchall()
+    return [uid for (uid,) in rows]
 
 
 def has_passed(db: Database) -> bool:

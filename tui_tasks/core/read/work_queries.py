@@ -10,9 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.errors import NotFound
+from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.tables.work import AutoRow, WorkRow
-from tui_tasks.core.snapshots import WORK_COUNTS, Auto, Work, reader
+from tui_tasks.core.snapshots import WORK_COUNTS, Auto, Work, host_of, reader
 from tui_tasks.core.vocab import LIVE_WORK
 
 _COLUMNS: Final = ", ".join(Work.__struct_fields__)
@@ -63,14 +63,50 @@ def live(db: Database) -> list[Work]:
     return _where(db, f"state IN ({_LIVE})")
 
 
+def live_here(db: Database) -> list[Work]:
+    """Return those of them whose worktrees this machine has."""
+    return _where(db, f"state IN ({_LIVE}) AND machine = ?", (db.machine,))
+
+
 def begun(db: Database) -> list[Work]:
-    """Return the works whose merge, undo or clean-up was begun and not ended, oldest first."""
-    return _where(db, "intent IS NOT NULL AND intent <> 'null'")
+    """Return the works whose merge, undo or clean-up this machine has begun and not ended, oldest first."""
+    return _where(db, "intent IS NOT NULL AND intent <> 'null' AND machine = ?", (db.machine,))
+
+
+def host_of_other(db: Database, work: Work) -> str | None:
+    """Return the host that has the worktree of a work; None: this machine has it."""
+    if work.machine == db.machine:
+        return None
+    return host_of(work.machine) or "another machine"
+
+
+def is_elsewhere(db: Database, work: Work) -> str | None:
+    """Return in a line that another machine has the worktree of a work, and what to do; None: this one has it."""
+    host = host_of_other(db, work)
+    if host is None:
+        return None
+    branch = f", or fetch its branch {work.branch}" if work.branch is not None else ""
+    return f"the work of {work.agent} is on {host}: go on with it there{branch}"
+
+
+def check_here(db: Database, work: Work) -> None:
+    """Refuse what only the machine with the worktree of a work can do.
+
+    Raises:
+        Conflict: it is another machine.
+    """
+    if (elsewhere := is_elsewhere(db, work)) is not None:
+        raise Conflict(elsewhere, id=work.task_uid, machine=work.machine, branch=work.branch)
 
 
 def everything(db: Database) -> list[Work]:
     """Return every work, oldest first."""
     return _where(db, "1")
+
+
+def of_machine(db: Database, machine: str) -> list[Work]:
+    """Return every work whose worktree a machine has, or had, oldest first."""
+    return _where(db, "machine = ?", (machine,))
 
 
 def failed_last(db: Database) -> dict[str, str]:
@@ -79,8 +115,9 @@ def failed_last(db: Database) -> dict[str, str]:
 
 
 def count_busy(db: Database) -> int:
-    """Return how many agents are at work, or being started."""
-    return int(db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working')").fetchone()[0])
+    """Return how many agents are at work on this machine, or being started."""
+    found = db.sql("SELECT count(*) FROM work WHERE state IN ('starting', 'working') AND machine = ?", (db.machine,))
+    return int(found.fetchone()[0])
 
 
 def has_any(db: Database) -> bool:
@@ -236,8 +273,8 @@ def find_auto(db: Database, list_uid: str) -> Auto:
 
 
 def switched_on_autos(db: Database) -> list[Auto]:
-    """Return the lists that work themselves off."""
-    return _autos_where(db, "is_on = 1")
+    """Return the lists that work themselves off by agents of this machine."""
+    return _autos_where(db, "is_on = 1 AND machine = ?", (db.machine,))
 
 
 def all_autos(db: Database) -> list[Auto]:

@@ -29,6 +29,7 @@ _MODULES: Final = (
     "tasks.import_rules",
     "work_rules",
     "work_limits",
+    "machine_rules",
 )
 
 

@@ -129,7 +129,7 @@ def set_auto(tx: Transaction, op: SetAuto) -> Auto:
     known = work_queries.auto_of(tx.db, home.uid)
     after = known.after if known is not None and known.is_on else work_queries.last_work(tx.db)
     fields = {name: getattr(op, name) for name in ("program", "folder", "at_once", "failures", "stays", "host")}
-    return _set(tx, known, Auto(uid=home.uid, is_on=True, after=after, **fields))
+    return _set(tx, known, Auto(uid=home.uid, is_on=True, after=after, machine=tx.db.machine, **fields))
 
 
 @rule(HostAuto)

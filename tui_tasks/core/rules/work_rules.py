@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from tui_tasks.core import names, vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import SendMessage
-from tui_tasks.core.operations.sessions import EndSession, PromptSubmitted, RecordReport, SessionReport
+from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, RecordReport, SessionReport
 from tui_tasks.core.operations.tasks import ClaimTask, LogTask
 from tui_tasks.core.operations.work import (
     BeginMerge,
@@ -74,12 +74,17 @@ def set_columns(tx: Transaction, work: Work, kind: str, **changes: Any) -> Work:
 
 
 def in_state(tx: Transaction, uid: str, *states: str) -> Work:
-    """Return a work that is in one of these states.
+    """Return a work of this machine that is in one of these states.
 
     Raises:
-        Conflict: it is in another.
+        Conflict: it is in another, or another machine's.
     """
     work = work_queries.find(tx.db, uid)
+    work_queries.check_here(tx.db, work)
+    return _in_state(tx, work, *states)
+
+
+def _in_state(tx: Transaction, work: Work, *states: str) -> Work:
     if work.state not in states:
         task = task_queries.any_task(tx.db, work.task_uid)
         name = named(task) if task is not None else "this task"
@@ -107,7 +112,7 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
     for other in work_queries.live(tx.db):
         if other.task_uid == task.uid and not op.is_race:
             raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)
-        if other.worktree == op.worktree and not op.is_shared:
+        if (other.machine, other.worktree) == (tx.db.machine, op.worktree) and not op.is_shared:
             raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
     uid = tx.new_uid()
     work = Work(
@@ -129,6 +134,7 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
         pull_request=None,
         started_at=tx.now,
         limits={"own": op.limits} if op.limits else None,
+        machine=tx.db.machine,
     )
     task = _take_up(tx, task, work)
     tx.emit("work.started", "work", uid, new=asdict(work), task=task)
@@ -142,7 +148,12 @@ def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:
         number += 1
     agent = f"{op.program}-{number}"
     report = SessionReport(
-        op.program, f"{session_queries.PLACEHOLDER}{uid}", at=tx.now, cwd=op.worktree, project=op.project
+        op.program,
+        f"{session_queries.PLACEHOLDER}{uid}",
+        at=tx.now,
+        process=Process().on(tx.db.machine),
+        cwd=op.worktree,
+        project=op.project,
     )
     with tx.speaking_as(agent):
         session_rows.begin(tx, report, tx.now)
@@ -346,7 +357,13 @@ def conflict_work(tx: Transaction, op: ConflictWork) -> Work:
 def discard_work(tx: Transaction, op: DiscardWork) -> Work:
     """Record that the human does not want a work; the task is pending again."""
     require_human(tx)
-    work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
+    known = work_queries.find(tx.db, op.uid)
+    session = session_queries.find(tx.db, known.agent)
+    if session is None or session.state == session_queries.GONE:
+        # Nothing is to be ended, so that work of a machine that never returns can be discarded.
+        work = _in_state(tx, known, *sorted(vocab.LIVE_WORK), "failed")
+    else:
+        work = in_state(tx, op.uid, *sorted(vocab.LIVE_WORK), "failed")
     message = op.message or work.message
     changes = {"head": op.head, "kept": op.kept, "message": message}
     work = set_columns(tx, work, "work.discarded", state="discarded", intent=None, **changes)
@@ -377,4 +394,6 @@ def set_work(tx: Transaction, op: SetWork) -> Work:
     require_human(tx)
     if unknown := op.changes.keys() - {"pull_request", "intent", "kept", "terminal"}:
         raise InvalidArgument("changes", f"changes: no {', '.join(sorted(unknown))}")
-    return set_columns(tx, work_queries.find(tx.db, op.uid), "work.updated", **op.changes)
+    work = work_queries.find(tx.db, op.uid)
+    work_queries.check_here(tx.db, work)
+    return set_columns(tx, work, "work.updated", **op.changes)

@@ -18,7 +18,7 @@ from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.checks.check_profiles import CheckProfiles, source_on
+from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
 if TYPE_CHECKING:
     from tui_tasks.core.operations import Operation
@@ -141,7 +141,7 @@ class CheckKeeper:
         other writers waiting.
         """
         machine, known = store.db.machine, recorded(store.db)
-        source = source_on(machine, found.source)
+        source = check_queries.source_on(machine, found.source)
         has_settings = bool(found.profiles or others != (ReviewPolicy(), (), AskLimits()))
         if known is None and (self._authority < Authority.RECORDS or not has_settings):
             if self._authority >= Authority.ADDS and not machine:
@@ -154,10 +154,10 @@ class CheckKeeper:
     def _define(self, store: Store, found: CheckProfiles, now: int) -> None:
         """Write the configured checks."""
         machine = store.db.machine
-        source = source_on(machine, found.source)
+        source = check_queries.source_on(machine, found.source)
         known = {
             name: (each.digest, each.lists, each.gate, each.cwd, each.inputs)
-            for name, each in check_queries.every_definition(store.db, source).items()
+            for name, each in check_queries.definitions_of(store.db, source).items()
             if not each.deleted and name not in found.unreadable
         }
         others = self._alone and any(each.source != source for each in check_queries.definitions(store.db))

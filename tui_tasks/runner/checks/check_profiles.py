@@ -6,7 +6,7 @@ Agents do not write that file, and a check's command and input files come from n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
 Definition = tuple[str, tuple[str, ...], bool, str, tuple[str, ...]]
 """Digest, lists, gate, folder and inputs of a check."""
-
-
-def source_on(machine: str, file: str) -> str:
-    """Return how a settings file is recorded with a database; `machine`: `Database.machine`, empty but on a server."""
-    return f"{machine}:{file}" if machine else file
-
-
-def inputs_digest(inputs: Sequence[str]) -> str:
-    """Return the digest of a check of a server, whose command and folder are each machine's."""
-    return hashlib.sha256(msgspec.json.encode(inputs)).hexdigest()
 
 
 class CheckProfile(msgspec.Struct, frozen=True):
@@ -111,12 +101,17 @@ class CheckProfiles(msgspec.Struct, frozen=True):
     def definition(self, machine: str, *, alone: bool = False) -> DefineChecks:
         """Return the operation that writes these checks into the state of a database of a machine."""
         from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck  # few files have checks
+        from tui_tasks.core.read.check_queries import source_on
 
         named = (NamedCheck(name, *values) for name, values in self.defined(machine).items())
         return DefineChecks(source_on(machine, self.source), tuple(named), self.unreadable, alone)
 
     def defined(self, machine: str) -> dict[str, Definition]:
         """Return what a database of a machine holds of the checks, by name; a server's has no command and no folder."""
+        if not self.profiles:
+            return {}
+        from tui_tasks.core.read.check_queries import inputs_digest  # few files have checks
+
         return {
             name: (
                 inputs_digest(each.inputs) if machine else each.digest,

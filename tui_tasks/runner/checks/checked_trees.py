@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
+from tui_tasks.default_paths import data_folder
 from tui_tasks.regular_files import open_regular
 from tui_tasks.runner.checks.inputs import MAX_FILE_BYTES, InputHasher
 from tui_tasks.runner.process import git_trees
@@ -34,7 +35,7 @@ def checked_tree(
         GitFailed: git failed.
     """
     tree = git_trees.tree_of(worktree, filters=filters)
-    if worktree.resolve().parent == Path(database).resolve().parent / PROOFS:
+    if worktree.resolve().parent == Path(data_folder(database), PROOFS):
         return tree
     return tree if other_file(worktree, cwd, patterns, tree) is None else tree + _UNLIKE
 

@@ -220,7 +220,9 @@ class WorkToReview(RowSource[Work]):
         if task is None:
             return []
         who = f"{agent_text.who(row.agent, 40)} started {ago(row.started_at, self.context.clock.now())}"
-        where = f"{row.branch or row.worktree} into {row.base or 'no branch'}"
+        host = work_queries.host_of_other(self.context.db, row)
+        at = f" on {host}" if host is not None else ""
+        where = f"{row.branch or row.worktree}{at} into {row.base or 'no branch'}"
         counts = work_queries.counts_text(self.context.db, row.uid)
         lines = block(f"#{task.number} {task.name}", room, "bold") + block(f"{who}: {where}", room, "$muted")
         lines += block(counts, room) if counts else []

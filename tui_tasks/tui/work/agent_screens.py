@@ -100,7 +100,12 @@ class Peek(Overlay):
         self._is_looking = True
         try:
             # A tmux that hangs does not stop the screen.
-            lines = await asyncio.to_thread(starting.last_lines, self.context.link.path, work, _MOST)
+            elsewhere = work_queries.is_elsewhere(self.context.db, work)
+            lines = (
+                await asyncio.to_thread(starting.last_lines, self.context.link.path, work, _MOST)
+                if elsewhere is None
+                else [elsewhere]
+            )
         finally:
             self._is_looking = False
         if lines != self._drawing.texts:

@@ -32,6 +32,8 @@ def why_not(context: Context, agent: str) -> str | None:
     if work is None:
         terminal = find(context.db, agent)
         return terminal if isinstance(terminal, str) else None
+    if (elsewhere := work_queries.is_elsewhere(context.db, work)) is not None:
+        return elsewhere
     return "it runs without a terminal" if work.terminal is None else None
 
 
@@ -41,7 +43,7 @@ def attach(context: Context, agent: str) -> None:
     if work is None:
         _go_to_other(context, agent)
         return
-    if work.terminal is None:
+    if work.terminal is None or work_queries.host_of_other(context.db, work) is not None:
         return
     terminals = Terminals(context.link.path)
     if not terminals.has(work.terminal):
@@ -130,7 +132,9 @@ def find(db: Database, agent: str) -> Place | str:
     session = session_queries.find(db, agent)
     if session is None or not session.pid:
         return "its program has named no process, so that its terminal is not known"
-    is_alive = processes.is_alive(ProcessIdentity(session.boot, session.namespace, session.pid, session.born))
+    is_alive = processes.is_alive(
+        ProcessIdentity(session.boot, session.namespace, session.pid, session.born), db.machine
+    )
     if not is_alive:
         return "its process has ended" if is_alive is False else "it runs on another machine, or in a container"
     tty = _tty(session.pid)

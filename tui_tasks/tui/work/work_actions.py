@@ -30,6 +30,11 @@ def review(context: Context, task_uid: str, agent: str | None = None) -> bool:
     """Open the review of the work on a task, that of an agent first; return whether there is some to review."""
     if task_uid not in context.state.reviewable:
         return False
+    works = [work for work in work_queries.of_task(context.db, task_uid) if agent in (None, work.agent)]
+    elsewhere = [line for work in works if (line := work_queries.is_elsewhere(context.db, work)) is not None]
+    if works and len(elsewhere) == len(works):
+        context.say(f"Not here: {elsewhere[-1]}.")
+        return True
     from tui_tasks.tui.work.review_screen import ReviewScreen
 
     context.push(ReviewScreen(context, task_uid, agent))

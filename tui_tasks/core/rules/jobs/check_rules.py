@@ -51,7 +51,7 @@ def define_checks(tx: Transaction, op: DefineChecks) -> bool:
     if recorded is not None and recorded.source != op.source:
         raise Forbidden(f"the checks of this database come from {recorded.source}, not from {op.source}")
     before = tx.entries
-    known = check_queries.every_definition(tx.db, op.source)
+    known = check_queries.definitions_of(tx.db, op.source)
     named = {check.name: check for check in op.checks}
     for name, check in named.items():
         _define(tx, op.source, check, known.get(name))
