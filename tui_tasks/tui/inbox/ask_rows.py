@@ -6,6 +6,7 @@ the cursor.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
@@ -16,7 +17,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
-from tui_tasks.text.times import age, age_lasts
+from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Controller
@@ -341,3 +342,30 @@ class InboxRows(RowDrawing[InboxLine]):
             text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”.",)
         at = line if self._is_small() else line - 1
         return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
+
+
+def number_waiting(lines: Iterable[InboxLine]) -> int:
+    """Return how many questions and rows of other kinds wait for the human."""
+    return sum(
+        len(line.asks) if isinstance(line, FoldedAsks) else not isinstance(line, Ask) or line.state == "open"
+        for line in lines
+    )
+
+
+def totals(lines: Sequence[InboxLine], sources: Mapping[str, RowSource[Any]]) -> str:
+    """Return `2 questions  1 failed`: how many there are of each kind; empty for one kind."""
+    counts = Counter(kind_of(line) for line in lines)
+    if len(counts) < 2:
+        return ""
+    asks = sum(len(line.asks) if isinstance(line, FoldedAsks) else kind_of(line) == "ask" for line in lines)
+    texts = [count(asks, "question")] if asks else []
+    texts += [f"{counts[kind]} {source.COUNTED}" for kind, source in sources.items() if counts[kind]]
+    return "  ".join(texts)
+
+
+def says(line: InboxLine) -> str:
+    """Return what the filter finds a row by."""
+    if isinstance(line, InboxItem):
+        return f"{line.title}\n{line.who}\n{line.word}".casefold()
+    asks = line.asks if isinstance(line, FoldedAsks) else (line,)
+    return "\n".join((line.agent, *map(agent_text.request_line, asks))).casefold()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, answer_keys
 from tui_tasks.tui.inbox.ask_rows import kind_of
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
+from tui_tasks.tui.work import terminal
 
 if TYPE_CHECKING:
     from tui_tasks.tui.inbox.inbox_screen import Inbox
@@ -69,6 +71,26 @@ class RowActions(Controller):
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
+
+    def do_ask_open(self) -> None:
+        """Open the task that it is about; where it is answered, go on to the next."""
+        inbox, ask = self._inbox, self._inbox.ask
+        task = inbox.context.state.asked_about.get(ask.uid) if ask is not None else None
+        if inbox.item is not None:
+            inbox.action_act(inbox.sources[inbox.item.kind].OPEN)
+        elif inbox.folded is not None:
+            inbox.unfold(inbox.folded)
+        elif ask is None:
+            inbox.do_back()
+        elif ask.state != "open":
+            inbox.go_to_next()
+        elif inbox.is_for_terminal(ask):
+            terminal.attach(inbox.context, ask.agent)
+        elif task is not None and agent_text.live_task(inbox.context.db, task) is not None:
+            inbox.do_back()
+            inbox.context.navigation.go_to(task)
+        else:
+            inbox.context.say("This question is about no task.")
 
     def do_inbox_part(self) -> None:
         """Go to the first row of the next kind."""

@@ -9,7 +9,6 @@ the cursor and shows that, until the human goes on.
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
@@ -22,8 +21,6 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import safe_line
-from tui_tasks.text.times import count
-from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests
 from tui_tasks.tui.app.list_actions import ProjectActions
@@ -37,7 +34,9 @@ from tui_tasks.tui.inbox.ask_rows import (
     InboxLine,
     InboxRows,
     RowSource,
-    kind_of,
+    number_waiting,
+    says,
+    totals,
 )
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
@@ -140,10 +139,7 @@ class Inbox(Overlay):
 
     def _title(self, width: int) -> Sequence[Part]:
         """` Needs you   2 waiting, most urgent first`."""
-        waiting = sum(
-            len(line.asks) if isinstance(line, FoldedAsks) else not isinstance(line, Ask) or line.state == "open"
-            for line in self.listed.rows
-        )
+        waiting = number_waiting(self.listed.rows)
         words = f"{waiting} waiting{', most urgent first' if waiting > 1 else ''}" if waiting else "nothing waits"
         if self._drawing.filter:
             words += f', with "{safe_line(self._drawing.filter, 20)}"'
@@ -153,16 +149,8 @@ class Inbox(Overlay):
 
     def _totals(self, width: int) -> Sequence[Part]:
         """`Tab 2 questions  1 failed`: how many there are of each kind, if there are several kinds and room."""
-        counts = Counter(kind_of(line) for line in self.listed.rows)
-        if len(counts) < 2:
-            return ()
-        asks = sum(
-            len(line.asks) if isinstance(line, FoldedAsks) else kind_of(line) == "ask" for line in self.listed.rows
-        )
-        texts = [count(asks, "question")] if asks else []
-        texts += [f"{counts[kind]} {source.COUNTED}" for kind, source in self.sources.items() if counts[kind]]
-        key, words = self.context.keymap.key_of("inbox_part"), "  ".join(texts)
-        if len(words) > width - 50:
+        key, words = self.context.keymap.key_of("inbox_part"), totals(self.listed.rows, self.sources)
+        if not words or len(words) > width - 50:
             return ()
         return [(f"{key} ", "$key bold"), (f"{words} ", "$state-needs-you")]
 
@@ -344,7 +332,7 @@ class Inbox(Overlay):
         asks = self._asks()
         self._rows_read.listed(asks)
         lines: list[InboxLine] = [*self._groups.lines(asks), *items]
-        return [line for line in lines if all(word in _says(line) for word in words)]
+        return [line for line in lines if all(word in says(line) for word in words)]
 
     def _asks(self) -> list[Ask]:
         projects = self.context.state.projects
@@ -407,33 +395,14 @@ class Inbox(Overlay):
         later ^= {ask.uid}
         self.window.again()
         if ask.uid in later:
-            self._next()
-
-    def do_ask_open(self) -> None:
-        """Open the task that it is about; where it is answered, go on to the next."""
-        ask = self.ask
-        task = self.context.state.asked_about.get(ask.uid) if ask is not None else None
-        if self.item is not None:
-            self.action_act(self.sources[self.item.kind].OPEN)
-        elif self.folded is not None:
-            self._unfold(self.folded)
-        elif ask is None:
-            self.do_back()
-        elif ask.state != "open":
-            self._next()
-        elif self.is_for_terminal(ask):
-            terminal.attach(self.context, ask.agent)
-        elif task is not None and agent_text.live_task(self.context.db, task) is not None:
-            self.do_back()
-            self.context.navigation.go_to(task)
-        else:
-            self.context.say("This question is about no task.")
+            self.go_to_next()
 
     def is_for_terminal(self, ask: Ask) -> bool:
         """Return whether a question can be answered in its agent's terminal alone, and there is a way to that."""
         return self.view_of(ask).why_closed is not None and terminal.why_not(self.context, ask.agent) is None
 
-    def _unfold(self, folded: FoldedAsks) -> None:
+    def unfold(self, folded: FoldedAsks) -> None:
+        """List each of the folded questions."""
         self._groups.unfold(folded.agent)
         self.listed.replace(self._lines())
         self.window.refilter(self.listed, folded.asks[0].uid)
@@ -464,7 +433,7 @@ class Inbox(Overlay):
         self.window.refilter(self.listed, self.window.cursor)
         self._show()
 
-    def _next(self) -> None:
+    def go_to_next(self) -> None:
         """Go to the next row that was not put off; without one, back to the pane."""
         rows = self.listed.rows
         at = next((at for at, line in enumerate(rows) if line.uid == self.window.cursor), -1)
@@ -486,11 +455,3 @@ class Inbox(Overlay):
         """Give the keys back to the screen."""
         self.window.focus()
         self._show()
-
-
-def _says(line: InboxLine) -> str:
-    """Return what the filter finds a row by."""
-    if isinstance(line, InboxItem):
-        return f"{line.title}\n{line.who}\n{line.word}".casefold()
-    asks = line.asks if isinstance(line, FoldedAsks) else (line,)
-    return "\n".join((line.agent, *map(agent_text.request_line, asks))).casefold()
