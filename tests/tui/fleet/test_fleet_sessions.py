@@ -13,7 +13,7 @@ from tests.tui.sessions import COMMAND, Sessions, asks_permission, hook_waits, w
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent
 from tui_tasks.core.operations.jobs import NoteRunAgent, RunJob
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, SessionEnded, SessionReport, TurnFailed
 from tui_tasks.core.operations.tasks import EnsureList, SetListReview
@@ -120,6 +120,15 @@ async def test_an_agent_that_asks_has_the_task_of_its_question_and_the_whole_que
         assert "#4" in row_of(app, "claude-1") and "#5" not in row_of(app, "claude-1")
         assert "at work on #5 Ship auth flow" in text
         assert "Which one?" in text[: text.index("claude-2")], "below its line, not in the note alone"
+
+
+async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
+    by_agent(plan, "system", NoteStuck("claude-1", "failure", "the same failure 3 times", at(20, 3)))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        below = shown(app)[shown(app).index("Which one?") :]
+        assert "stuck: the same failure 3 times" in below[: below.index("claude-2")]
 
 
 async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):

@@ -296,10 +296,12 @@ def _said_since(member: Member) -> str:
 
 def besides(member: Member, context: Context, primary: str, state: str) -> list[tuple[str, str]]:
     """Return what else matters about an agent, with its colours: the task that it goes on with while it asks about
-    another, a limit that it is near to, and what it said last.
+    another, that it is stuck, a limit that it is near to, and what it said last.
     """
     found: list[tuple[str, str]] = []
-    ask, task = member.ask if state == "waiting" else None, member.task
+    ask, task, stuck = member.ask if state == "waiting" else None, member.task, member.stuck
+    if stuck is not None and stuck.cause not in (None, "human") and state != "stuck" and stuck.text not in primary:
+        found.append((f"stuck: {stuck.text}", "$state-overdue"))
     about = context.state.asked_about.get(ask.uid) if ask is not None else None
     if task is not None and about not in (None, task.uid):
         found.append((f"at work on #{task.number} {task.name}", ""))

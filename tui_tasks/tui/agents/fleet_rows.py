@@ -34,7 +34,9 @@ from tui_tasks.tui.widgets.frame import NARROW, WIDE
 # As wide as `interrupted 40s`, and a space.
 _STATE: Final = 16
 _SPENT: Final = 11
-_TASK: Final = 34
+_WIDEST: Final = 400
+# The states of agents whose words may take several lines.
+_LONG: Final = ("waiting", "failed", "stuck", "working")
 # In cells: what is before a name.
 _HEAD: Final = 4
 # How many lines what matters most has below its first one, and in cells the least text that is worth showing.
@@ -43,11 +45,11 @@ _LEAST_TEXT: Final = 12
 
 
 class Filled(NamedTuple):
-    """What some agent has: the width of the longest name in cells, and whether any has a place, a task, or costs."""
+    """What agents have: the widths in cells of the longest name, place and task, and whether any has costs."""
 
     who: int
-    where: bool = True
-    task: bool = True
+    where: int = 10
+    task: int = 20
     spent: bool = True
 
 
@@ -67,14 +69,18 @@ def columns(width: int, filled: Filled) -> Columns:
     """Divide a width into columns; those that no agent fills are left out."""
     if width < NARROW:
         who = min(max(filled.who, 6), 10) + 1
-        return Columns(who, 5, max(1, width - _HEAD - who - 5), 0, 0, 0, 0)
+        return Columns(who, 5, max(1, width - _HEAD - who - 6), 0, 0, 0, 0)
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + 1
         pulse, task = PULSE_MINUTES // 2 + 1, 6 if filled.task else 0
         return Columns(who, _STATE, max(1, width - _HEAD - who - _STATE - task - pulse), 0, task, pulse, 0)
-    who, where, spent = min(max(filled.who, 8), 20) + 1, 11 if filled.where else 0, _SPENT if filled.spent else 0
+    who, where, spent = (
+        min(max(filled.who, 8), 20) + 1,
+        min(filled.where, 10) + 2 if filled.where else 0,
+        _SPENT if filled.spent else 0,
+    )
     rest = width - _HEAD - who - _STATE - where - PULSE_MINUTES - 1 - spent
-    task = min(rest * 2 // 5, _TASK) if filled.task else 0
+    task = min(filled.task + 2, rest // 2) if filled.task else 0
     return Columns(who, _STATE, rest - task, where, task, PULSE_MINUTES + 1, spent)
 
 
@@ -124,8 +130,8 @@ class FleetRows(RowDrawing[FleetRow]):
         self._asked = {ask: task for ask, task in tasks.items() if task is not None}
         self.filled = Filled(
             max((cell_len(agent_text.who(one.name, 40)) for one in members), default=0),
-            any(agent_text.where(one, context) for one in members),
-            any(one.task is not None or (one.ask is not None and one.ask.uid in self._asked) for one in members),
+            max((cell_len(agent_text.where(one, context)) for one in members), default=0),
+            max((cell_len(safe_line(text, _WIDEST)) for text in map(self._task, members)), default=0),
             any(_spent(one) for one in members),
         )
         return before != self.filled
@@ -168,9 +174,10 @@ class FleetRows(RowDrawing[FleetRow]):
             (fit(matter.first if has_rest else matter.whole, sizes.matter - 1) + " ", matter.color),
         ]
         if sizes.where:
-            head.append((fit(agent_text.where(row, context), sizes.where - 1) + " ", "$muted"))
+            head.append((fit(agent_text.where(row, context), sizes.where - 2) + "  ", "$muted"))
         if sizes.task:
-            head.append((fit(self._task(row, sizes, state), sizes.task - 1) + " ", old))
+            task = self._task(row) if look.width >= WIDE else self._task(row).partition(" ")[0]
+            head.append((fit(task, sizes.task - 2) + "  ", old))
         pulse = spark(pulse_at(row, now, sizes.pulse - 1), ascii_only=context.ascii_only)
         head.append((pulse + " ", "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
@@ -200,7 +207,7 @@ class FleetRows(RowDrawing[FleetRow]):
         place = agent_text.where(row, self.context) if sizes.pulse and not sizes.where else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
         first, *more = wrapped(whole, sizes.matter - 1) or [""]
-        if not more or state not in ("waiting", "failed", "stuck") or not sizes.pulse:
+        if not more or state not in _LONG or not sizes.pulse:
             return Matter(whole, whole, (), color)
         rest = wrapped(whole[len(first) :].strip(), room)
         if len(rest) > _REST:
@@ -220,13 +227,11 @@ class FleetRows(RowDrawing[FleetRow]):
             (fit(words, max(1, look.width - 3 - len(text))), "$muted"),
         ]
 
-    def _task(self, row: Member, sizes: Columns, state: str) -> str:
-        """Return the number of the task that it asks about or is at and, if there is room, the name."""
-        asked = self._asked.get(row.ask.uid) if row.ask is not None and state in ("waiting", "paused") else None
+    def _task(self, row: Member) -> str:
+        """Return number and name of the task that an agent asks about, else of that which it is at."""
+        asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
         task = asked or row.task
-        if task is None:
-            return ""
-        return f"#{task.number}" if sizes.task <= 6 else f"#{task.number} {task.name}"
+        return f"#{task.number} {task.name}" if task is not None else ""
 
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""

@@ -31,14 +31,15 @@ from tui_tasks.tui.rows.row_list import RowMoves
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import NARROW, FootLine
+from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
 from tui_tasks.tui.widgets.next_up import next_parts
 from tui_tasks.tui.widgets.now_line import COUNTS, FAILED, NowLine
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
-# In cells: what is kept free in the head for what is next.
-_NEXT: Final = 30
+# In cells: what is kept free in the head for what is next, on a wide screen and on a narrow one.
+_NEXT_WIDE: Final = 44
+_NEXT: Final = 24
 
 
 class Fleet(Overlay):
@@ -236,7 +237,8 @@ class Fleet(Overlay):
         if width >= NARROW:
             parts += [(" ", ""), *self.context.state.projects.alone_parts()]
         room = width - sum(cell_len(text) for text, _ in parts)
-        has_words = width >= NARROW and sum(cell_len(text) for text, _ in words) + _NEXT <= room
+        free = _NEXT_WIDE if width >= WIDE else _NEXT
+        has_words = width >= NARROW and sum(cell_len(text) for text, _ in words) + free <= room
         parts += words if has_words else marks
         # Who waits out of sight is more urgent than how many do what.
         room = width - cell_len(self._waiting_out_of_sight()) - 1

@@ -49,10 +49,10 @@ class ProjectRows(EntryRows):
         entry: ProjectEntry = row.entry
         is_small = look_.width < _COUNTS + _SHORTEST
         counts = self._counts(entry, is_small=is_small)
-        room = look_.width - 4 - (_COUNTS_SMALL if is_small else _COUNTS)
+        room = look_.width - 5 - (_COUNTS_SMALL if is_small else _COUNTS)
         name = fit(entry.title, max(_SHORTEST, min(_NAME, room)), ascii_only=self.context.ascii_only)
         mark = "*" if entry.is_chosen else " "
-        return ((" >" if look_.cursor else "  ", "$primary bold"), (mark, "$changed"), (f"{name} ", ""), *counts)
+        return (("> " if look_.cursor else "  ", "$primary bold"), (f"{mark} ", "$changed"), (f"{name} ", ""), *counts)
 
     def _counts(self, entry: ProjectEntry, *, is_small: bool) -> list[Part]:
         def mark(state: str) -> str:
@@ -79,7 +79,7 @@ class ProjectPicker(Picker):
 
     def __init__(self, context: Context, choose: Callable[[str | None], None]) -> None:
         self._choose = choose
-        super().__init__(context, "P", entries(context, choose), enter="Show", drawing=ProjectRows(context))
+        super().__init__(context, "/", entries(context, choose), enter="Show", drawing=ProjectRows(context))
 
     def changed(self, changes: StateChanges) -> None:
         """Count again after changes."""

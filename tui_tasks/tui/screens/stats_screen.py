@@ -279,10 +279,7 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
     wrong = [f"{count} {word}" for count, word in ((jobs.failing, "failing"), (jobs.overdue, "overdue")) if count]
     quiet = tally.quiet(figures.now)
     longest = f"{_span(figures.longest)}  {figures.longest_about}".rstrip()
-    sparks = [
-        _spark("open", figures.open_by_day, f"{start} {arrow} {figures.now_open}", "$primary", ascii_only),
-        _spark("done/day", figures.done_by_day, f"{done / DAYS:.1f}", "$state-done", ascii_only),
-    ]
+    change, pace = f"{start} {arrow} {figures.now_open}", f"{done / DAYS:.1f}"
     left = [
         _number("median time to done", _span(tally.median_took)),
         _number("median wait for you", _span(statistics.median_wait(figures.waits))),
@@ -298,9 +295,11 @@ def _numbers(figures: Figures, width: int, ascii_only: bool) -> list[Drawn]:
         left.append(_number("reported, with checks", str(checked)))
         right.append(_number("proven", f"{figures.proven.get('passed', 0)} of {checked}", 14, "$state-done"))
     if width < _NARROW:
-        return [*sparks, *left, *right]
+        opened = _spark("open", figures.open_by_day, change, "$primary", ascii_only)
+        return [opened, _spark("done/day", figures.done_by_day, pace, "$state-done", ascii_only), *left, *right]
     half = (width - _GAP - 2) // 2
-    return [*_beside([sparks[0]], [sparks[1]], half), *_beside(left, right, half)]
+    left, right = [_number("open", change), *left], [_number("done a day", pace, 14), *right]
+    return _beside(left, right, half)
 
 
 def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: bool) -> Drawn:
@@ -308,7 +307,7 @@ def _spark(name: str, values: Sequence[int], text: str, style: str, ascii_only: 
 
 
 def _number(name: str, text: str, label: int = 21, style: str = "") -> Drawn:
-    return [(f" {name:<{label}} ", "$muted"), (f"{text:>4}", style or "bold")]
+    return [(f" {name:<{label}} ", "$muted"), (text, style or "bold")]
 
 
 def _span(time: int | None) -> str:
@@ -363,7 +362,11 @@ def _spans(title: str, times: Sequence[int], width: int, ascii_only: bool) -> li
     counts = statistics.spread(times, _EDGES)
     room = max(4, width - 16)
     lines = _titled(title)
-    for name, count in zip(_SPANS, counts, strict=True):
+    found = [at for at, count in enumerate(counts) if count]
+    if not found:
+        return [*lines, [(" none in these days", "$muted")]]
+    # Those between the shortest and the longest alone.
+    for name, count in list(zip(_SPANS, counts, strict=True))[found[0] : found[-1] + 1]:
         bars = charts.bar(count, max(counts), room, ascii_only=ascii_only)
         name = name.replace("–", "-") if ascii_only else name
         lines.append([(f" {name:<8}", "$muted"), (bars, "$primary"), (f" {count}" if count else "", "")])
