@@ -160,7 +160,7 @@ async def test_the_switcher_lists_a_project_without_tasks_and_goes_there(three, 
     app = make_app(three.path, project=ProjectChoice("other"))
     async with opened(app) as pilot:
         await press(app, pilot, *named("projects"))
-        assert row(app, "other").startswith("  *other")
+        assert row(app, "other").startswith("  * other")
         await write(pilot, "web")
         await press(app, pilot, "enter")
         assert app.state.current_list.project == "web"
@@ -215,10 +215,10 @@ async def test_the_cursor_stays_on_its_project_when_another_comes_before_it(thre
     app = make_app(three.path)
     async with opened(app) as pilot:
         await press(app, pilot, *named("projects"), "down", "down")
-        assert row(app, "infra").startswith(" >")
+        assert row(app, "infra").startswith(">")
         by_agent(three, "codex-3", EnsureList("beta/tasklist", "tasklist", "beta"))
         await until(pilot, lambda: any("beta" in line for line in lines(app)))
-        assert row(app, "infra").startswith(" >")
+        assert row(app, "infra").startswith(">")
         await press(app, pilot, "enter")
         assert app.state.projects.chosen == "infra"
 
