@@ -78,20 +78,7 @@ class Inbox(Overlay):
         self._first = ask
         self._groups = AskGroups()
         self.listed: InMemorySource[InboxLine] = InMemorySource(lambda line: line.uid, self._order)
-        sources = (
-            LeftTasks(context, lambda: self.item, self._has_stood),
-            StuckAgents(context, lambda: self.item, self._has_stood),
-            FailedChecks(context, lambda: self.item, self._has_stood),
-            WorkToReview(context, lambda: self.item, self._has_stood),
-            HeldTasks(
-                context,
-                lambda: self.item,
-                self._has_stood,
-                self._marked,
-                self._read_again,
-                lambda: self._both.show_beginning(),
-            ),
-        )
+        sources = self._make_sources()
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
         self.unsent = UnsentAnswers(views.get(context.db, KEPT) or {})
@@ -128,6 +115,28 @@ class Inbox(Overlay):
         self._wholes = WholeRequests(context, self._show)
         # What is drawn.
         self._shown: AskView | None = None
+
+    def _make_sources(self) -> Sequence[RowSource[Any]]:
+        """Return the kinds of rows beside questions, the most urgent first."""
+
+        def here() -> InboxItem | None:
+            return self.item
+
+        context = self.context
+        return (
+            LeftTasks(context, here, self._has_stood),
+            StuckAgents(context, here, self._has_stood),
+            FailedChecks(context, here, self._has_stood),
+            WorkToReview(context, here, self._has_stood),
+            HeldTasks(
+                context,
+                here,
+                self._has_stood,
+                self._marked,
+                self._read_again,
+                lambda: self._both.show_beginning(),
+            ),
+        )
 
     def compose(self) -> ComposeResult:
         """Compose head, questions, the detail of the one under the cursor, and the input for an answer."""
