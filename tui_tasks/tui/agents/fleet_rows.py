@@ -1,31 +1,26 @@
-"""The lines of the fleet, and the note on the agent under the cursor.
+"""The lines of the fleet.
 
-A line has name, place, state and since when, what matters most, task, pulse, and what the agent has spent. The note has
-its session, its question, messages to it, and what it said.
+An agent's first line has name, state and since when, what matters most, place, task, pulse, and what it has spent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 from typing_extensions import override
 
-from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, pulse_at
-from tui_tasks.core.read.agents.session_queries import AgentSession, process
-from tui_tasks.core.read.ask_queries import Sent
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
-from tui_tasks.text.times import age, age_lasts, duration
+from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.agents.answering import AskView, request_lines
 from tui_tasks.tui.painting.charts import spark
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block, wrapped
+from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
 from tui_tasks.tui.state.context import Context
@@ -279,142 +274,3 @@ class FleetList(VirtualList[FleetRow]):
             left -= more
         self._fleet_rows.heights = {row.name: lines for row, lines in zip(rows, tall, strict=True)}
         return tall
-
-
-_MESSAGE_COLORS: Final = {"waiting": "$state-needs-you", "delivered": "$muted", "answered": "$state-done"}
-_MESSAGE_WORDS: Final = {"waiting": "queued"}
-_SIGNS: Final = {"status": "status", "ran": "scheduled"}
-
-
-class FleetNote(TextDrawing):
-    """Draws the note. `room` returns how many lines it may have; for `quiet_after` see `FleetRows`."""
-
-    def __init__(self, context: Context, room: Callable[[], int], quiet_after: int) -> None:
-        super().__init__(context)
-        self._room = room
-        self._quiet_after = quiet_after
-        self._member: Member | None = None
-        self._words: Sequence[Word] = ()
-        self._sent: Sequence[Sent] = ()
-        self._view: AskView | None = None
-        self._drawn: object = None
-        self._whole: object = None
-
-    def put(self, member: Member | None, view: AskView | None, words: Sequence[Word], sent: Sequence[Sent]) -> None:
-        """Set the agent to draw, its question, what it said, and the messages sent to it."""
-        self._member, self._view, self._words, self._sent = member, view, words, sent
-
-    @property
-    def drawn(self) -> object:
-        """The version of the question that was drawn, whole or in part; None without one that can be answered."""
-        return self._drawn
-
-    def has_whole(self, version: object) -> bool:
-        """Return whether all of a question and its options was drawn."""
-        return version is not None and self._whole == version
-
-    def lines(self, width: int, height: int) -> list[Drawn]:
-        """Return the lines: the agent, its question, messages to it, then its words, newest last."""
-        member, room = self._member, self._room()
-        self._whole = self._drawn = None
-        if member is None:
-            return []
-        lines = self._head(member, width)
-        if self._view is not None:
-            lines += self._ask(self._view, width, room - len(lines))
-        lines += self._messages(width)
-        for word in self._spoken():
-            when = f" {self.context.clock.time_of(word.at)}  "
-            mark = f"{sign(_SIGNS[word.kind], ascii_only=self.context.ascii_only)} " if word.kind in _SIGNS else ""
-            mark = "? " if word.kind == "asked" else mark
-            task = agent_text.live_task(self.context.db, word.task) if word.task else None
-            about = f"#{task.number}  " if task is not None else ""
-            said = safe_line(mark + agent_text.latest_words(word), max(8, width - len(when + about) - 1))
-            lines.append([(when + about, "$muted"), (said, "")])
-        if agent_text.state_of(member, self.context.clock.now(), self._quiet_after) == "quiet":
-            quiet = duration(self._quiet_after, 1)
-            lines += [[], [(f" quiet = no message for {quiet} (config: quiet_after)", "$muted")]]
-        return lines[:room]
-
-    def _spoken(self) -> Iterator[Word]:
-        """Yield its words without open questions, which are shown whole, and one of runs that follow each other."""
-        before = ""
-        for word in self._words:
-            if not (word.kind == "ran" == before or (word.kind == "asked" and self._view is not None)):
-                yield word
-            before = word.kind
-
-    def _head(self, member: Member, width: int) -> list[Drawn]:
-        now, room = self.context.clock.now(), max(8, width - 14)
-        session = member.session
-        lines: list[Drawn] = [[(f" {agent_text.who(member.name, 40)}", "bold"), *self._about(session, width)]]
-        if member.paused:
-            lines.append([(f" paused: {safe_line(member.message, room)}", "$state-skipped")])
-        stuck = member.stuck
-        if stuck is not None and stuck.cause not in (None, "human") and not member.paused:
-            since = self.context.clock.time_of(stuck.since) if stuck.since is not None else ""
-            lines.append([(f" stuck since {since}: {safe_line(stuck.text, max(8, width - 24))}", "$state-overdue")])
-        if session is not None and session.last_prompt:
-            lines.append([(" asked for  ", "$muted"), (safe_line(session.last_prompt, room), "")])
-        if member.no_task:
-            lines.append([(f" no task    {safe_line(member.no_task, room)}", "$state-overdue")])
-        if session is not None and session.last_message:
-            lines.append([(" said last  ", "$muted"), (safe_line(session.last_message, room), "")])
-        if member.tool is not None and member.tool_since is not None:
-            self.lasts(age_lasts(member.tool_since, now))
-            lines.append([(" tool       ", "$muted"), (f"{safe_line(member.tool, 40)}, {self._for(member)}", "")])
-        return lines
-
-    def _for(self, member: Member) -> str:
-        assert member.tool_since is not None
-        return f"for {age(member.tool_since, self.context.clock.now())}"
-
-    def _about(self, session: AgentSession | None, width: int) -> Drawn:
-        """Return program, model, mode, folder, and what it has spent."""
-        if session is None:
-            return ()
-        spent = times.spent(session.tokens, session.cost_usd)
-        machine = process(session).machine
-        place = f"{session.cwd or '-'} on {machine}" if machine else session.cwd
-        parts = (session.program, session.model, session.mode, place, spent)
-        facts = " · ".join(safe_line(part, 60) for part in parts if part)
-        return [("   " + safe_line(facts, max(8, width - 44)), "$muted")]
-
-    def _ask(self, view: AskView, width: int, room: int) -> list[Drawn]:
-        """Return the whole question and its options if they fit, else where they can be read."""
-        lines: list[Drawn] = [
-            [(text, color or "$state-needs-you") for text, color in line]
-            for line in request_lines(view, width - 2, ascii_only=self.context.ascii_only)
-        ]
-        if view.why_closed is None:
-            self._drawn = view.version
-            for number, option in enumerate(view.shown_options(ascii_only=self.context.ascii_only), 1):
-                key = self._key_of(view, number)
-                for at, line in enumerate(wrapped(option, max(8, width - 6))):
-                    lines.append([(f"   {key if at == 0 else ' '} ", "$key bold"), (line, "")])
-        else:
-            lines += block(view.why_closed, max(8, width - 2), "$state-needs-you")
-        if len(lines) <= room and view.is_whole and view.question is None:
-            self._whole = self._drawn
-            return lines
-        key = self.context.keymap.key_of("agent_ask")
-        closed = block(view.why_closed, max(8, width - 2), "$state-needs-you") if view.why_closed is not None else []
-        return [*lines[:2], [(f" … {key} shows all of it", "$key")], *closed]
-
-    def _key_of(self, view: AskView, number: int) -> str:
-        """Return the key of an option: that which approves or denies, or its number."""
-        answer = view.options[number - 1]
-        ways = {view.approving: "ask_approve", view.denying: "ask_deny"}
-        action = ways.get(answer) or (f"ask_{number}" if number <= 9 else "")
-        return self.context.keymap.key_of(action) if action else "-"
-
-    def _messages(self, width: int) -> list[Drawn]:
-        """Return recent messages to it, newest last, each with whether it was delivered."""
-        drawn: list[Drawn] = []
-        for sent in reversed(self._sent):
-            when = f" {self.context.clock.time_of(sent.message.sent_at)}  "
-            state = _MESSAGE_WORDS.get(sent.state, sent.state)
-            room = width - len(when) - len(state) - 10
-            text = f"you: {safe_line(sent.message.text, max(8, room))}  "
-            drawn.append([(when, "$muted"), (text, ""), (state, _MESSAGE_COLORS[sent.state])])
-        return drawn

@@ -1,4 +1,4 @@
-"""A column of the board: its cards, the line above them, and marking all of them."""
+"""A column of the board: its cards, the line above them, marking all of them, and tabs where one column fits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from textual import events
@@ -15,11 +15,12 @@ from textual.containers import Vertical
 from textual.message import Message
 from typing_extensions import override
 
-from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
+from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
+from tui_tasks.tui.board.column_specs import EMPTY_SHARE, WIDE, ColumnSpec
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
@@ -31,6 +32,10 @@ from tui_tasks.tui.tasks.task_note import EmptiedNote
 if TYPE_CHECKING:
     from tui_tasks.tui.board.board_pane import BoardPane
     from tui_tasks.tui.state.context import Context
+
+
+# How a card is laid out at least: see `CardDrawing._most`.
+_LEAST: Final = (2, False)
 
 
 class CardDrawing(RowDrawing[Card]):
@@ -329,67 +334,6 @@ class ColumnMarks(Controller):
         column.cards.mark((card.uid for card in cards), on=True)
         context.say(f"{count(len(cards), 'card')} marked.")
 
-
-# The columns of the board at each width: what each holds, how its cards look, and tabs where one fits.
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnSpec:
-    """One column. `parts` are the parts of `board_pages` that it holds, in the order of its cards."""
-
-    name: str
-    parts: tuple[str, ...]
-    sets: str | None
-    """The status that a card gets by being moved here; None where cards cannot be moved."""
-    lines: int
-    """How many lines a card has where not all cards fit, without the empty line of `gap`."""
-    gap: bool = False
-    """Whether an empty line follows each card."""
-    state: str = ""
-    """The state (`text.glyphs.look`) whose glyph and colour the head has."""
-    counts: tuple[str, ...] = ()
-    """The parts that the number beside the name counts."""
-    apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Parts that have a number of their own in the head, each with the state whose glyph it has."""
-
-    share: int = 10
-    """How wide it is, in proportion to the others."""
-
-    @property
-    def is_mixed(self) -> bool:
-        """Whether its cards are of several states, so that a card shows its own."""
-        return len(self.parts) > 1
-
-
-def _of_part(name: str, part: str, lines: int, share: int) -> ColumnSpec:
-    sets = None if part == NEEDS_YOU else part
-    return ColumnSpec(name, (part,), sets, lines, gap=True, state=part, counts=(part,), share=share)
-
-
-# How a card is laid out at least: see `CardDrawing._most`.
-_LEAST: Final = (2, False)
-EMPTY_SHARE: Final = 8
-"""The share of a column without cards."""
-_OVER: Final = ("skipped", "cancelled")
-_ACTIVE: Final = (NEEDS_YOU, "in_progress")
-_CLOSED: Final = ("failed", "done", *_OVER)
-# Done comes before Failed, so that a card moved right from In progress becomes done.
-WIDE: Final = (
-    _of_part("Pending", "pending", 2, 11),
-    _of_part("In progress", "in_progress", 4, 11),
-    _of_part("Needs you", NEEDS_YOU, 4, 13),
-    ColumnSpec("Done", ("done", *_OVER), "done", 2, state="done", counts=("done",), apart=(("skipped", _OVER),)),
-    _of_part("Failed", "failed", 4, 12),
-)
-"""From 100 columns of the terminal."""
-STACKED: Final = (
-    replace(WIDE[0], gap=False),
-    replace(WIDE[1], parts=_ACTIVE, lines=3, gap=False, apart=((NEEDS_YOU, (NEEDS_YOU,)),), share=13),
-    replace(WIDE[3], parts=_CLOSED, apart=(("failed", ("failed",)), ("skipped", _OVER)), share=11),
-)
-"""From 60 columns of the terminal."""
-NARROW: Final = tuple(replace(spec, lines=2, gap=False) for spec in WIDE)
-"""Below that: one column at a time."""
 
 # The parts that each tab is drawn from, so that a click finds it.
 _PARTS: Final = 5
