@@ -13,7 +13,8 @@ from tests.runner.hosting import hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
-from tui_tasks.core.operations.jobs import RequestChecks
+from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.operations.jobs import DefineChecks, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -22,6 +23,8 @@ from tui_tasks.core.snapshots import host_of
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
+from tui_tasks.postgres.replica_files import replica_of
+from tui_tasks.postgres.roles import AgentRole, script
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.settings.current import CheckSettings, review_settings
 from tui_tasks.state.opening import session_for
@@ -227,3 +230,52 @@ def test_a_machine_without_a_command_says_so(machines, monkeypatch, server_url, 
     monkeypatch.setenv("XDG_STATE_HOME", str(there.folder.parent / "b"))
     assert main(["check", "--db", server_url]) == 0
     assert f"no command on this machine: runs on {host}" in capsys.readouterr().out
+
+
+@pytest.fixture
+def agents_machine(machines, cluster, database, machine, tmp_path):
+    """A third machine, on which an agent's role is used."""
+    role = f"{database}_agent"
+    with cluster.connect(database) as owner:
+        owner.execute(script([], [AgentRole(role, "codex")], []).encode())
+    machine("c")
+    with Store(replica_of(cluster.conninfo(database, role))) as store:
+        store.db.catch_up()
+        yield Machine(store, tmp_path / "checkout-c")
+    cluster.sql(database, f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
+
+
+def test_an_agents_role_has_checks_run_and_passes_the_gate_by_their_result(machines, agents_machine):
+    here, _ = machines
+    here.configure()
+    uid = add(here)
+    assert "has passed (unproven)" in agents_machine.sets_done(uid)["error"]["message"]
+    with here.hosted():
+        here.wait_for(("passed", here.id))
+    assert agents_machine.sets_done(uid)["ok"]
+    here.edit("bad")
+    here.look()
+    assert here.states() == [("stale", here.id)]
+
+
+def test_an_agents_role_neither_defines_nor_runs_nor_ends_a_check(machines, agents_machine, caplog):
+    here, _ = machines
+    here.configure()
+    request(here, add(here))
+    agents_machine.configure('["evil"]')
+    agents_machine.look()
+    assert [one.message for one in caplog.records if "are not recorded" in one.message] != []
+    (found,) = check_queries.definitions(agents_machine.store.db)
+    assert found.machines.keys() == {here.id}
+    (run,) = check_queries.runs_in(agents_machine.store.db, "waiting")
+    store = agents_machine.store
+    none_left = DefineChecks(recorded(store.db).source, (), alone=True)
+    with pytest.raises(StorageFailed, match="may not write"):
+        store.commit(none_left, actor="system", now=clock.now())
+    # A client of its own may say what it likes.
+    for kind in ("check.queued", "check.requested", "task.updated"):
+        with pytest.raises(StorageFailed, match="may not write"), store.transaction(clock.now()) as tx, tx.change():
+            tx.speak("codex")
+            tx.emit(kind, "check_run", run.uid, old={"state": "waiting"}, new={"state": "passed"})
+    here.store.db.catch_up()
+    assert check_queries.runs_in(here.store.db, "waiting") == [run]

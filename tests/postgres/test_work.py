@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.postgres.machines import digest
@@ -14,14 +15,15 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
-from tui_tasks.core.operations.work import BeginMerge, SetAuto, StartWork
+from tui_tasks.core.operations.work import BeginMerge, SetAuto, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Work, host_of
 from tui_tasks.core.store import Store
-from tui_tasks.work import progress, recovery, starting, watching
+from tui_tasks.work import merge_steps, progress, recovery, starting, watching
 from tui_tasks.work.accepting import Acceptance
+from tui_tasks.work.merge_steps import Intent
 from tui_tasks.work.starting import Request, Starter
 
 COMMITS = """echo two > b.txt; git add .
@@ -194,3 +196,20 @@ def test_a_list_works_itself_off_on_the_machine_that_turned_it_on(machines, repo
     assert work_queries.of_task(there.db, uid) == []
     starting.start_ready_tasks(here, clock.now)
     assert [work.machine for work in work_queries.of_task(here.db, uid)] == [here.db.machine]
+
+
+def test_what_a_process_began_and_did_not_end_is_carried_on_by_its_machine_alone(machines, repo):
+    here, there = machines
+    work = seen(here, start(here, repo, add(here)))
+    acceptance = Acceptance(here, clock.now)
+    outcome = acceptance.accept(work, acceptance.review(work))
+    cut_off = msgspec.to_builtins(Intent("clean", outcome.merge))
+    here.commit(SetWork(work.uid, {"intent": cut_off}), actor="system", now=clock.now())
+    there.db.catch_up()
+    assert work_queries.begun(there.db) == []
+    assert recovery.recover(there, clock.now()) == []
+    with pytest.raises(Conflict, match="is on "):
+        merge_steps.recover(there, work, clock.now)
+    assert seen(here, work).intent is not None
+    assert recovery.recover(here, clock.now()) == [f"cleaned up after {work.agent}"]
+    assert seen(there, work).intent is None
