@@ -19,6 +19,9 @@ from tui_tasks.tui.work import terminal
 from tui_tasks.tui.work.terminal import Pane, Place
 from tui_tasks.work import terminals
 
+HERE = SimpleNamespace(machine="")
+"""All that is asked of the database: the session comes from the test."""
+
 needs_tmux = pytest.mark.skipif(not terminals.is_there(), reason="tmux is not installed")
 
 
@@ -54,7 +57,7 @@ def of_process(monkeypatch: pytest.MonkeyPatch, pid: int) -> None:
 def test_an_agent_in_somebodys_own_tmux_is_found_by_its_processs_terminal(pane, monkeypatch):
     socket, pid = pane
     of_process(monkeypatch, pid)
-    assert terminal.find(None, "claude-1") == Place(Pane(socket, "mine", "%0"))
+    assert terminal.find(HERE, "claude-1") == Place(Pane(socket, "mine", "%0"))
 
 
 @needs_tmux
@@ -64,7 +67,7 @@ def test_a_screen_in_the_same_tmux_switches_to_it_and_another_attaches_in_its_pl
     ran, told = [], []
     monkeypatch.setattr(terminal, "_runs", lambda words: ran.append(list(words)) or True)
     monkeypatch.setattr(terminal, "_in_place", lambda context, agent, words: ran.append(list(words)))
-    context = SimpleNamespace(db=None, say=told.append)
+    context = SimpleNamespace(db=HERE, say=told.append)
     monkeypatch.setenv("TMUX", f"{socket},1,0")
     terminal._go_to_other(context, "claude-1")
     assert ran.pop() == ["tmux", "-S", socket, "switch-client", "-t", "%0"]
@@ -91,7 +94,7 @@ def test_another_terminal_is_shown_by_a_command_of_the_settings_or_says_why_not(
     file.write_text(f"[work]\n{settings}\n")
     file.chmod(0o600)
     monkeypatch.setenv("TUI_TASKS_CONFIG", str(file))
-    found = terminal.find(None, "claude-1")
+    found = terminal.find(HERE, "claude-1")
     if isinstance(told, tuple):
         assert found == Place(None, tuple(word.replace("PID", str(os.getpid())) for word in told))
     else:
