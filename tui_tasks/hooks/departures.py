@@ -36,9 +36,7 @@ def end_departed(store: Store, now: int) -> int:
         if has_departed(session_queries.process(session), machine)
     ]
     closed = [
-        found
-        for found in connections.everyone(store.db)
-        if found.closed_at is None and has_departed(found.process, machine)
+        one for one in connections.everyone(store.db) if one.closed_at is None and has_departed(one.process, machine)
     ]
     asks = [ask for ask, process in connections.askers(store.db) if has_departed(process, machine)]
     if not departed and not closed and not asks:
@@ -48,8 +46,8 @@ def end_departed(store: Store, now: int) -> int:
             with transaction.change():
                 transaction.speak(vocab.SYSTEM)
                 transaction.run(EndSession(agent, REASON))
-        for found in closed:
-            connections.end(store.db, found.agent, found.process, now)
+        for one in closed:
+            connections.end(store.db, one.agent, one.process, now)
         for ask in asks:
             withdraw(transaction, ask, REASON)
     return len(departed) + len(closed) + len(asks)
@@ -80,17 +78,17 @@ def note_stopped(store: Store, now: int) -> int:
         is not _was_stopped(store.db, session.uid)
     ]
     of_channel = [
-        (found, is_stopped)
-        for found in connections.everyone(store.db)
-        if found.closed_at is None
-        and (is_stopped := _is_stopped(found.process, machine)) is not (found.stopped_at is not None)
+        (one, is_stopped)
+        for one in connections.everyone(store.db)
+        if one.closed_at is None
+        and (is_stopped := _is_stopped(one.process, machine)) is not (one.stopped_at is not None)
     ]
     if of_sessions or of_channel:
         with store.transaction(now) as transaction:
             for agent, is_stopped in of_sessions:
                 session_rows.set_stopped(transaction.db, agent, now if is_stopped else None)
-            for found, is_stopped in of_channel:
-                connections.set_stopped(transaction.db, found.agent, found.process, now if is_stopped else None)
+            for one, is_stopped in of_channel:
+                connections.set_stopped(transaction.db, one.agent, one.process, now if is_stopped else None)
     return len(of_sessions) + len(of_channel)
 
 
@@ -145,8 +143,8 @@ def starters(program: str) -> tuple[Starter, ...]:
     """
     parent = os.getppid()
     pids = dict.fromkeys((parent, agent_process.above_shells(parent)))
-    found = (Starter(Process(*processes.identity(pid)), agent_process.is_shared(program, pid)) for pid in pids)
-    return tuple(starter for starter in found if starter.process.boot and starter.process.born)
+    above = (Starter(Process(*processes.identity(pid)), agent_process.is_shared(program, pid)) for pid in pids)
+    return tuple(starter for starter in above if starter.process.boot and starter.process.born)
 
 
 def agent_of(

@@ -143,13 +143,13 @@ def _read_some(
     db: Database, spool: Spool, names: list[str], records: _Records, settings: SessionSettings
 ) -> list[_Read]:
     """Read payloads in order, up to one whose session or ancestors an earlier one of these may change."""
-    found: list[_Read] = []
+    payloads: list[_Read] = []
     owners: dict[Process, tuple[str, str]] = {}
     for name in names:
         payload = _payload(spool, name)
         report = _report(payload, db.machine) if payload is not None else None
         if payload is None or report is None:
-            found.append(_Read(name, None, None))
+            payloads.append(_Read(name, None, None))
             continue
         whose, above = (report.program, report.session), _above(payload.head, db.machine)
         nearest = next((owners[process] for process in above if process in owners), whose)
@@ -162,8 +162,8 @@ def _read_some(
                 report, agent=session_queries.without_id(db, report.program, (report.process, *above))
             )
         other = departures.other_above(db, *whose, above)
-        found.append(_Read(name, report if other is not None else _with_record(report, records, settings), other))
-    return found
+        payloads.append(_Read(name, report if other is not None else _with_record(report, records, settings), other))
+    return payloads
 
 
 def _with_record(report: SessionReport, records: _Records, settings: SessionSettings) -> SessionReport | None:

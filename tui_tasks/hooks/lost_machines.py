@@ -99,7 +99,7 @@ def restore(store: Store, now: int) -> int:
         StorageFailed: they go on another time.
     """
     machine = store.db.machine
-    found = [
+    lost = [
         one.uid
         for one in session_queries.ended_by_others(store.db)
         if (process := session_queries.process(one)).machine == machine
@@ -108,10 +108,10 @@ def restore(store: Store, now: int) -> int:
             session_queries.process(other) == process for other in session_queries.in_process(store.db, process.pid)
         )
     ]
-    if found:
+    if lost:
         with store.transaction(now) as transaction:
-            for agent in found:
+            for agent in lost:
                 with transaction.change():
                     transaction.speak(agent)
                     transaction.run(RestoreSession(agent))
-    return len(found)
+    return len(lost)

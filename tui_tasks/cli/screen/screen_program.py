@@ -232,8 +232,8 @@ def _other_settings(link: DatabaseLink, file: Path, settings: config.Config) -> 
     with storage_errors(link.path, reading=True):
         other = other_source(link.db, source_of(file))
         lacking = check_queries.not_run_here(link.db, settings.check)
-    found = None if other is None else OTHER_SETTINGS.format(other)
-    return [line for line in (found, lacking) if line is not None]
+    text = None if other is None else OTHER_SETTINGS.format(other)
+    return [line for line in (text, lacking) if line is not None]
 
 
 def _claim_terminal() -> Claimed | None:

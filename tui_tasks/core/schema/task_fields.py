@@ -242,10 +242,10 @@ def _compared(word: str) -> tuple[str, str]:
 
 def _bounds(sign: str, low: Any, high: Any) -> tuple[Any, Any]:
     """Return the bounds of the values for which the sign holds; equal are those from `low` to before `high`."""
-    found = {"": (low, high), "<": (None, low), "<=": (None, high), ">": (high, None), ">=": (low, None)}
-    if sign not in found:
+    ranges = {"": (low, high), "<": (None, low), "<=": (None, high), ">": (high, None), ">=": (low, None)}
+    if sign not in ranges:
         raise ValueError(sign)
-    return found[sign]
+    return ranges[sign]
 
 
 def _write_estimate(minutes: int, _: datetime) -> str:

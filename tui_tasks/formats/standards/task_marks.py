@@ -98,16 +98,16 @@ def still_kept(written: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
 
 def fields(name: str, marks: Sequence[str], now: datetime) -> dict[str, Any]:
     """Return the fields that the marks, and the tags in the name, give to a task."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     tags = [tag[1:] for tag in _TAG_IN_NAME.findall(name)]
     for mark in map(_parsed, marks):
         if mark["sign"]:
-            found["priority"] = _SIGNS[mark["sign"]]
+            values["priority"] = _SIGNS[mark["sign"]]
         elif mark["dated"] == _DUE:
-            found["due"] = mark["day"]
+            values["due"] = mark["day"]
         elif mark["tag"]:
             tags.append(mark["tag"][1:])
-    return found | ({"tags": list(dict.fromkeys(tags))} if tags else {})
+    return values | ({"tags": list(dict.fromkeys(tags))} if tags else {})
 
 
 def merge(own: dict[str, Any], written: Sequence[str], marks: Sequence[str], now: datetime) -> None:

@@ -92,11 +92,11 @@ class CheckProfiles(msgspec.Struct, frozen=True):
 
         `machine`: `Database.machine`.
         """
-        found, place = self.profiles.get(definition.name), definition.place(machine)
-        if found is None or place is None or place.source != self.source:
+        profile, place = self.profiles.get(definition.name), definition.place(machine)
+        if profile is None or place is None or place.source != self.source:
             return None
-        found = found.with_inputs_of(definition) if machine else found
-        return found if found.digest == place.digest else None
+        profile = profile.with_inputs_of(definition) if machine else profile
+        return profile if profile.digest == place.digest else None
 
     def definition(self, machine: str, *, alone: bool = False) -> DefineChecks:
         """Return the operation that writes these checks into the state of a database of a machine."""

@@ -209,8 +209,8 @@ class Fleet(Overlay):
     def states(self) -> list[str]:
         """The states of all agents, in the order of the lines."""
         rows = (row for row in self.listed.rows if isinstance(row, Member))
-        found = [agent_text.shown_state(row, self.context, self._quiet_after) for row in rows]
-        return [*found, *["gone"] * (len(self.members) - len(found))]
+        texts = [agent_text.shown_state(row, self.context, self._quiet_after) for row in rows]
+        return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
     @property
     def _waiting(self) -> int:

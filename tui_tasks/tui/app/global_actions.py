@@ -242,7 +242,7 @@ class GlobalActions(Controller):
 
     def _wanting(self) -> list[TaskLine]:
         context = self._context
-        db, found = context.db, {}
+        db, by_uid = context.db, {}
         asked = context.state.asked_about.values()
         needing = (*context.state.left, *context.state.reviewable)
         new = (uid for uid in context.state.new)
@@ -250,13 +250,13 @@ class GlobalActions(Controller):
         for uid in (*asked, *needing, *context.state.unproven, *new):
             task = list_pages.line(db, uid) if uid is not None else None
             if task is not None and not task.deleted and (uid in wanting or task.status == "failed"):
-                found[task.uid] = task
+                by_uid[task.uid] = task
         # The current list comes first, then the others that the Now line has counted.
         for home in sorted(context.state.shelf, key=lambda home: home.id != context.state.list_id):
-            if home.failed and len(found) < MAX_FAILED:
+            if home.failed and len(by_uid) < MAX_FAILED:
                 for task in board_pages.page(db, home.id, "failed", list_pages.FIRST, MAX_FAILED):
-                    found.setdefault(task.uid, task)
-        return list(found.values())
+                    by_uid.setdefault(task.uid, task)
+        return list(by_uid.values())
 
 
 def _phrase(entry: Entry, name: str) -> str:

@@ -199,23 +199,23 @@ class ListLines:
 
     def _progress(self, width: int) -> Sequence[Part]:
         """` progress ███████░░░░░  2/9 done · 1 skipped · 1 failed`; on a small screen the number of tasks."""
-        found, ascii_only = self._context.state.current_list, self._context.ascii_only
-        if found is None or not found.total:
+        home, ascii_only = self._context.state.current_list, self._context.ascii_only
+        if home is None or not home.total:
             return ()
         if frame.is_compact(self._size()):
             word = sorted_by(self._sort())
-            return [(f" {count(found.total, 'task')}{f', {word}' if word else ''}", "$muted")]
+            return [(f" {count(home.total, 'task')}{f', {word}' if word else ''}", "$muted")]
         # A task whose work is not merged is not done on the screen.
-        done = found.done - self._context.state.not_merged.get(found.id, 0)
-        dropped = (found.skipped, "skipped"), (found.cancelled, "cancelled")
-        ended = done + found.skipped + found.cancelled
+        done = home.done - self._context.state.not_merged.get(home.id, 0)
+        dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled")
+        ended = done + home.skipped + home.cancelled
         parts: list[Part] = [
             (" progress ", "$muted"),
-            (bar(ended / found.total, 20, ascii_only=ascii_only), "$state-done"),
-            (f"  {done}/{found.total} done", "$muted"),
+            (bar(ended / home.total, 20, ascii_only=ascii_only), "$state-done"),
+            (f"  {done}/{home.total} done", "$muted"),
             *((f" · {number} {word}", "$muted") for number, word in dropped if number),
         ]
-        return [*parts, (f" · {found.failed} failed", "$state-failed")] if found.failed else parts
+        return [*parts, (f" · {home.failed} failed", "$state-failed")] if home.failed else parts
 
     def _new_below(self, width: int) -> Sequence[Part]:
         """Return what is new to the human, on a small screen, which has no head."""

@@ -55,12 +55,12 @@ def define_checks(tx: Transaction, op: DefineChecks) -> bool:
     named = {check.name: check for check in op.checks}
     for name, check in named.items():
         _define(tx, op.source, check, known.get(name))
-    gone = [found for name, found in known.items() if name not in named and name not in op.kept]
+    gone = [one for name, one in known.items() if name not in named and name not in op.kept]
     if op.alone:
-        gone += [found for found in tx.state_cache.check_definitions if found.source != op.source]
-    for found in gone:
-        if not found.deleted:
-            tx.emit("check.defined", "check_definition", found.uid, old={"deleted": False}, new={"deleted": True})
+        gone += [one for one in tx.state_cache.check_definitions if one.source != op.source]
+    for one in gone:
+        if not one.deleted:
+            tx.emit("check.defined", "check_definition", one.uid, old={"deleted": False}, new={"deleted": True})
     return tx.entries > before
 
 
