@@ -346,7 +346,7 @@ def test_a_running_sync_file_goes_on_whatever_others_do_to_the_file(store: Store
     assert after_a_change() == path.read_bytes() != old
     theirs = json.dumps({"uid": "theirs", "name": "theirs"})
     path.write_bytes(path.read_bytes() + theirs.encode())
-    assert "1 tasks that the database does not have" in str(after_a_change())
+    assert "1 tasks that the database lacks or has older" in str(after_a_change())
     assert "1 tasks" in str(next(following)) and path.read_text().endswith(theirs)
     found = FORMATS["jsonl"].read(path.read_text(), NOW)
     Importer(store, "jsonl", found, target=None, fallback="tasklist", project=None).run("shell", clock())
