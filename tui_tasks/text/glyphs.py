@@ -107,7 +107,7 @@ PROOF_LOOKS: Final = {
     "failed": Look("✗", "check failed", "x", "$state-failed"),
     "running": Look("◐", "being checked", "r", "$state-in-progress"),
     "stale": Look("~", "stale", "~", "$state-overdue"),
-    "unproven": Look("○", "unproven", "o", "$muted"),
+    "unproven": Look("·", "unproven", ".", "$muted"),
 }
 """How what is verified of a task is shown, by its word on the channel."""
 

@@ -115,17 +115,17 @@ _LAST_FAILURE = Statement(
 )
 _OPEN: Any = (RunRow.state != SQL("'final'")) & RunRow.state.in_([SQL("'queued'"), SQL("'waiting'"), SQL("'running'")])
 _OPEN_OF_JOB = Statement(lambda: RunRow.select(*_LINE).where(_OF_JOB & _OPEN).order_by(RunRow.id).limit(1))
-_NEXT_JOB = Statement(
+_NEXT_JOBS = Statement(
     lambda: (
         JobRow.select(JobRow.name, JobRow.next_run)
         .where((JobRow.deleted == SQL("0")) & JobRow.next_run.is_null(False) & (JobRow.enabled == SQL("1")))
         .order_by(JobRow.next_run)
-        .limit(1)
+        .limit(slot("limit"))
     )
 )
 _FAILING_JOBS = Statement(
     lambda: (
-        JobRow.select(JobRow.name)
+        JobRow.select(JobRow.name, JobRow.uid)
         .where((JobRow.deleted == SQL("0")) & ((JobRow.failures > SQL("0")) | (JobRow.last_outcome == SQL("'error'"))))
         .order_by(JobRow.last_run.desc())
     )
@@ -200,12 +200,13 @@ def newer(db: Database, job_uid: str, limit: int, than: int = -1) -> list[RunLin
     return [_read(row) for row in reversed(db.all(_NEWER, job=job_uid, id=than, limit=limit))]
 
 
-def next_job(db: Database) -> tuple[str, int] | None:
-    """Return the name and the due instant of the job that runs next; None if none does."""
-    row = db.one(_NEXT_JOB)
-    return (row[0], row[1]) if row else None
+def next_jobs(db: Database, limit: int) -> list[tuple[str, int]]:
+    """Return the names and the due instants of the jobs that run next."""
+    return [(name, when) for name, when in db.all(_NEXT_JOBS, limit=limit)]
 
 
-def failing_jobs(db: Database) -> list[str]:
-    """Return the names of the jobs whose last run has failed, the most recent run first."""
-    return [name for (name,) in db.all(_FAILING_JOBS)]
+def failing_jobs(db: Database) -> list[tuple[str, str]]:
+    """Return the names of the jobs whose last run has failed, the most recent run first; of the first, also why."""
+    rows = db.all(_FAILING_JOBS)
+    last = _one(db, _LAST_FAILURE, rows[0][1]) if rows else None
+    return [(name, last.why if last is not None and not at else "") for at, (name, _) in enumerate(rows)]

@@ -34,7 +34,8 @@ from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
 from tui_tasks.tui.widgets.next_up import next_parts
-from tui_tasks.tui.widgets.now_line import COUNTS, FAILED, NowLine
+from tui_tasks.tui.widgets.now_entries import COUNTS, FAILED, JOBS
+from tui_tasks.tui.widgets.now_line import NowLine
 
 MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
@@ -62,7 +63,7 @@ class Fleet(Overlay):
         self._rows = FleetRows(context, self._quiet_after)
         self.window = FleetList(context, self._rows)
         self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
-        self._elsewhere = NowLine(context, (COUNTS, FAILED), id="agents-now")
+        self._elsewhere = NowLine(context, (COUNTS, FAILED, JOBS), id="agents-now")
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
         self._note = TextLines(context, self._note_text, id="note")

@@ -44,6 +44,7 @@ from tui_tasks.tui.state.projects import ALL_PROJECTS, ProjectChoice
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
 from tui_tasks.tui.widgets.textual_overrides import ResilientApp, TransparentContainer
 
@@ -186,10 +187,11 @@ class TaskApp(Actor, ResilientApp):
         return MainScreen.of_size(self.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS)
 
     def compose(self) -> ComposeResult:
-        """Compose tabs, the two Now lines, the pane and the footer."""
+        """Compose tabs, the Now line, what needs the human, the pane and the footer."""
+        needs = NeedsLines(self.context, id="needs")
         yield TopLine(self.context, id="top")
-        yield NowLine(self.context, NEEDS_YOU, id="now")
-        yield NowLine(self.context, AGENTS, id="at-work")
+        yield NowLine(self.context, (*AGENTS, *NEEDS_YOU), id="now", is_elsewhere=lambda: needs.is_shown)
+        yield needs
         with TransparentContainer(id="panes"):
             yield panes.pane(self.navigation.pane_name, self.context)
         yield FootLine(self.context, id="foot")

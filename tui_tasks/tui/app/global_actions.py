@@ -89,8 +89,14 @@ class GlobalActions(Controller):
         self._context.navigation.show_pane("schedule")
 
     def do_asks(self) -> None:
-        """The inbox."""
-        self._open("asks")
+        """The inbox, on the question about the task under the cursor if there is one."""
+        from tui_tasks.tui.inbox.inbox_screen import Inbox
+
+        context, target = self._context, self._context.navigation.pane.target()
+        asked = next((uid for uid, task in context.state.asked_about.items() if task == target), None)
+        context.link.check()
+        context.navigation.close_overlays()
+        context.push(Inbox(context, asked))
 
     def do_agents(self) -> None:
         """The agents."""

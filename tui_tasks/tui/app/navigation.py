@@ -33,6 +33,7 @@ from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine, is_wide
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.now_line import NowLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
 
@@ -46,7 +47,7 @@ class Frame:
 
     def redraw(self) -> None:
         """Draw the lines around the pane again; only what differs is painted."""
-        for kind in (TopLine, NowLine, FootLine):
+        for kind in (TopLine, NeedsLines, NowLine, FootLine):
             for line in self._app.screen_stack[0].query(kind):
                 line.again()
 

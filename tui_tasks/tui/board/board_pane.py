@@ -36,6 +36,9 @@ from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
+# The lines above the cards: the rule, and the heads of the columns with a blank line.
+_AROUND = 3
+
 _MOVES = {"card_left": -1, "card_right": 1}
 
 
@@ -129,6 +132,15 @@ class BoardPane(TaskPane):
         return next((at for at, spec in enumerate(self.specs) if card.part in spec.parts), None)
 
     # Content
+
+    @override
+    def rows_wanted(self, height: int) -> int:
+        """The cards of the longest column, and the lines above them; of a long one all but the last."""
+        if self._list_id < 0 or self.is_open:
+            return height
+        return min(
+            height * 7 // 8, _AROUND + max(spec.height * self._counts.unfiltered(spec.parts) for spec in self.specs)
+        )
 
     def on_mount(self) -> None:
         """Arrange the columns before the first layout."""

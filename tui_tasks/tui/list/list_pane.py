@@ -29,7 +29,15 @@ from tui_tasks.tui.tasks.task_sources import SortedTasks, TasksByDue, TasksOfLis
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.textual_overrides import TransparentContainer
 
+# The least lines of the detail below the rows.
+_LEAST_DETAIL = 4
+
 TasksInOrder: TypeAlias = TasksOfList | TasksByDue | SortedTasks
+
+
+def _most_detail(height: int) -> int:
+    """Return the most lines of the detail below the rows, in a pane of so many."""
+    return max(_LEAST_DETAIL + 1, -(-height // 4))
 
 
 class ListMoves(Controller):
@@ -129,6 +137,30 @@ class ListPane(TaskPane):
         return self.row_list
 
     @override
+    def rows_wanted(self, height: int) -> int:
+        """A row for each task, and those around them; of the detail only its first lines. A filter changes nothing."""
+        home, size = self.context.state.current_list, self.app.size
+        if self.is_open or home is None or not home.total:
+            return height
+        if side_width(home, size):
+            return home.total + self._rows_around
+        tasks = min(home.total, height - self._rows_around - _most_detail(height))
+        return tasks + self._rows_around + _LEAST_DETAIL
+
+    @property
+    def _rows_around(self) -> int:
+        """The lines around the rows: the rule, the head, and on a wide screen the foot."""
+        return 2 + frame.is_wide(self.app.size)
+
+    def _detail_height(self) -> int:
+        """Return the lines of the detail below the rows: a quarter, less what is shown above the pane in its place."""
+        height = self.app.size.height - frame.AROUND
+        most, home = _most_detail(height), self.context.state.current_list
+        taken = height - self.size.height if self.size.height else 0
+        blank = max(0, height - most - self._rows_around - (home.total if home is not None else 0))
+        return max(_LEAST_DETAIL, most - max(0, taken - blank))
+
+    @override
     def footer(self, small: bool) -> tuple[str, ...]:
         """The detail and an empty list have keys of their own."""
         if self.is_open or self.detail.has_focus_within:
@@ -150,6 +182,7 @@ class ListPane(TaskPane):
         side = side_width(self.context.state.current_list, self.app.size)
         self.set_class(bool(side), "-beside")
         self._side.styles.width = side or "1fr"
+        self._side.styles.height = "1fr" if side or self.is_open else self._detail_height()
         self.detail.brief = not side and not self.is_open
         self.screen.set_class(self.is_open and frame.is_compact(self.app.size), "-opened")
         self._lines.again()
@@ -224,8 +257,8 @@ class ListPane(TaskPane):
         """Show the task under the cursor in the detail."""
         event.stop()
         self.detail.show(event.key)
-        if self.context.state.reviewable:
-            # The foot names the review only on such a task.
+        if self.context.state.reviewable or self.context.state.asking:
+            # The foot names the review, or the answer, only on such a task.
             self.context.redraw_frame()
 
     # Opening and going back

@@ -36,6 +36,9 @@ from tui_tasks.tui.widgets.bases import Pane
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.
 _FEW: Final = 50
+# The lines around the jobs, from 100 columns of the terminal and below.
+_AROUND_WIDE: Final = 18
+_AROUND: Final = 7
 
 
 class SchedulePane(Pane):
@@ -117,6 +120,11 @@ class SchedulePane(Pane):
         return self.filter_bar.has_focus_within
 
     # Content
+
+    @override
+    def rows_wanted(self, height: int) -> int:
+        """A row for each job, and the lines around them."""
+        return len(self._all) + (_AROUND_WIDE if frame.is_wide(self.app.size) else _AROUND)
 
     @property
     def line(self) -> JobLine | None:

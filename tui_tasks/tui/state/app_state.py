@@ -26,6 +26,8 @@ from tui_tasks.tui.state.row_places import RowPlaces
 MAX_NEW: Final = 10_000
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
+# At most so many jobs that are late are counted.
+MAX_NEXT_JOBS: Final = 10
 _OF_TASKS: Final = ("task", "log", "state", "list")
 
 
@@ -45,8 +47,9 @@ class AppState:
     - `work_failed`: the uid of each pending task whose newest work failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
-    - `next_task`: the task that is suggested next. `next_job`: the next job's name and its instant.
-    - `failed_last`: the task that failed last, and the reason. `failing`: the names of the jobs whose last run failed.
+    - `next_task`: the task that is suggested next. `next_jobs`: the names and the instants of the next jobs.
+    - `failed_last`: the task that failed last, and the reason. `failing`: the jobs whose last run failed by their
+      names, of the first one also why.
     - `spoke`: the instant at which each agent last wrote.
     - `new`: uid to list of each task that agents have changed since the human `looked`. `deleted`: the same for tasks
       that they have deleted, except those that they had created since.
@@ -89,9 +92,9 @@ class AppState:
         self.has_work = False
         self.autos: dict[str, Auto] = {}
         self.next_task: Task | None = None
-        self.next_job: tuple[str, int] | None = None
+        self.next_jobs: list[tuple[str, int]] = []
         self.failed_last: tuple[TaskLine, str] | None = None
-        self.failing: list[str] = []
+        self.failing: list[tuple[str, str]] = []
         self.spoke: dict[str, int] = {}
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
@@ -280,7 +283,7 @@ class AppState:
         self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
 
     def _read_jobs(self) -> None:
-        self.next_job = job_lines.next_job(self._db)
+        self.next_jobs = job_lines.next_jobs(self._db, MAX_NEXT_JOBS)
         self.failing = job_lines.failing_jobs(self._db)
 
     def _read_asks(self) -> None:

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, age_lasts, count, due, duration, moment
+from tui_tasks.text.times import SECOND, age, age_lasts, due, duration, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.line_painter import FrameLine, strip_of
 from tui_tasks.tui.painting.styles import Part, StyleCache
@@ -33,6 +33,9 @@ WIDE: Final = 100
 """Columns from which two things stand side by side."""
 SHORT: Final = 16
 """Rows under which there is room for one thing only."""
+
+AROUND: Final = 4
+"""Lines around a pane where there is room for more than one thing: two above it, two at the foot."""
 
 HORIZONTAL: Final = [(0, "-narrow"), (NARROW, "-stacked"), (WIDE, "-wide")]
 VERTICAL: Final = [(0, "-short"), (SHORT, "-tall")]
@@ -56,7 +59,7 @@ _IN_TIME: Final[tuple[str, ...]] = ("past_change_back", "past_change_on", "past_
 
 
 class _Step(NamedTuple):
-    """What the right side of the top line shows: the file and how many agents are there, the mode, the time of the job.
+    """What the right side of the top line shows: the file, the mode, the time of the job.
 
     `task` and `job` are the widths of names in cells, 0: none.
     """
@@ -69,21 +72,23 @@ class _Step(NamedTuple):
 
 
 _STEPS: Final = (
-    _Step(True, True, True, 24, 16),
-    _Step(True, True, False, 24, 16),
-    _Step(True, True, False, 16, 12),
-    _Step(False, False, False, 24, 12),
-    _Step(False, False, False, 16, 12),
-    _Step(False, False, False, 12, 8),
-    _Step(False, False, False, 8, 8),
-    _Step(False, False, False, 6, 7),
+    _Step(True, True, True, 40, 24),
+    _Step(True, True, True, 24, 20),
+    _Step(True, True, False, 24, 20),
+    _Step(True, True, False, 16, 16),
+    _Step(False, False, False, 24, 16),
+    _Step(False, False, False, 16, 16),
+    _Step(False, False, False, 12, 12),
+    _Step(False, False, False, 8, 12),
+    _Step(False, False, False, 0, 12),
+    _Step(False, False, False, 0, 8),
     _Step(False, False, False, 8, 0),
     _Step(False, False, False, 0, 0),
 )
 
 
 class TopLine(FrameLine):
-    """The panes at the left; at the right the file, the mode, how many agents are there, and what is next."""
+    """The panes at the left; at the right the file, the mode, and what is next."""
 
     def __init__(self, context: Context, *, id: str | None = None) -> None:
         super().__init__(context, self._panes, self._state, id=id)
@@ -97,7 +102,7 @@ class TopLine(FrameLine):
         return parts
 
     def _state(self, width: int) -> Sequence[Part]:
-        """`auth.db  live  2 agents  next #8 Backup drill  ◷ audit 09:00, in 12h`, as much as there is room for.
+        """`auth.db  live  next #8 Backup drill  ◷ audit 09:00, in 12h`, as much as there is room for.
 
         In the past, its moment.
         """
@@ -114,8 +119,8 @@ class TopLine(FrameLine):
         return [*next(fitting, least), (" ", "")]
 
     def _place(self, step: _Step) -> list[Part]:
-        """Return the project, the file, the mode, and how many agents are there."""
-        context, here = self.context, self.context.state.agent_count
+        """Return the project, the file and the mode."""
+        context = self.context
         parts: list[Part] = []
         if title := context.state.projects.title:
             parts.append((f"{title}  ", "bold"))
@@ -123,13 +128,12 @@ class TopLine(FrameLine):
             parts.append((f"{safe_line(context.link.name, 24)}  ", "$muted"))
         if (behind := context.link.db.seconds_behind()) is not None and behind > _BEHIND_SECONDS:
             since = f" {duration(int(behind * SECOND), 1)}" if behind < float("inf") else ""
-            parts.append((f"server away{since}  ", "$state-overdue"))
+            parts.append((f"server away{since}", "$state-overdue"))
         elif context.link.read_only:
-            parts.append(("read only  ", "$state-overdue"))
+            parts.append(("read only", "$state-overdue"))
         elif step.has_mode:
-            parts.append(("live  ", "$muted"))
-        # Where there is no room for it, the line of the agents suffices.
-        return [*parts, (count(here, "agent") if here else "no agent", "$muted")] if step.has_file else parts
+            parts.append(("live", "$muted"))
+        return parts
 
     def _next_task(self, step: _Step) -> list[Part]:
         """Return the task that is suggested next."""
@@ -140,22 +144,20 @@ class TopLine(FrameLine):
         return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
 
     def _next_job(self, step: _Step) -> list[Part]:
-        """Return the next job and when it is due."""
-        context, job = self.context, self.context.state.next_job
-        if job is None:
+        """Return the next job and when it is due; of jobs that are late the first, and how many there are more."""
+        context, jobs = self.context, self.context.state.next_jobs
+        if not jobs:
             return []
-        name, when = job
+        name, when = jobs[0]
         now, ascii_only = context.clock.now(), context.ascii_only
-        self.lasts(age_lasts(when, now))
-        is_late = when < now
-        mark = look("overdue").mark(ascii_only=ascii_only) if is_late else sign("scheduled", ascii_only=ascii_only)
-        words = due(when, now)
-        if step.has_time:
+        self.lasts(min(age_lasts(when, now) for _, when in jobs))
+        late = sum(when < now for _, when in jobs)
+        mark = look("overdue").mark(ascii_only=ascii_only) if late else sign("scheduled", ascii_only=ascii_only)
+        words = f"{age(when, now)} late{f' +{late - 1}' if late > 1 else ''}" if late else due(when, now)
+        if step.has_time and not late:
             words = f"{context.clock.time_of(when)}, {words}"
-        elif not step.has_mode:
-            words = words.removeprefix("overdue ").removeprefix("in ")
         name = f"{safe_line(name, step.job, ascii_only=ascii_only)} " if step.job else ""
-        return [(f"  {mark} {name}{words}", "$state-overdue" if is_late else "$muted")]
+        return [(f"  {mark} {name}{words}", "$state-overdue" if late else "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Show the pane that was clicked."""
@@ -288,10 +290,11 @@ class FootLine(FrameLine):
         first: tuple[str, ...] = _IN_TIME if self.context.link.as_of is not None else ()
         if state.waits_for_you:
             first = (*first, "asks")
-        if state.new or state.deleted:
+        if (state.new or state.deleted) and not self.context.link.read_only:
             first = (*first, "seen")
         ids = dict.fromkeys((*first, *pane.footer(small)))
-        keys = ((key_of(each), pane.short(ACTIONS[each]), each) for each in ids)
+        words = {"asks": "Answer"} if pane.target() in state.asking else {}
+        keys = ((key_of(each), words.get(each) or pane.short(ACTIONS[each]), each) for each in ids)
         return [hint for hint in keys if hint[1]]
 
     def on_click(self, event: events.Click) -> None:

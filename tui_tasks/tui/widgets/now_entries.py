@@ -1,0 +1,377 @@
+"""What the lines above the panes can show: how the agents are, what each does, and what needs the human."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tui_tasks.core.read import work_queries
+from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.agents.session_queries import AgentSession
+from tui_tasks.core.read.pages import list_pages
+from tui_tasks.core.read.tasks import task_records
+from tui_tasks.core.read.work_queries import SILENT_AFTER
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.glyphs import look
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.times import SECOND, age, age_lasts, count
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.painting.styles import Part
+
+if TYPE_CHECKING:
+    from tui_tasks.core.read.pages.list_pages import TaskLine
+    from tui_tasks.tui.state.context import Context
+
+# In cells: the longest name of an agent, and the name that is never cut.
+WHO: Final = 16
+SHORT_WHO: Final = 9
+# In cells: the least of a text that is worth showing on a narrow screen, and the least of a task's name beside its
+# agent's last word.
+LEAST_NARROW: Final = 10
+_LEAST_NAME: Final = 10
+_MAX_WORDS: Final = 200
+_MAX_WHOLE: Final = 1_000
+# In cells: the longest name of the task of a failed check or of work to review.
+_SHORT_NAME: Final = 24
+
+TROUBLE, ASKS, COUNTS, WORK, OTHERS, FAILED, JOBS = range(7)
+"""The kinds of entries, most urgent first; `JOBS` are those that failed."""
+# The states of agents that have an entry, most urgent first.
+_RANKS: Final = ("gone", "stuck", "stopped", "failed", "quiet", "working", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that the lines show: its first text, and the others as far as there is room.
+
+    The texts of an agent at work are its task's number, that task's name, and its own last word, which gives way last.
+    `act` is performed by a click on it.
+    """
+
+    kind: int
+    mark: str
+    color: str
+    who: str
+    texts: tuple[str, ...]
+    act: Callable[[], None]
+    text_color: str = ""
+    number: int = 1
+    """How many things it stands for."""
+    rank: int = 0
+    """Its place among those of its kind."""
+    label: str = ""
+    """What it is, in a line of its own; empty: its agent."""
+    whole: str = ""
+    """Its text in a line of its own."""
+    since: int | None = None
+    noun: str = ""
+    """What it counts, where only the number is shown."""
+
+    @property
+    def name(self) -> str:
+        """The name of its agent as it is shown."""
+        return agent_text.who(self.who)
+
+    def least(self, text: int) -> int:
+        """Return the least width in cells that is worth showing; `text`: that of its texts."""
+        least = text + 2 if self.kind == TROUBLE else text
+        is_counted = self.kind in (COUNTS, OTHERS, FAILED, JOBS)
+        first = cell_len(self.texts[0]) if is_counted else min(cell_len(" ".join(self.texts)), least)
+        return self._head(min(cell_len(self.name), WHO if text > LEAST_NARROW else SHORT_WHO)) + first
+
+    @property
+    def most(self) -> int:
+        """The width in cells with which nothing is cut."""
+        return self._head(min(cell_len(self.name), WHO)) + cell_len(" ".join(self.texts))
+
+    def parts(self, cells: int, *, ascii_only: bool) -> list[Part]:
+        """Return it in at most so many cells."""
+        parts: list[Part] = [(f"{self.mark} ", self.color)] if self.mark else []
+        if self.who:
+            texts = cell_len(" ".join(self.texts))
+            room = min(WHO, max(SHORT_WHO, cells - self._head(0) - 1 - min(texts, _LEAST_NAME)))
+            who = safe_ends(self.name, room, ascii_only=ascii_only)
+            parts.append((f"{who} ", "$muted" if self.kind == WORK else self.color))
+        left = cells - sum(cell_len(text) for text, _ in parts)
+        return [*parts, (self._fitted(left, ascii_only), self.text_color)]
+
+    def _head(self, who: int) -> int:
+        return 2 * bool(self.mark) + (who + 1 if who else 0)
+
+    def _fitted(self, room: int, ascii_only: bool) -> str:
+        """Return the texts in so many cells."""
+        whole = " ".join(self.texts)
+        if cell_len(whole) <= room:
+            return whole
+        if self.kind in (COUNTS, FAILED, JOBS) and room - cell_len(self.texts[0]) <= LEAST_NARROW:
+            return safe_line(self.texts[0], room, ascii_only=ascii_only)
+        if self.kind != WORK or len(self.texts) < 3:
+            return safe_line(whole, room, ascii_only=ascii_only)
+        number, name, said = self.texts
+        left = room - cell_len(number) - cell_len(said) - 2
+        if left >= _LEAST_NAME:
+            return f"{number} {safe_line(name, left, ascii_only=ascii_only)} {said}"
+        return safe_line(f"{number} {said}", room, ascii_only=ascii_only)
+
+
+class Health(NamedTuple):
+    """How all agents are, in words and in few; how many there are, and whether none is stuck, gone or silent."""
+
+    words: str
+    short: str
+    total: int = 0
+    is_well: bool = True
+
+
+class NowEntries:
+    """Makes the entries from the state. `lasts` is told for how many microseconds they stay true."""
+
+    def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
+        self.context = context
+        self.lasts = lasts
+
+    def of_agents(self) -> tuple[list[Entry], Health]:
+        """Return the agents that are in trouble or at work and how many others there are; and how all are.
+
+        The entries and the words name or count every agent once.
+        """
+        now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
+        found: list[Entry] = []
+        others = dict.fromkeys(_OTHERS, 0)
+        for member in self.context.state.members:
+            shown = agent_text.state_of(member, now, quiet_after)
+            if member.session is None and shown == "working":
+                self.lasts(max(1, member.last_seen + quiet_after + 1 - now))
+            if entry := self._of_member(member, shown, now, quiet_after):
+                found.append(entry)
+            elif member.is_there or shown in ("waiting", "working"):
+                others["waits" if shown == "waiting" else "ready" if self._is_ready(member) else "idle"] += 1
+        found.sort(key=lambda entry: (entry.kind, entry.rank))
+        total = len(found) + sum(others.values())
+        words = [f"{number} {_OTHERS[word][number > 1]}" for word, number in others.items() if number]
+        if words:
+            text, number = ", ".join(words), sum(others.values())
+            noun = f"+{number}"
+            found.append(Entry(OTHERS, "", "", "", (text,), self.act("agents"), "$muted", number, noun=noun))
+        return found, self._health(found, total)
+
+    def _health(self, found: list[Entry], total: int) -> Health:
+        """Return how so many agents are, of which `found` are in trouble or at work."""
+        if not total:
+            words = "no agent connected" if self.context.link.as_of is None else "no agent at work"
+            return Health(words, words)
+        troubles = [_RANKS[entry.rank] for entry in found if entry.kind == TROUBLE]
+        if not troubles:
+            return Health(f"{count(total, 'agent')}, all well", f"{total} well", total)
+        words = ", ".join(f"{troubles.count(kind)} {kind}" for kind in dict.fromkeys(troubles))
+        return Health(f"{words} of {count(total, 'agent')}", f"{words} of {total}", total, is_well=False)
+
+    def of_needs(self) -> Iterator[Entry]:
+        """Yield what needs the human, most urgent first, then what has failed."""
+        state = self.context.state
+        yield from map(self._of_ask, state.asks)
+        if failed := len(state.unproven):
+            first, more = self._named(state.unproven[0]), _more(failed)
+            yield self._counted(
+                "needs_you", f"{count(failed, 'check')} failed", "asks", failed, why=first, label="check failed",
+                whole=f"{first}{more}",
+            )  # fmt: skip
+        if ready := len(state.reviewable):
+            uid, counts = next(iter(state.reviewable.items()))
+            first = self._named(uid)
+            yield self._counted(
+                "reviewable", f"{ready} to review", "asks", ready, why=first, label="to review",
+                whole=f"{first}  {_line(counts)}{_more(ready)}",
+            )  # fmt: skip
+        if state.held:
+            text = f"{count(state.held, 'task')} to accept"
+            yield self._counted("held", f"{state.held} filed", "asks", state.held, label="filed", whole=text)
+        yield from self._failures()
+
+    def _is_ready(self, member: Member) -> bool:
+        """Return whether an agent has ended its work, which waits to be merged."""
+        return member.task is not None and member.task.uid in self.context.state.reviewable
+
+    def _of_member(self, member: Member, shown: str, now: int, quiet_after: int) -> Entry | None:
+        """Return the entry of an agent that is in trouble or at work; None of another."""
+        is_ready = self._is_ready(member)
+        if member.task is not None and not is_ready and member.has_left(now, quiet_after):
+            return self._entry(TROUBLE, member, "gone", (f"gone from {' '.join(self._about(member.task))}",))
+        if shown == "stuck" and member.stuck is not None:
+            return self._entry(TROUBLE, member, shown, (member.stuck.text,))
+        if shown == "stopped":
+            return self._entry(TROUBLE, member, shown, (" ".join(("stopped", *self._about(member.task))),))
+        if shown == "quiet":
+            self.lasts(age_lasts(member.last_seen, now))
+            return self._entry(
+                TROUBLE, member, shown, (f"quiet {age(member.last_seen, now)}", *self._about(member.task))
+            )
+        if shown == "failed" and not agent_text.is_over(member, now, self.context.state.seen_at):
+            why, _ = agent_text.matter(member, self.context, shown)
+            return self._entry(TROUBLE, member, shown, (why or "failed",))
+        if shown == "idle" and agent_text.is_starting(member.session):
+            return self._starting(member, now)
+        if shown == "idle" and not is_ready and member.session is not None and member.task is not None:
+            return self._at_rest(member, member.session, member.task, now)
+        if not member.is_there or (member.task is None and shown != "working"):
+            return None
+        if is_ready and member.tool is None:
+            return None
+        if shown == "paused":
+            return self._entry(WORK, member, shown, (" ".join(("paused", *self._about(member.task))),))
+        return self._at_work(member, shown)
+
+    def _starting(self, member: Member, now: int) -> Entry:
+        """Return the entry of an agent that was started here and has reported nothing yet."""
+        assert member.session is not None
+        if agent_text.is_silent(member.session, now):
+            return self._entry(TROUBLE, member, "quiet", ("may ask something in its terminal",))
+        self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
+        return self._entry(WORK, member, "working", (*self._about(member.task), "starts"))
+
+    def _at_rest(self, member: Member, session: AgentSession, task: TaskLine, now: int) -> Entry | None:
+        """Return the entry of an agent that was started here and has ended its turn with nothing to review."""
+        work = work_queries.of_agent(self.context.db, member.name)
+        if work is None or work.state != "working":
+            return None
+        rests_at = (member.since or now) + SILENT_AFTER
+        if now <= rests_at:  # what it has changed is looked at
+            self.lasts(rests_at + 1 - now)
+            return None
+        words = ("waits at its prompt", f"#{task.number}", _quoted(session.last_message or ""))
+        return self._entry(TROUBLE, member, "quiet", words)
+
+    def _at_work(self, member: Member, shown: str) -> Entry | None:
+        """Return the entry of an agent at work: its task and its last word."""
+        task = member.task
+        if shown == "waiting":
+            ask = next((one for one in reversed(self.context.state.asks) if one.agent == member.name), None)
+            # One that has asked about something else, and has done something since, goes on with its task.
+            goes_on = ask is not None and task is not None and ask.task_uid not in (None, task.uid)
+            if not (goes_on and ask is not None and member.session is None and member.last_seen > ask.opened_at):
+                return None
+        elif shown != "working":
+            return None
+        said = self._said(member)
+        if task is None:
+            prompt = member.session.last_prompt if member.session is not None and member.tool is not None else None
+            return self._entry(WORK, member, "working", (said or "at work", *([_quoted(prompt)] if prompt else [])))
+        return self._entry(WORK, member, "working", (*self._about(task), *([said] if said else [])))
+
+    def _said(self, member: Member) -> str:
+        """Return the last word of an agent: its tool, else what it said, about its task if it has one."""
+        session, word, task = member.session, member.word, member.task
+        if session is not None:
+            said = session.last_message or (session.last_prompt if member.task is None else "")
+            return _line(member.tool) if member.tool is not None else _quoted(said)
+        if task is not None and (word is None or word.task != task.uid):
+            return _quoted(task_records.last_said(self.context.db, task.uid, member.name))
+        return _quoted(word.text) if word is not None and word.kind in ("logged", "asked", "ran") else ""
+
+    def _about(self, task: TaskLine | None) -> tuple[str, ...]:
+        return (f"#{task.number}", safe_line(task.name, 40)) if task is not None else ()
+
+    def _named(self, uid: str) -> str:
+        task = list_pages.line(self.context.db, uid)
+        return f"#{task.number} {safe_line(task.name, _SHORT_NAME)}" if task is not None else ""
+
+    def _entry(self, kind: int, member: Member, shown: str, texts: tuple[str, ...]) -> Entry:
+        looks, task = agent_text.LOOKS_OF_STATES[shown], member.task
+        color = "$state-overdue" if shown == "gone" else looks.color
+        act = (
+            self._go_to(task.uid) if task is not None and shown in ("gone", "working", "paused") else self.act("agents")
+        )
+        text_color = color if kind == TROUBLE else ""
+        mark = looks.mark(ascii_only=self.context.ascii_only)
+        rank = _RANKS.index(shown)
+        return Entry(kind, mark, color, member.name, tuple(map(_line, texts)), act, text_color, rank=rank)
+
+    def _of_ask(self, ask: Ask) -> Entry:
+        looks, asked = look("needs_you"), agent_text.request_line(ask, ascii_only=self.context.ascii_only)
+        task = self.context.state.asked_about.get(ask.uid)
+        line = list_pages.line(self.context.db, task) if task is not None else None
+        number = f"#{line.number} " if line is not None else ""
+        return Entry(
+            ASKS,
+            looks.mark(ascii_only=self.context.ascii_only),
+            looks.color,
+            ask.agent,
+            (_line(asked),),
+            lambda: self._show_ask(ask.uid),
+            whole=f"{number}{safe_line(asked, _MAX_WHOLE)}",
+            since=ask.opened_at,
+        )
+
+    def _counted(
+        self,
+        state: str,
+        text: str,
+        action: str,
+        number: int,
+        kind: int = COUNTS,
+        *,
+        label: str,
+        whole: str,
+        why: str = "",
+        since: int | None = None,
+        noun: str = "",
+    ) -> Entry:
+        looks = look(state)
+        mark = looks.mark(ascii_only=self.context.ascii_only)
+        texts, act = (text, why) if why else (text,), self.act(action)
+        return Entry(kind, mark, looks.color, "", texts, act, looks.color, number, 0, label, whole, since, noun)
+
+    def _failures(self) -> Iterator[Entry]:
+        """Yield how many tasks and jobs have failed, and why the last one did."""
+        state = self.context.state
+        if number := state.failed:
+            task, reason = state.failed_last or (None, "")
+            named = f"#{task.number} " if task is not None else ""
+            why = f"{named}{_line(reason or task.name)}" if task is not None else ""
+            whole = f"{named}{safe_line(task.name, 40)}{': ' if reason else ''}{_line(reason)}" if task else ""
+            yield self._counted(
+                "failed", f"{count(number, 'task')} failed", "attention", number, FAILED, why=why,
+                noun=count(number, "task"), label="task failed", whole=f"{whole}{_more(number)}", since=task.updated_at if task else None,
+            )  # fmt: skip
+        if state.failing:
+            number, (name, reason) = len(state.failing), state.failing[0]
+            first = safe_line(name, _SHORT_NAME)
+            text = f"job {first} failed" if number == 1 else f"{count(number, 'job')} failed"
+            why = _line(reason) if number == 1 else f"{first}: {_line(reason)}"
+            whole = f"{first}{': ' if reason else ''}{_line(reason)}{_more(number)}"
+            yield self._counted(
+                "failed", text, "pane_schedule", number, JOBS, why=why,
+                noun=count(number, "job"), label="job failed", whole=whole,
+            )  # fmt: skip
+
+    # Clicks
+
+    def act(self, action: str) -> Callable[[], None]:
+        """Return what a click does that performs an action."""
+        return lambda: self.context.do(action)
+
+    def _go_to(self, uid: str) -> Callable[[], None]:
+        return lambda: self.context.navigation.go_to(uid)
+
+    def _show_ask(self, uid: str) -> None:
+        from tui_tasks.tui.inbox.inbox_screen import Inbox
+
+        self.context.link.check()
+        self.context.push(Inbox(self.context, uid))
+
+
+_OTHERS: Final = {"waits": ("waits", "wait"), "ready": ("ready", "ready"), "idle": ("idle", "idle")}
+"""What agents are called that are neither in trouble nor at work, one and several; `ready`: their work is."""
+
+
+def _line(text: str) -> str:
+    return safe_line(text, _MAX_WORDS)
+
+
+def _quoted(text: str | None) -> str:
+    return f'"{safe_line(text, _MAX_WORDS)}"' if text else ""
+
+
+def _more(number: int) -> str:
+    return f"  +{number - 1} more" if number > 1 else ""
