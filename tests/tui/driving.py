@@ -74,6 +74,20 @@ def lines(app: TaskApp) -> list[str]:
     return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
 
 
+def above(app: TaskApp) -> str:
+    """What stands above the pane, below the line of the panes."""
+    return "\n".join(lines(app)[1 : _rule(app)])
+
+
+def below(app: TaskApp) -> list[str]:
+    """The lines below the rule above the pane: the head of the list, then its rows."""
+    return lines(app)[_rule(app) + 1 :]
+
+
+def _rule(app: TaskApp) -> int:
+    return next(at for at, line in enumerate(lines(app)) if line.startswith(("──", "─ ", "--", "- ")))
+
+
 def shown(app: TaskApp) -> str:
     """What is on screen, line by line."""
     return "\n".join(lines(app))

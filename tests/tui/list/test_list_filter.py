@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tui.driving import lines, named, opened, order, press, said, shown, task, until, write
+from tests.tui.driving import below, lines, named, opened, order, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteList, EditTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
@@ -96,7 +96,7 @@ async def test_a_word_that_means_nothing_is_told_beside_the_filter(app):
         await pilot.press("slash")
         await write(pilot, "status:opne ")
         await pilot.pause()
-        assert "opne" in lines(app)[4]
+        assert "opne" in below(app)[0]
 
 
 async def test_a_task_that_comes_to_match_appears_and_one_that_no_more_does_goes(app, plan, agent):
@@ -203,7 +203,7 @@ async def test_an_archived_list_is_out_of_the_way_and_found_in_the_palette(app, 
         await press(app, pilot, "enter")
         assert "Plan   9 tasks   archived" in shown(app)
         agent(AddTask("new", plan.list_uid))
-        await until(pilot, lambda: "Plan   10 tasks" in shown(app) and "archived" not in lines(app)[4])
+        await until(pilot, lambda: "Plan   10 tasks" in shown(app) and "archived" not in below(app)[0])
         assert app.state.failed == 1
 
 

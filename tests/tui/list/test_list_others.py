@@ -7,7 +7,7 @@ import re
 import pytest
 from textual import events
 
-from tests.tui.driving import by_agent, lines, opened, order, place_of, press, said, shown, task, until, write
+from tests.tui.driving import below, by_agent, lines, opened, order, place_of, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.commit.state_cache import StateCache
@@ -88,14 +88,14 @@ async def test_a_row_that_changed_is_painted_and_no_other(app, plan, agent, monk
 
 async def test_what_agents_change_is_marked_until_the_human_says_seen(app, plan, agent):
     async with opened(app) as pilot:
-        assert "• 4 changed since 19:58" in lines(app)[4]
+        assert "• 4 changed since 19:58" in below(app)[0]
         assert ". Seen" in lines(app)[-1]
         app.post_message(events.AppBlur())
         agent(EditTask(plan[1], {"priority": 1}))
-        await until(pilot, lambda: "5 changed" in lines(app)[4])
-        assert lines(app)[5].startswith("> #1  • ✓ ")
+        await until(pilot, lambda: "5 changed" in below(app)[0])
+        assert below(app)[1].startswith("> #1  • ✓ ")
         await press(app, pilot, "full_stop")
-        assert "changed" not in lines(app)[4]
+        assert "changed" not in below(app)[0]
         assert "Seen" not in lines(app)[-1]
         assert app.state.looked.at == NOW
 
@@ -111,7 +111,7 @@ async def test_what_changes_on_screen_while_the_terminal_has_the_focus_is_seen(a
         await until(pilot, lambda: "renamed" in shown(app))
         assert "far below" not in shown(app)
         assert [task(app, uid).name for uid in app.state.new] == ["far below"]
-        assert "•" not in "".join(lines(app)[5:13])
+        assert "•" not in "".join(below(app)[1:9])
 
 
 @pytest.mark.parametrize("away", ["another window", "no key for long", "a screen over it"])
@@ -151,7 +151,7 @@ async def test_when_the_human_leaves_is_when_they_last_looked(app, plan, make_ap
     again = make_app(plan.path)
     async with opened(again):
         assert again.state.new.keys() == {plan[1]}
-        assert "• 1 changed since 20:15" in lines(again)[4]
+        assert "• 1 changed since 20:15" in below(again)[0]
 
 
 async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, monkeypatch):
@@ -159,9 +159,9 @@ async def test_ages_tick_while_one_under_a_minute_is_on_screen(plan, make_app, m
     clock = [NOW]
     app.context.clock.now = lambda: clock[0]
     async with opened(app) as pilot:
-        assert "40s" in lines(app)[9]
+        assert "40s" in below(app)[5]
         clock[0] += 3_000_000
-        await until(pilot, lambda: "43s" in lines(app)[9])
+        await until(pilot, lambda: "43s" in below(app)[5])
 
 
 async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, make_app, monkeypatch):
@@ -176,7 +176,7 @@ async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, ma
         draw = painter._draw
         monkeypatch.setattr(painter, "_draw", lambda row, *rest: (drawn.append(row.uid), draw(row, *rest))[1])
         clock[0] += 1_000_000
-        await until(pilot, lambda: "41s" in lines(app)[9])
+        await until(pilot, lambda: "41s" in below(app)[5])
         assert set(re.sub(r"\x1b\[[^A-Za-z]*[A-Za-z]", "", "".join(written))) == {"1"}
         assert set(drawn) == {plan[5]}
 
@@ -218,10 +218,10 @@ async def test_leaving_an_open_task_for_another_pane_brings_the_list_back(app):
 
 async def test_a_task_that_waits_is_free_when_what_it_waits_for_is_done(app, plan, agent):
     async with opened(app) as pilot:
-        assert "⊘ Write integration tests  " in lines(app)[10]
-        assert "after #5" in lines(app)[10]
+        assert "⊘ Write integration tests  " in below(app)[6]
+        assert "after #5" in below(app)[6]
         agent(EditTask(plan[5], {"status": "done"}))
-        await until(pilot, lambda: "○ Write" in lines(app)[10])
+        await until(pilot, lambda: "○ Write" in below(app)[6])
 
 
 @pytest.mark.parametrize(("pane", "keys"), [("list", ["j", "j"]), ("board", ["h", "enter"])])
@@ -241,7 +241,7 @@ async def test_the_detail_tells_a_number_that_stays_when_others_come_go_and_move
 
 async def test_every_row_keeps_its_number_through_adding_moving_and_deleting(app, plan, agent):
     def rows() -> list[tuple[str, str]]:
-        found = (re.match(r". #(\d+) +•? +. (\w+)", line) for line in lines(app)[5:17])
+        found = (re.match(r". #(\d+) +•? +. (\w+)", line) for line in below(app)[1:13])
         return [(row[1], row[2]) for row in found if row is not None]
 
     async with opened(app) as pilot:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, press, said, shown, task, until, write
+from tests.tui.driving import below, by_agent, lines, opened, press, said, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -308,13 +308,13 @@ async def test_of_several_that_undo_brings_back_the_cursor_goes_to_the_first(app
 
 async def test_rows_tell_priority_tags_the_last_word_the_reason_and_who_asks_where_there_is_room(app, plan):
     async with opened(app, (200, 40)) as pilot:
-        rows = lines(app)[5:14]
+        rows = below(app)[1:10]
         assert re.search(r'#5  • ◐ Ship auth flow +"running tests 14/22" +!high  #auth +claude-1 +40s', rows[4])
         assert re.search(r"#3  • ✗ Fix flaky DST test +test_dst_gap: expected 02:30, got", rows[2])
         assert re.search(r"#4  • \? Pick JWT lib: jose or pyjwt +jose is maintained", rows[3])
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
-        rows = lines(app)[5:14]
+        rows = below(app)[1:10]
         assert "test_dst_gap: expected 02:30, got 03:30" in rows[2]
         assert "claude-2" in rows[1]
         await pilot.resize_terminal(40, 12)
@@ -339,15 +339,15 @@ async def test_what_is_neither_done_nor_open_is_counted_beside_the_progress(app)
 
 async def test_the_reason_of_a_failure_outlives_the_other_columns_of_its_row(app):
     async with opened(app, (62, 30)):
-        assert "✗ Fix flaky DST test  test_dst_gap: expected 02:3" in lines(app)[7]
-        assert "claude-2" not in lines(app)[7]
-        assert "claude-2" in lines(app)[6]
+        assert "✗ Fix flaky DST test  test_dst_gap: expected 02:3" in below(app)[3]
+        assert "claude-2" not in below(app)[3]
+        assert "claude-2" in below(app)[2]
 
 
 async def test_a_name_is_told_whole_before_anything_else_is(app, plan, agent):
     agent(EditTask(plan[8], {"name": "n" * 70, "tags": ("a-tag",)}))
     async with opened(app, (200, 40)):
-        row = lines(app)[12]
+        row = below(app)[8]
         assert "n" * 70 in row
         assert "#a-tag" in row
 

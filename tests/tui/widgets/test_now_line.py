@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.tui.driving import by_agent, lines, opened, press, said, shown, until
+from tests.tui.driving import above, below, by_agent, lines, opened, press, said, shown, until
 from tests.tui.plan import NOW, Plan, connect
 from tests.tui.sessions import with_sessions
 from tui_tasks.core import connections
@@ -37,18 +37,17 @@ def fail_a_job(plan: Plan, name: str) -> None:
 
 async def test_a_job_that_has_failed_reaches_the_now_line(app, plan):
     async with opened(app) as pilot:
-        assert "✗ 1 failed  " in lines(app)[1] + "  "
+        assert "✗ failed    task #3 Fix flaky" in above(app)
         fail_a_job(plan, "nightly")
-        await until(pilot, lambda: "✗ 1 failed, 1 job" in lines(app)[1])
+        await until(pilot, lambda: "✗ failed    job nightly: no paper" in above(app))
 
 
 async def test_the_only_thing_that_has_failed_is_named_and_a_click_goes_there(app, plan, agent):
     agent(EditTask(plan[3], {"status": "done"}))
     fail_a_job(plan, "nightly")
     async with opened(app) as pilot:
-        line = lines(app)[1]
-        assert "✗ nightly failed" in line
-        await pilot.click("#now", offset=(line.index("nightly"), 0))
+        (line,) = (line for line in above(app).splitlines() if "job nightly: no paper" in line)
+        await pilot.click("#needs", offset=(line.index("nightly"), above(app).splitlines().index(line) - 1))
         assert app.navigation.pane_name == "schedule"
 
 
@@ -60,26 +59,27 @@ async def test_where_there_is_no_room_failed_tasks_and_jobs_are_counted_together
 
 async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_work(app, plan, agent):
     async with opened(app) as pilot:
-        assert "◐ claude-1 #5" in lines(app)[2]
+        assert "◐ claude-1 #5" in lines(app)[1]
         agent(OpenAsk("Which port?", (), plan[5]))
-        await until(pilot, lambda: "◐" not in "".join(lines(app)[1:3]))
-        assert lines(app)[1].startswith(" ? claude-1")
+        await until(pilot, lambda: "◐" not in above(app))
+        assert lines(app)[1] == " ✓ 2 agents, all well   2 wait"
+        assert "? claude-1  #5 Which port?" in above(app)
 
 
 async def test_what_agents_have_deleted_is_told_beside_what_they_have_changed(app, plan, agent):
     async with opened(app) as pilot:
-        assert "• 4 changed since 19:58" in lines(app)[4]
+        assert "• 4 changed since 19:58" in below(app)[0]
         [made] = agent(AddTask("made and gone", plan.list_uid))
         agent(DeleteTask(made.uid))
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "• 4 changed, 1 deleted since 19:58" in lines(app)[4])
+        await until(pilot, lambda: "• 4 changed, 1 deleted since 19:58" in below(app)[0])
         with Store(plan.path) as store:
             store.commit(TakeBack((journal.newest(store.db),)), actor="human", now=NOW)
-        await until(pilot, lambda: "• 4 changed since 19:58" in lines(app)[4])
+        await until(pilot, lambda: "• 4 changed since 19:58" in below(app)[0])
         agent(DeleteTask(plan[9]))
-        await until(pilot, lambda: "1 deleted" in lines(app)[4])
+        await until(pilot, lambda: "1 deleted" in below(app)[0])
         await press(app, pilot, "full_stop")
-        assert "deleted" not in lines(app)[4]
+        assert "deleted" not in below(app)[0]
 
 
 @pytest.mark.parametrize("cells", range(1, 24))
@@ -95,36 +95,56 @@ def leave(plan: Plan, *agents: str) -> None:
             connections.end(store.db, agent, Process(), NOW)
 
 
+QUESTIONS = (
+    " ? claude-1  #4 jose is maintained but heavier; pyjwt is in the lockfile. Which one?",
+    " ? claude-2  #7 Approve: delete the old GA property",
+    " ✗ failed    task #3 Fix flaky DST test: test_dst_gap: expected 02:30, got 03:30",
+)
+
+
+async def test_questions_and_failures_stand_whole_above_the_pane_where_it_leaves_rows_free(app):
+    async with opened(app, (120, 40)):
+        assert lines(app)[1] == ' ✓ 2 agents, all well   ◐ claude-1 #5 Ship auth flow "running tests 14/22"   1 waits'
+        for line, words, waits in zip(above(app).splitlines()[1:], QUESTIONS, ("9m", "4m", "17m"), strict=True):
+            assert line.startswith(words) and line.endswith(f" {waits}")
+
+
+async def test_a_long_question_goes_on_in_the_next_free_row(app):
+    async with opened(app, (80, 24)):
+        _, first, more, *_ = above(app).splitlines()
+        assert re.fullmatch(r" \? claude-1  #4 jose is maintained .* lockfile. +9m", first)
+        assert more == " " * 13 + "Which one?"
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 24)])
+async def test_a_list_that_fills_the_screen_keeps_its_rows_and_the_questions_share_a_line(plan, make_app, size):
+    by_agent(plan, "human", *(AddTask(f"More {number}", plan.list_uid) for number in range(40)))
+    app = make_app(plan.path)
+    async with opened(app, size):
+        # One line is taken from the detail.
+        assert len(above(app).splitlines()) == (4 if size == (120, 40) else 2)
+        assert "? claude-1 " in above(app) and "✗ " in above(app)
+        assert "✓ 2 agents, all well" in lines(app)[1] and "◐ claude-1 #5" in lines(app)[1]
+
+
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        (
-            (120, 24),
-            " ? claude-1 jose is maintained but heavier; pyjwt is in the…"
-            "   ? claude-2 Approve: delete the old GA prop…"
-            '   ✗ 1 failed\n ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
-        ),
-        (
-            (80, 24),
-            " ? claude-1 jose is maintained but h…  ? claude-2 Approve: delete …  ✗ 1 failed\n"
-            ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
-        ),
-        (
-            (60, 24),
-            " ? claude-1 jose is ma…  ? claude-2 Approve: d…  ✗ 1 failed\n"
-            ' ◐ claude-1 #5 Ship auth flow "running tests 14/22"',
-        ),
-        (
-            (120, 12),
-            " ? claude-1 jose is maintained but h…   ? claude-2 Approve: delete the o…"
-            '   ◐ claude-1 #5 "running tests …   ✗ 1 failed',
-        ),
+        ((120, 12), " ✓ 2 agents, all well   ? claude-1 jose is "),
         ((40, 24), " ◐ #5 40s   ? 2   ✗ 1"),
     ],
 )
-async def test_questions_stand_above_every_pane_by_their_words_and_agents_at_work_by_theirs(app, size, words):
+async def test_where_there_is_one_line_it_shows_all(app, size, words):
     async with opened(app, size):
-        assert words in shown(app)
+        assert lines(app)[0].startswith(words)
+
+
+async def test_nothing_moves_in_a_pane_while_no_question_comes_or_goes(app, plan, agent):
+    async with opened(app, (80, 24)) as pilot:
+        before = len(above(app).splitlines())
+        agent(LogTask(plan[5], "tests 15/22"))
+        await until(pilot, lambda: "tests 15/22" in lines(app)[1])
+        assert len(above(app).splitlines()) == before
 
 
 @pytest.mark.parametrize("pane", ["list", "board", "log", "schedule"])
@@ -133,20 +153,20 @@ async def test_the_command_of_a_permission_stands_above_every_pane(plan, make_ap
     answer = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db) if ask.request is None]
     by_agent(plan, "human", *answer)
     async with opened(app, (120, 40)):
-        assert "? claude-3 Bash: rm -rf build/" in lines(app)[1]
-        assert "◐ claude-4" in lines(app)[2] and "◐ claude-1" in lines(app)[2]
+        assert re.search(r"\? claude-3 +Bash: rm -rf build/", above(app))
+        assert "◐ claude-4" in lines(app)[1] and "◐ claude-1" in lines(app)[1]
     async with opened(make_app(plan.path, pane=pane), (80, 24)) as pilot:
-        assert "? claude-3 Bash: rm" in lines(pilot.app)[1]
+        assert re.search(r"\? claude-3 +Bash: rm", above(pilot.app))
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
 async def test_an_agent_that_is_gone_stands_first_with_the_task_that_it_left_and_its_row_says_so(app, plan, size):
     async with opened(app, size) as pilot:
         leave(plan, "claude-1")
-        await until(pilot, lambda: any(line.startswith(" · claude-1") for line in lines(app)[:3]))
-        assert "◐" not in "".join(lines(app)[:3])
-        assert size[0] < 60 or "gone from #5" in lines(app)[2]
-        (row,) = (line for line in lines(app)[4:] if line[1:6].strip() == "#5")
+        await until(pilot, lambda: "· claude-1" in "".join(lines(app)[:2]))
+        assert "◐" not in "".join(lines(app)[:2])
+        assert size[0] < 60 or "gone from #5" in lines(app)[1]
+        (row,) = (line for line in below(app)[1:] if line[1:6].strip() == "#5")
         assert "? Ship auth" in row
         assert "gone: cla" in row
         assert app.state.need_you == 3
@@ -185,7 +205,7 @@ async def test_a_task_whose_agent_is_stopped_says_so_until_it_goes_on(plan, make
     async with opened(app, (120, 40)) as pilot:
         assert "stopped" not in shown(app)
         stop(plan, "claude-1", NOW)
-        await until(pilot, lambda: "! claude-1 stopped #5" in lines(app)[2])
+        await until(pilot, lambda: "! claude-1 stopped #5" in lines(app)[1])
         await until(pilot, lambda: "stopped: claude-1" in " ".join(shown(app).split()) or "stopped:   " in shown(app))
         stop(plan, "claude-1", None)
         await until(pilot, lambda: "stopped" not in shown(app))
@@ -208,7 +228,7 @@ async def test_the_note_of_a_stranger_changes_neither_worker_nor_last_word(app, 
     async with opened(app) as pilot:
         by_agent(plan, "stranger", LogTask(plan[5], "STRANGERS"))
         await until(pilot, lambda: "stranger" in app.state.spoke)
-        assert '◐ claude-1 #5 Ship auth flow "running tests' in lines(app)[2]
+        assert '◐ claude-1 #5 Ship auth flow "running tests' in lines(app)[1]
 
 
 async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
@@ -218,7 +238,7 @@ async def test_a_task_of_the_human_is_no_work_of_an_agent(tmp_path, make_app):
         store.commit(AddTask("by hand", home.uid, status="in_progress"), actor="human", now=NOW)
     app = make_app(path)
     async with opened(app, (80, 24)):
-        assert [line.strip() for line in lines(app)[1:3]] == ["nothing needs you", "no agent connected"]
+        assert lines(app)[1] == " no agent connected  nothing needs you"
 
 
 async def test_one_that_makes_single_calls_has_left_only_after_it_was_silent_for_long(plan, make_app):
@@ -240,25 +260,26 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
             connect(store, f"bot-{number}")
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
-        assert re.search(r"\? claude-1 jose.* \? claude-2 Approve: .*", lines(app)[1])
-        assert re.fullmatch(r" ◐ bot-0 #10 .*   ◐ bot-1 .*   ◐ bot-2 .*   ◐ bot-3 .* \+2", lines(app)[2])
+        assert re.fullmatch(
+            r" ✓ 7 agents, all well   ◐ bot-0 #10 .*   ◐ bot-1 .*   ◐ bot-2 .* \+3   1 waits", lines(app)[1]
+        )
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert re.fullmatch(r" ◐ bot-0 #10 .*  ◐ bot-1 .*  ◐ bot-2 .* \+3", lines(pilot.app)[2])
+        assert re.fullmatch(r" ✓ 7 agents, all well  ◐ bot-0 #10 .*  ◐ bot-1 .* \+4  1 waits", lines(pilot.app)[1])
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
     async with opened(app, (160, 24)) as pilot:
         by_agent(plan, "claude-1", LogTask(plan[8], "looked at the drill"))
         await until(pilot, lambda: app.state.members[0].word.text == "looked at the drill")
-        assert '◐ claude-1 #5 Ship auth flow "running tests 14/22"' in lines(app)[2]
+        assert '◐ claude-1 #5 Ship auth flow "running tests 14/22"' in lines(app)[1]
         with Store(plan.path) as store:
             (made,) = store.commit(AddTask("Fresh", plan.list_uid), actor="claude-2", now=NOW)
             store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="claude-2", now=NOW)
             store.commit(LogTask(plan[8], "not this one"), actor="claude-2", now=NOW)
             answers = [AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(store.db)]
             store.commit(*answers, actor="human", now=NOW)
-        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in lines(app)[2])
-        assert "not this one" not in lines(app)[2]
+        await until(pilot, lambda: "◐ claude-2 #10 Fresh" in lines(app)[1])
+        assert "not this one" not in lines(app)[1]
 
 
 @pytest.mark.parametrize("stranger", ["stranger", "human"])
@@ -271,7 +292,7 @@ async def test_the_note_of_a_stranger_is_not_the_last_word_of_a_row_or_a_card(pl
         # The detail of the task, with its whole log, is not on screen.
         await press(app, pilot, *(("g",) if pane == "list" else ()))
         assert "STRANGERS" not in shown(app)
-        assert '"running tests' in "\n".join(lines(app)[4:]), shown(app)
+        assert '"running tests' in "\n".join(below(app)[1:]), shown(app)
 
 
 @pytest.mark.parametrize("pane", ["list", "board"])
@@ -294,8 +315,8 @@ async def test_a_human_who_sets_a_task_failed_gives_its_reason(plan, make_app):
     by_agent(plan, "claude-1", LogTask(plan[5], "I went on"), now=NOW)
     app = make_app(plan.path)
     async with opened(app, (160, 40)):
-        assert "#5 out of time" in lines(app)[1]
-        assert "out of time" in next(line for line in lines(app)[4:] if line[1:6].strip() == "#5")
+        assert "task #5 Ship auth flow: out of time" in above(app)
+        assert "out of time" in next(line for line in below(app)[1:] if line[1:6].strip() == "#5")
 
 
 async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, plan):
@@ -304,9 +325,8 @@ async def test_the_agents_have_a_line_of_their_own_those_in_trouble_first(app, p
         by_agent(plan, "human", *answers, EditTask(plan[3], {"status": "done"}))
         by_agent(plan, "claude-2", EditTask(plan[7], {"status": "in_progress"}))
         by_agent(plan, "system", NoteStuck("claude-2", "failure", "the same failure 3 times: pytest", NOW))
-        await until(pilot, lambda: lines(app)[2].startswith(" ! claude-2 the same failure 3 times"))
-        assert "◐ claude-1 #5" in lines(app)[2]
-        assert lines(app)[1] == " nothing else needs you"
+        await until(pilot, lambda: lines(app)[1].startswith(" ! 1 stuck of 2 agents  ! claude-2 the same"))
+        assert "◐ claude-1 #5" in lines(app)[1]
 
 
 async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks, report):
@@ -315,18 +335,18 @@ async def test_work_to_review_and_failed_checks_are_named(plan, make_app, checks
     by_agent(plan, "human", *answers)
     app = make_app(plan.path)
     async with opened(app, (120, 24)):
-        assert "? 1 check failed #6 Write integration tests" in lines(app)[1]
+        assert "? unproven  check failed: #6 Write integration" in above(app)
 
 
-async def test_a_question_alone_is_told_by_as_many_words_as_the_line_has_room_for(app, plan):
+async def test_a_question_alone_is_told_whole(app, plan):
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", OpenAsk("Which of the two libraries " * 8))
     async with opened(app, (120, 40)):
-        assert re.fullmatch(r" \? claude-1 Which of .{70,}…   ✗ 1 failed ?", lines(app)[1])
+        assert " ".join(above(app).replace(" now", "").split()).count("Which of the two libraries") == 8
 
 
 @pytest.mark.parametrize(
-    ("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie banner starts"), (6, "codex-1 may ask something in its")]
+    ("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie bann… starts"), (6, "codex-1 may ask something in its")]
 )
 async def test_an_agent_that_was_started_and_has_reported_nothing_starts_then_may_ask_in_its_terminal(
     plan, make_app, seconds, line
@@ -337,7 +357,7 @@ async def test_an_agent_that_was_started_and_has_reported_nothing_starts_then_ma
         store.commit(RunWork(work.uid, Process("b", "n", 4, "7")), actor="system", now=at)
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: line in lines(app)[2])
+        await until(pilot, lambda: line in lines(app)[1])
 
 
 @pytest.mark.parametrize(("seconds", "is_shown"), [(4, False), (6, True)])
@@ -357,11 +377,11 @@ async def test_an_agent_that_was_started_and_ended_its_turn_with_nothing_to_revi
     app = make_app(plan.path)
     async with opened(app, (120, 40)) as pilot:
         await pilot.pause()
-        assert ('codex-1 waits at its prompt #9 "Which one?"' in lines(app)[2]) is is_shown
+        assert ('codex-1 waits at its prompt #9 "Which one?"' in lines(app)[1]) is is_shown
 
 
 async def test_agents_that_are_there_and_do_nothing_are_counted_rather_than_denied(app, plan):
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: "2 agents, none at work" in shown(app))
+        await until(pilot, lambda: "2 agents, all well   2 idle" in shown(app))

@@ -15,21 +15,21 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 
 
-async def test_the_top_line_counts_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
+async def test_the_line_below_counts_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
     async with opened(app) as pilot:
-        assert "live  2 agents" in lines(app)[0]
+        assert lines(app)[1].startswith(" ✓ 2 agents, all well")
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        await until(pilot, lambda: "live  1 agent " in lines(app)[0])
+        await until(pilot, lambda: lines(app)[1].startswith(" ✓ 1 agent, all well"))
 
 
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (160, "auth.db  live  2 agents  next #4 Pick JWT lib: jose or p…  ! Backup drill 19:50, overdue 25m"),
-        (120, "auth.db  live  2 agents  next #4 Pick JWT lib: j…  ! Backup drill overdue 25m"),
-        (80, "next #4 Pick JWT li…  ! Backup … 25m"),
+        (160, "auth.db  live  next #4 Pick JWT lib: jose or pyjwt  ! Backup drill 25m late"),
+        (120, "auth.db  live  next #4 Pick JWT lib: jose or pyjwt  ! Backup drill 25m late"),
+        (80, "next #4  ! Backup drill 25m late"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):

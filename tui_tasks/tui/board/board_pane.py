@@ -139,7 +139,8 @@ class BoardPane(TaskPane):
         if self._list_id < 0 or self.is_open:
             return height
         return min(
-            height * 7 // 8, _AROUND + max(spec.height * self._counts.unfiltered(spec.parts) for spec in self.specs)
+            height * 7 // 8,
+            _AROUND + max((spec.lines + spec.gap) * self._counts.unfiltered(spec.parts) for spec in self.specs),
         )
 
     def on_mount(self) -> None:

@@ -178,7 +178,7 @@ class CardCounts:
             asked = board_pages.asked(self._context.db, home.id, self._context.state.needing)
             kept = {part: getattr(home, part, 0) - asked.get(part, 0) for part in board_pages.PARTS}
             self._counts, self._open_ended = kept | {NEEDS_YOU: sum(asked.values())}, set()
-            self._unfiltered = self._counts
+            self._unfiltered = dict(self._counts)
 
     def _count(self) -> None:
         """Begin to count the cards of every part."""

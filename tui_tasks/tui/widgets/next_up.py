@@ -36,9 +36,9 @@ def _task(context: Context, cells: int) -> list[Part]:
 
 
 def _job(context: Context, line: FrameLine, cells: int) -> list[Part]:
-    if context.state.next_job is None:
+    if not context.state.next_jobs:
         return []
-    (name, when), now, ascii_only = context.state.next_job, context.clock.now(), context.ascii_only
+    (name, when), now, ascii_only = context.state.next_jobs[0], context.clock.now(), context.ascii_only
     line.lasts(age_lasts(when, now))
     is_late = when < now
     mark = look("overdue").mark(ascii_only=ascii_only) if is_late else sign("scheduled", ascii_only=ascii_only)

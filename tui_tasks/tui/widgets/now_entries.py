@@ -173,20 +173,20 @@ class NowEntries:
         yield from map(self._of_ask, state.asks)
         if failed := len(state.unproven):
             first, more = self._named(state.unproven[0]), _more(failed)
+            text = f"{count(failed, 'check')} failed"
             yield self._counted(
-                "needs_you", f"{count(failed, 'check')} failed", "asks", failed, why=first, label="check failed",
-                whole=f"{first}{more}",
-            )  # fmt: skip
+                "needs_you", text, "asks", failed, why=first, label="unproven", whole=f"check failed: {first}{more}"
+            )
         if ready := len(state.reviewable):
             uid, counts = next(iter(state.reviewable.items()))
-            first = self._named(uid)
+            first, more = self._named(uid), _more(ready)
+            whole = f"{first}  {_line(counts)}{more}"
             yield self._counted(
-                "reviewable", f"{ready} to review", "asks", ready, why=first, label="to review",
-                whole=f"{first}  {_line(counts)}{_more(ready)}",
-            )  # fmt: skip
+                "reviewable", f"{ready} to review", "asks", ready, why=first, label="to review", whole=whole
+            )
         if state.held:
-            text = f"{count(state.held, 'task')} to accept"
-            yield self._counted("held", f"{state.held} filed", "asks", state.held, label="filed", whole=text)
+            text = f"{state.held} filed"
+            yield self._counted("held", text, "asks", state.held, label="to accept", whole=f"{text} by agents")
         yield from self._failures()
 
     def _is_ready(self, member: Member) -> bool:
@@ -330,9 +330,11 @@ class NowEntries:
             named = f"#{task.number} " if task is not None else ""
             why = f"{named}{_line(reason or task.name)}" if task is not None else ""
             whole = f"{named}{safe_line(task.name, 40)}{': ' if reason else ''}{_line(reason)}" if task else ""
+            since = task.updated_at if task is not None else None
+            text, noun = f"{count(number, 'task')} failed", count(number, "task")
             yield self._counted(
-                "failed", f"{count(number, 'task')} failed", "attention", number, FAILED, why=why,
-                noun=count(number, "task"), label="task failed", whole=f"{whole}{_more(number)}", since=task.updated_at if task else None,
+                "failed", text, "attention", number, FAILED, why=why,
+                noun=noun, label="failed", whole=f"task {whole}{_more(number)}", since=since,
             )  # fmt: skip
         if state.failing:
             number, (name, reason) = len(state.failing), state.failing[0]
@@ -342,7 +344,7 @@ class NowEntries:
             whole = f"{first}{': ' if reason else ''}{_line(reason)}{_more(number)}"
             yield self._counted(
                 "failed", text, "pane_schedule", number, JOBS, why=why,
-                noun=count(number, "job"), label="job failed", whole=whole,
+                noun=count(number, "job"), label="failed", whole=f"job {whole}",
             )  # fmt: skip
 
     # Clicks

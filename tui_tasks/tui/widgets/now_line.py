@@ -174,6 +174,7 @@ class Line:
         self.acts: list[Callable[[], None] | None] = [None]
 
     def add(self, parts: Sequence[Part], act: Callable[[], None] | None, gap: str) -> None:
+        """Add parts with what a click on them does, after a gap."""
         if len(self.parts) > 1:
             self.parts.append((gap, ""))
             self.acts.append(None)
@@ -182,6 +183,7 @@ class Line:
 
     @property
     def size(self) -> int:
+        """The width in cells."""
         return sum(cell_len(text) for text, _ in self.parts)
 
 
