@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.tui.driving import below, lines, named, opened, order, press, said, shown, task, until, write
+from tests.tui.driving import below, lines, named, opened, order, press, said, settle, shown, task, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteList, EditTask
 from tui_tasks.core.operations.work import SetAuto, StopAuto
@@ -89,6 +89,17 @@ async def test_a_filter_is_kept_as_a_view_that_the_palette_shows(app, plan):
         await write(pilot, "view hers")
         await press(app, pilot, "enter")
         assert app.pane.row_list.keys_on_screen == [plan[1], plan[2], plan[3], plan[7]]
+
+
+async def test_the_foot_names_the_word_for_an_agent_that_was_typed(app):
+    async with opened(app) as pilot:
+        await pilot.press("slash")
+        await settle(pilot)
+        assert "agent:" in lines(app)[-1]
+        await write(pilot, "who")
+        await pilot.press("colon")
+        await settle(pilot)
+        assert "who:" in lines(app)[-1] and "agent:" not in lines(app)[-1]
 
 
 async def test_a_word_that_means_nothing_is_told_beside_the_filter(app):

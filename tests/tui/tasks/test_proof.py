@@ -20,7 +20,7 @@ async def test_list_board_and_detail_tell_what_is_proven_from_what_is_reported(p
         app.context.navigation.go_to(plan[5])
         await pilot.pause()
         assert "✗ tests failed" in shown(app)
-        assert "○ unproven" in shown(app)
+        assert "· unproven" in shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: "✗ tests  exit 1 · c0ffee" in shown(app))
         assert "1 failed in 0.1s" in shown(app)

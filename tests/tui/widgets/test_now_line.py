@@ -9,6 +9,7 @@ import pytest
 from tests.tui.driving import above, below, by_agent, lines, opened, press, said, shown, until
 from tests.tui.plan import NOW, Plan, connect
 from tests.tui.sessions import with_sessions
+from tests.tui.work.test_work_screen import begun
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
@@ -16,7 +17,7 @@ from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask
-from tui_tasks.core.operations.work import RunWork, StartWork
+from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
@@ -385,3 +386,14 @@ async def test_agents_that_are_there_and_do_nothing_are_counted_rather_than_deni
     by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
     async with opened(app, (120, 40)) as pilot:
         await until(pilot, lambda: "2 agents, all well   2 idle" in shown(app))
+
+
+async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, make_app):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(WorkReady(work.uid), actor="system", now=NOW)
+    app = make_app(plan.path)
+    async with opened(app, (120, 40)):
+        assert f"◐ {work.agent}" not in above(app)
+        assert "✓ 3 agents, all well" in above(app) and "1 waits, 1 ready" in above(app)
+        assert "⇡ to review  #9 Old cookie banner" in above(app)

@@ -61,3 +61,20 @@ async def test_a_click_on_a_key_of_the_foot_presses_it(app):
         await pilot.click("#foot", offset=(lines(app)[-1].index("Help"), 0))
         await pilot.pause()
         assert "Here: list" in shown(app)
+
+
+async def test_the_foot_answers_from_a_row_with_a_question_and_the_inbox_opens_on_it(app, plan):
+    async with opened(app, (80, 24)) as pilot:
+        await press(app, pilot, "j", "j", "j")
+        assert lines(app)[-1].startswith(" a Answer")
+        await press(app, pilot, "k")
+        assert lines(app)[-1].startswith(" a Inbox")
+        app.navigation.go_to(plan[7])
+        await press(app, pilot, "a")
+        assert app.screen.ask.question.startswith("Approve: delete")
+
+
+async def test_a_screen_that_only_reads_offers_no_key_that_marks_all_as_seen(plan, make_app):
+    app = make_app(plan.path, read_only=True)
+    async with opened(app, (120, 40)):
+        assert "changed since" in shown(app) and ". Seen" not in lines(app)[-1]

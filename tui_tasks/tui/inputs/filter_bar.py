@@ -165,12 +165,18 @@ class FilterBar(ResilientMessages, Horizontal):
         event.stop()
         if self.is_open:
             self._post()
+            self._show_keys()
 
     def on_descendant_focus(self) -> None:
         """Show the keys of this bar in the footer."""
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """Show the keys, and the words that a filter can begin with: `who` in place of `agent` where that is typed."""
         # Only filters of tasks can be saved.
         is_of_tasks = self._language is OF_TASKS
         words = _WORDS if is_of_tasks else self._language.fields
+        words = tuple("who" if word == "agent" and "who:" in self.text else word for word in words)
         keys = (*_KEYS, _SAVE) if is_of_tasks else _KEYS
         self.context.hint(*keys, *(("", f"{word}:", "") for word in words))
 

@@ -208,10 +208,9 @@ class ListLines:
         # A task whose work is not merged is not done on the screen.
         done = home.done - self._context.state.not_merged.get(home.id, 0)
         dropped = (home.skipped, "skipped"), (home.cancelled, "cancelled")
-        ended = done + home.skipped + home.cancelled
         parts: list[Part] = [
             (" progress ", "$muted"),
-            (bar(ended / home.total, 20, ascii_only=ascii_only), "$state-done"),
+            (bar(done / home.total, 20, ascii_only=ascii_only), "$state-done"),
             (f"  {done}/{home.total} done", "$muted"),
             *((f" · {number} {word}", "$muted") for number, word in dropped if number),
         ]

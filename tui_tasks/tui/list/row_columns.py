@@ -19,7 +19,7 @@ TITLE: Final = 34
 _ALONE: Final = 50
 # In cells: what a note keeps, and what is kept of one that says why a task needs the human, before all columns.
 LEAST_NOTE: Final = 8
-_REASON: Final = 36
+_REASON: Final = 18
 # In cells: up to which width a note gets room before tags do, and before other columns stand in their places.
 _NOTE: Final = 32
 _WORDS: Final = 16

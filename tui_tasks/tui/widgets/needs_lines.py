@@ -48,7 +48,7 @@ class NeedsText(TextDrawing):
             return []
         alone = entries if len(entries) <= rows else entries[: rows - 1]
         label = min(WHO, max((cell_len(_label(entry)) for entry in alone), default=0))
-        room = max(8, width - label - _AGE - 5)
+        room = max(8, width - label - _AGE - 6)
         texts = [wrapped(entry.whole, room, ascii_only=self.context.ascii_only) for entry in alone]
         shared = self._shared([len(text) for text in texts], rows - (len(alone) < len(entries)))
         drawn: list[Drawn] = []
