@@ -60,7 +60,9 @@ async def test_a_click_finds_a_card_whatever_the_heights_of_those_above_it(plan,
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot)
         for name, place in (("GA to Plausible", 7), ("Which one?", 4), ("Audit", 2)):
-            assert await pilot.click(offset=place_of(app, name))
+            # The lines above the panes may have the same words.
+            x, y = next((line.index(name), y) for y, line in list(enumerate(lines(app)))[::-1] if name in line)
+            assert await pilot.click(offset=(x, y))
             await settle(pilot)
             assert board_of(app).target() == plan[place], name
 
