@@ -12,6 +12,7 @@ from tui_tasks.tui.list.row_columns import RowFacts, laid_out
 DUE, LATE, HIGH = ("in 2d", "$muted"), ("! 3d", "$state-overdue"), ("!high", "$state-overdue")
 SAID, WHY = ('"running tests 14/22"', "$muted"), ("test_dst_gap: expected 02:30, got 03:30", "$state-failed")
 ASKED = ("他问：“确定吗？”", "$state-needs-you")
+WHY_LONG = ("jose is maintained but heavier; pyjwt is in the lockfile. Which one of them?", "$state-needs-you")
 LONG = "Migrate the analytics of the old site"
 TASKS = {
     "short": RowFacts(("Ship", ""), age="4m"),
@@ -121,3 +122,11 @@ def test_a_title_is_cut_only_when_nothing_else_is_left_to_cut():
     for width in range(40, 201):
         row = shown(TASKS["long title"], width)
         assert title in row or "in 2d" not in row, width
+
+
+def test_a_long_reason_begins_in_its_column():
+    rows = [
+        shown(RowFacts((title, ""), WHY_LONG, True, age="9m", agent="claude-1"), 120) for title in ("Ship", LONG[:30])
+    ]
+    assert {row.index("jose is") for row in rows} == {38}
+    assert all(row.endswith("claude-1      9m") for row in rows)

@@ -151,8 +151,10 @@ class _Row:
         note = self._whole.get("note", 0)
         in_place = max(_WORDS, self._free_after(self._columns["title"]))
         if self._facts.is_reason:
-            # What comes after it stays in its place.
-            in_place = max(self._columns.get("note", 0), self._free_after(self._columns["title"]))
+            # What comes after it stays in its place; in a wide row, it begins in its own.
+            place = _places(self._room)["note"] - _GAP if self._room >= _SMALL else 0
+            begins = max(self._columns["title"], place)
+            in_place = max(self._columns.get("note", 0), self._free_after(begins))
         self._widen_to("note", min(note, in_place))
         self._widen_to("agent", min(cell_len(self._facts.agent), _WHO))
 
