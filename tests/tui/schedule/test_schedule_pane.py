@@ -26,7 +26,8 @@ def job(app, uid):
 
 
 def row_of(app, name: str) -> str:
-    return next(line for line in shown(app).split("\n")[2:] if name in line)
+    """The row of a job; the lines above the panes may name it, too."""
+    return next(line for line in shown(app).split("\n") if re.search(rf"\bS\d+ +{name}", line))
 
 
 # What is shown
