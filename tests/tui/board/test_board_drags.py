@@ -1,7 +1,7 @@
 """Cards moved by the mouse: to another column, within their own, or nowhere."""
 
 from tests.tui.boards import board_of, columns, status
-from tests.tui.driving import by_agent, settle, shown, until
+from tests.tui.driving import below, by_agent, settle, shown, until
 from tui_tasks.core.operations.tasks import EditTask, SetListRule
 
 
@@ -15,9 +15,10 @@ async def drag(pilot, source, target) -> None:
 
 
 def place_of(app, name: str) -> tuple[int, int]:
-    """Where on the screen a text stands."""
-    for y, line in enumerate(shown(app).splitlines()):
-        if name in line:
+    """Where on the screen a text stands, below the lines above the pane."""
+    whole = shown(app).splitlines()
+    for y in range(len(whole) - len(below(app)), len(whole)):
+        if name in (line := whole[y]):
             return line.index(name), y
     raise AssertionError(name)
 
