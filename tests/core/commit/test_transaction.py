@@ -15,7 +15,8 @@ from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.state_cache import current_cache
 from tui_tasks.core.commit.transaction import STEP_SECONDS, HalfWritten, PartlyDone, Transaction
 from tui_tasks.core.engine import database
-from tui_tasks.core.errors import NotFound
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.errors import NotFound, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
@@ -259,6 +260,17 @@ def test_a_failure_after_a_write_without_savepoints_asks_for_them_and_one_before
             transaction.speak("a")
             for operation in operations:
                 transaction.run(operation)
+    assert task_queries.list_by_uid(store.db, home.uid).total == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"), [(KeyboardInterrupt(), KeyboardInterrupt), (sqlite3.OperationalError("disk I/O"), StorageFailed)]
+)
+def test_an_interrupt_or_a_failure_of_the_disk_after_a_write_is_not_tried_again(store: Store, home, error, seen):
+    with pytest.raises(seen), store.transaction(START, savepoints=False) as transaction, transaction.change():
+        transaction.speak("a")
+        transaction.run(AddTask("one", home.uid))
+        raise error
     assert task_queries.list_by_uid(store.db, home.uid).total == 0
 
 

@@ -22,7 +22,7 @@ from tui_tasks.core.operations.tasks import (
 )
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.read.tasks import task_queries
+from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules import undo as rules
 from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.store import Store
@@ -397,3 +397,12 @@ def test_deleted_tasks_come_back_in_their_order_and_all_other_changes_from_their
     do(EditTask(one, {"name": "two"}), EditTask(other, {"name": "two"}))
     do(Undo())
     assert [each.uid for each in journal.latest(store.db, 2)] == [other, one]
+
+
+def test_a_log_entry_is_taken_back_though_another_has_logged_since(store, do, add):
+    task = add("one")
+    do(LogTask(task, "mine"))
+    change = newest(store)
+    do(LogTask(task, "theirs"), actor="other")
+    do(Undo(change))
+    assert [entry.message for entry in task_records.logs(store.db, task)] == ["theirs"]
