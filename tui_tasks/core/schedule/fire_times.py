@@ -16,11 +16,14 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING
 
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.schedule import cron as cron_fields
 from tui_tasks.core.schedule.cron import DAY, Cron, ScheduleError, dates, nominal
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 SECOND = 1_000_000
 
@@ -36,6 +39,8 @@ def zone_of(name: str) -> ZoneInfo:
     Raises:
         ScheduleError: (`field` "timezone") there is none.
     """
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # what knows no job needs none
+
     # right/ counts leap seconds; posix/ and localtime are copies that other machines lack.
     if isinstance(name, str) and not name.startswith(("right/", "posix")) and name != "localtime":
         try:

@@ -18,7 +18,6 @@ from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
 from tui_tasks.core.rules.tasks.held_rules import recorded
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks.replies.outbox import reads_when
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
@@ -52,6 +51,8 @@ async def send_message(context: Context, name: str, text: str) -> None:
         state = session.state
     program = session.program if session is not None else None
     is_prompted = work_queries.is_prompted(context.db, name)
+    from tui_tasks.hooks.replies.outbox import reads_when  # for those who write alone
+
     until = reads_when(name, program, state, has_screen=not context.link.read_only, is_prompted=is_prompted)
     shown = agent_text.who(name, 30)
     context.say(f"Sent to {shown}." if until is None else f"Queued: {shown} reads it when {until}.")

@@ -34,7 +34,6 @@ from tui_tasks.core.rules.agents.request_text import (
     request_text,
 )
 from tui_tasks.core.snapshots import Ask
-from tui_tasks.hooks.replies.outbox import whole_request, why_unanswerable
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.tui.agents import agent_actions, agent_text
@@ -204,6 +203,8 @@ class WholeRequests:
         return self._found[ask.uid]
 
     async def _fetch(self, ask: Ask) -> None:
+        from tui_tasks.hooks.replies.outbox import whole_request  # for those who answer alone
+
         request = await asyncio.to_thread(whole_request, self._context.link.path, ask)
         if request is not None:
             self._found[ask.uid] = request
@@ -405,6 +406,8 @@ async def send_answer(context: Context, answer: AnswerAsk, ask: Ask) -> bool:
     Raises:
         Refusal: the question is closed by now.
     """
+    from tui_tasks.hooks.replies.outbox import why_unanswerable
+
     if (why := why_unanswerable(context.db, ask)) is not None:
         context.say(why)
         return False
