@@ -334,7 +334,8 @@ def test_nothing_is_dropped_that_is_not_in_the_tables_that_were_copied(store: St
     with pytest.raises(Conflict, match="the tables were copied before that"):
         store.commit(CompactJournal(START + 99 * SECOND, tables + 1, copy), actor="human", now=START + 99 * SECOND)
     assert journal.oldest(store.db) == 1
-    store.commit(CompactJournal(START + 99 * SECOND, tables, copy), actor="human", now=START + 99 * SECOND)
+    dropped = store.commit(CompactJournal(START + 99 * SECOND, tables, copy), actor="human", now=START + 99 * SECOND)
+    assert dropped == [tables]
 
 
 def test_the_output_of_a_run_goes_with_the_entry_that_tells_of_its_end(store: Store) -> None:
