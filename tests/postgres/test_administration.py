@@ -121,6 +121,12 @@ def test_doctor_tells_how_old_the_replica_is_where_the_server_is_away_or_newer(m
         assert found.startswith("the server of this database cannot be reached")
 
 
+def test_a_backup_that_is_named_as_a_replica_is_refused(here, server_url, tmp_path):
+    done = run("--db", server_url, "backup", str(tmp_path / "copy.replica"))
+    assert (done.returncode, list(tmp_path.glob("copy*"))) == (1, [])
+    assert "name the backup otherwise" in done.stderr
+
+
 def test_a_backup_is_a_file_that_opens_alone(here, server_url, tmp_path):
     file = tmp_path / "copy.db"
     done = run("--db", server_url, "backup", str(file))

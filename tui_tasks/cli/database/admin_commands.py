@@ -183,8 +183,12 @@ def _declare_backup(command: argparse.ArgumentParser) -> None:
 
 
 def _backup(options: argparse.Namespace) -> int:
+    from tui_tasks.core.errors import DatabaseRefused
     from tui_tasks.core.maintenance.backup import backup
+    from tui_tasks.default_paths import REPLICA, is_replica
 
+    if is_replica(options.file):
+        raise DatabaseRefused(f"only replicas of a server are named *{REPLICA}: name the backup otherwise")
     options.read_only = True
     with open_store(options) as store, ProgressBar("copying pages") as progress:
         newest = backup(store.db, Path(options.file), progress.report)
