@@ -122,4 +122,4 @@ def test_the_shell_drops_old_entries_only_for_a_person(machine, server_url):
     assert run("--db", server_url, "add", "Build").returncode == 0
     done = run("--db", server_url, "compact", "--before", "1d", "--yes")
     assert done.returncode != 0
-    assert "is for a person at a terminal" in done.stderr
+    assert "needs a person at a terminal" in done.stderr
