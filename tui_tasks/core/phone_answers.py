@@ -108,7 +108,7 @@ def withdraw(db: Database, ask: str) -> None:
 
 
 def claim_alerts(db: Database, seqs: Collection[int]) -> set[int]:
-    """Return the entries of which no machine has told the phone yet, after recording that this one does.
+    """Record that this machine sends messages about entries to the phone; return those that no other machine has sent.
 
     Raises:
         StorageFailed: it could not be recorded.
@@ -125,7 +125,7 @@ def claim_alerts(db: Database, seqs: Collection[int]) -> set[int]:
 
 
 def return_alerts(db: Database, seqs: Collection[int]) -> None:
-    """Record that this machine could not tell of entries after all.
+    """Record that the messages about entries could not be sent after all.
 
     Raises:
         StorageFailed: it could not be recorded.

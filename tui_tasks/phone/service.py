@@ -223,7 +223,7 @@ class PhoneService:
         self._remember(store, seq=newest)
 
     def _of_this_machine(self, store: Store, alerts: list[Alert]) -> list[Alert]:
-        """Return what this machine tells its phone: nothing of agents elsewhere, and what no other machine has told."""
+        """Return the entries to send: those of this machine's agents that no other machine has sent."""
         found = [alert for alert in alerts if store.db.server_time(self._clock()) - alert.at < _DAY]
         if not self._settings.all_machines:
             elsewhere = {one.uid for one in session_queries.live(store.db)} - {

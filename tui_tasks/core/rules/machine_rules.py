@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def change_machine(tx: Transaction, op: ChangeMachine) -> bool:
     """Change the machine of definitions, runs, work and lists, and say where the recorded settings are."""
     if tx.actor not in (vocab.HUMAN, vocab.SYSTEM):
-        raise Forbidden("a database is moved by the human alone")
+        raise Forbidden("only the human may move a database")
     before = tx.entries
     settings = recorded(tx.db)
     if settings is not None and (source := _source(settings.source, op)) != settings.source:
@@ -53,7 +53,7 @@ def _source(source: str, op: ChangeMachine) -> str:
 
 
 def _to_server(found: CheckDefinition, machine: str) -> dict[str, Any]:
-    """Return what of a definition changes on a server: its command and folder become those of one machine."""
+    """Return the changed fields of a definition that moves to a server, where each machine has a command and folder."""
     if not found.source.startswith("/"):
         return {}
     place = CheckPlace(found.digest, found.cwd, found.source)
@@ -63,7 +63,7 @@ def _to_server(found: CheckDefinition, machine: str) -> dict[str, Any]:
 
 
 def _to_file(found: CheckDefinition, machine: str) -> dict[str, Any]:
-    """Return what of a definition changes in a file, which has the command and folder of one machine alone."""
+    """Return the changed fields of a definition that moves to a file, which has one command and one folder."""
     place = found.place(machine) if machine else None
     if place is None:
         # Nothing would notice that the files of another machine have changed.

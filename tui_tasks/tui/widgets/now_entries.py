@@ -125,7 +125,7 @@ class Health(NamedTuple):
 
 
 class NowEntries:
-    """Makes the entries from the state. `lasts` is told for how many microseconds they stay true."""
+    """Makes the entries from the state. It calls `lasts` with how many microseconds they stay true."""
 
     def __init__(self, context: Context, lasts: Callable[[int], None]) -> None:
         self.context = context
