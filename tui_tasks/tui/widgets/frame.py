@@ -13,14 +13,14 @@ from textual.strip import Strip
 from textual.timer import Timer
 from typing_extensions import override
 
-from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import SECOND, age, age_lasts, due, duration, moment
+from tui_tasks.text.times import SECOND, duration, moment
 from tui_tasks.tui.keys.action_table import ACTIONS
 from tui_tasks.tui.painting.line_painter import FrameLine, strip_of
 from tui_tasks.tui.painting.styles import Part, StyleCache
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.panes import PANES
+from tui_tasks.tui.widgets.next_up import next_job, next_task
 
 if TYPE_CHECKING:
     from tui_tasks.core.past.moments import Moment
@@ -112,8 +112,15 @@ class TopLine(FrameLine):
             return [(f"{as_of_words(context, context.link.as_of, room)} ", "$state-overdue")]
         least = self._place(_STEPS[-1])
         ways = (
-            *([*self._place(step), *self._next_task(step), *self._next_job(step)] for step in _STEPS),
-            [*least, *self._next_task(_STEPS[-1])],
+            *(
+                [
+                    *self._place(step),
+                    *next_task(context, step.task),
+                    *next_job(context, self.lasts, step.job, has_time=step.has_time),
+                ]
+                for step in _STEPS
+            ),
+            [*least, *next_task(context, 0)],
         )
         fitting = (parts for parts in ways if sum(cell_len(text) for text, _ in parts) <= room)
         return [*next(fitting, least), (" ", "")]
@@ -134,30 +141,6 @@ class TopLine(FrameLine):
         elif step.has_mode:
             parts.append(("live", "$muted"))
         return parts
-
-    def _next_task(self, step: _Step) -> list[Part]:
-        """Return the task that is suggested next."""
-        task = self.context.state.next_task
-        if task is None:
-            return []
-        name = f" {safe_line(task.name, step.task, ascii_only=self.context.ascii_only)}" if step.task else ""
-        return [("  next ", "$muted"), (f"#{task.number}{name}", "")]
-
-    def _next_job(self, step: _Step) -> list[Part]:
-        """Return the next job and when it is due; of jobs that are late the first, and how many there are more."""
-        context, jobs = self.context, self.context.state.next_jobs
-        if not jobs:
-            return []
-        name, when = jobs[0]
-        now, ascii_only = context.clock.now(), context.ascii_only
-        self.lasts(min(age_lasts(when, now) for _, when in jobs))
-        late = sum(when < now for _, when in jobs)
-        mark = look("overdue").mark(ascii_only=ascii_only) if late else sign("scheduled", ascii_only=ascii_only)
-        words = f"{age(when, now)} late{f' +{late - 1}' if late > 1 else ''}" if late else due(when, now)
-        if step.has_time and not late:
-            words = f"{context.clock.time_of(when)}, {words}"
-        name = f"{safe_line(name, step.job, ascii_only=ascii_only)} " if step.job else ""
-        return [(f"  {mark} {name}{words}", "$state-overdue" if late else "$muted")]
 
     def on_click(self, event: events.Click) -> None:
         """Show the pane that was clicked."""
