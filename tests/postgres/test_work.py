@@ -32,13 +32,13 @@ git -c user.name=r -c user.email=r@example.org commit -qm Second; echo "$TUI_TAS
 
 
 @pytest.fixture
-def machines(store_on, configure, monkeypatch):
+def machines(store_on, configure, repo, monkeypatch):
     """Two machines, on which agents run to their end before a start returns."""
     here, there = store_on("a"), store_on("b")
     configure(COMMITS)
-    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
-        monkeypatch.setenv(f"{name}_NAME", "me")
-        monkeypatch.setenv(f"{name}_EMAIL", "me@example.org")
+    # Not that of who runs the tests, who may have none.
+    git(repo, "config", "user.name", "me")
+    git(repo, "config", "user.email", "me@example.org")
 
     def run(argv: list[str], log: Path, cwd: str, environ: dict[str, str]) -> None:
         with log.open("wb") as output:
