@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from tests.contract.client import environment
 from tests.hooks.processes import COMMAND, claude, hook, is_silent, spooled
 from tests.started import Started
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import main
 from tui_tasks.hooks.folder import MAX_PAYLOAD, payload_head

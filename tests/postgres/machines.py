@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 import subprocess
 import sys
 from hashlib import sha256
 
 from tests.contract.client import ROOT
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.state.open_state import State
 
@@ -20,6 +20,7 @@ def names(state: State) -> list[str]:
 
 def digest(path: str) -> str:
     """The hash of the tables of the state, and of the journal."""
+    # By the program's own SQLite: a second one in this process would drop its locks when it closes the file.
     with contextlib.closing(sqlite3.connect(path)) as db:
         rows = [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in (*STATE, "journal")]
     return sha256(repr(rows).encode()).hexdigest()

@@ -1,6 +1,5 @@
 """A journal moved from a file to a server and back: whole, checked, and continued after a cut."""
 
-import sqlite3
 from contextlib import closing
 
 import pytest
@@ -9,6 +8,7 @@ from tests.checks import Checks
 from tests.conftest import START
 from tests.postgres.journal_writer import write
 from tui_tasks.core.commit import elapsed
+from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, compaction_steps, diagnosis
