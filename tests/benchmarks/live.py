@@ -18,6 +18,7 @@ from typing import Final
 from tests.benchmarks import painted, yardstick
 from tests.benchmarks.figures import Figure, Place
 from tests.benchmarks.painted import FRAME, Painted
+from tests.benchmarks.serve import Serve
 from tests.benchmarks.writer import LAST
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages import list_pages
@@ -34,6 +35,7 @@ def measure(place: Place) -> Iterator[Figure]:
     took = list(_commits(place, few))
     what = "a commit in one process, painted in another"
     yield Figure(f"{what}, p99", "a frame", yardstick.p(took, 99), FRAME, "ms", 1.0, "lower")
+    yield _events(place, _copied(place, 1_000, "events"))
     for db, tasks in ((few, 1_000), (many, place.many)):
         yield from _storm(place, db, f"{tasks:,} tasks")
     # Untouched: what was written a moment ago has an age that ticks.
@@ -63,6 +65,34 @@ def _commits(place: Place, db: Path) -> Iterator[float]:
             store.commit(edit, actor="writer", now=time.time_ns() // 1000)
             begin = time.perf_counter()
             yield (screen.wait_for(f"{name} ".encode()) - begin) * 1000
+
+
+def _events(place: Place, db: Path) -> Figure:
+    """What it costs an agent's channel that another process writes, one commit after the other."""
+    serve, rounds = Serve(db), []
+    serve.ask("control:subscribe")
+    with Store(str(db)) as store:
+        home = task_queries.find_list(store.db, "task")
+        assert home is not None
+        uid = list_pages.after(store.db, home.id, list_pages.FIRST, 1)[0].uid
+        for turn in range(8):
+            here, there = time.process_time(), _processor(serve.process.pid)
+            for number in range(times := place.times(200)):
+                edit = EditTask(uid, {"name": f"turn {turn}, number {number}"})
+                store.commit(edit, actor="writer", now=time.time_ns() // 1000)
+                assert b'"event"' in serve.replies(1)
+            used = _processor(serve.process.pid) - there
+            rounds.append((used / times, (time.process_time() - here) / times))
+    serve.close()
+    ours, theirs = (min(side) * 1000 for side in zip(*rounds, strict=True))
+    what = "processor time of an event to a subscriber in another process, best of 8 rounds"
+    return Figure(what, "its write", ours, theirs, "ms", 1.0, "lower")
+
+
+def _processor(pid: int) -> float:
+    """The seconds of processor that the threads of a process have used, to the nanosecond."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
 def _storm(place: Place, db: Path, tasks: str) -> Iterator[Figure]:
