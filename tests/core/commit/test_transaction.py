@@ -24,8 +24,7 @@ from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
 from tui_tasks.core.snapshots import Entry, TaskList
-from tui_tasks.core.store import Store
-from tui_tasks.core.uids import new_uids
+from tui_tasks.core.store import Store, new_uids
 from tui_tasks.core.vocab import SHELL, SYSTEM
 
 
