@@ -15,7 +15,7 @@ from tui_tasks.core.rank import is_file_rank, without_collisions
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.store import Progress, Store
-from tui_tasks.formats.cycles import closing_edges
+from tui_tasks.formats import closing_edges
 from tui_tasks.formats.file_records import (
     ListRecord,
     ParsedFile,

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tui_tasks.core.rank import is_file_rank, without_collisions
 from tui_tasks.core.vocab import MAX_TEXT
-from tui_tasks.formats.cycles import closing_edges
+from tui_tasks.formats import closing_edges
 from tui_tasks.text import safe
 
 Line = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from tui_tasks.core.errors import InvalidArgument, Problem
 from tui_tasks.core.schema import work_links
 from tui_tasks.core.vocab import CLOSED, HIGH, LOW, MEDIUM
-from tui_tasks.formats.cycles import closing_edges
+from tui_tasks.formats import closing_edges
 from tui_tasks.formats.dates import since_epoch, utc
 from tui_tasks.formats.file_records import (
     LogRecord,
