@@ -11,7 +11,7 @@ from tests.benchmarks.figures import Figure, Place, read_through
 from tests.benchmarks.fill import GROUP, START
 from tests.benchmarks.growth import by_turns
 from tests.benchmarks.serve import Serve
-from tui_tasks.core.operations.changes import RecordRefusal
+from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.store import Store
 
 SMALL: Final = 10_000

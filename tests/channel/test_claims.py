@@ -7,8 +7,8 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled, task
 from tui_tasks.core.errors import Busy, Conflict, StaleClaim
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
-from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.tasks import (
     AddTask,
     CreatePlan,

@@ -2,7 +2,7 @@
 
 from tests.conftest import Talk
 from tests.talking import ADD, add, names
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.store import Store
 
 DAY = 24 * 3600

@@ -160,7 +160,7 @@ from tui_tasks.core.commit import unfinished
 from tui_tasks.core.store import Store
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.tasks import ClearList
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.read.tasks import task_queries as queries
 
 steps, lets = int(sys.argv[2]), Database.let_others_write

@@ -8,7 +8,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schema.migrations import migrate
+from tui_tasks.core.schema import migrate
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Heartbeat
 

@@ -32,7 +32,7 @@ from tests.dialects.sent_requests import (
     chosen,
 )
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AcceptTask, EnsureList, SetListReview
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import decode

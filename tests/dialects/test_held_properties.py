@@ -29,8 +29,7 @@ from tests.dialects.sent_requests import (
 )
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations import Operation, Redo, Undo
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
     DeclineTask,

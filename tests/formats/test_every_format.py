@@ -17,7 +17,7 @@ from tests.formats.round_trips import NOW, bring, counts, filled, lost, names, o
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.names import shown
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList, LogTask, SetListReview
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task, TaskList

@@ -22,7 +22,7 @@ from tui_tasks.core.errors import (
     Refusal,
     StorageFailed,
 )
-from tui_tasks.core.operations.changes import AtVersion, RecordRefusal
+from tui_tasks.core.operations import AtVersion, RecordRefusal
 from tui_tasks.dialects.base import Call, Tool, Wait
 from tui_tasks.dialects.requests.arguments import Arguments
 from tui_tasks.dialects.requests.task_references import with_full_uids

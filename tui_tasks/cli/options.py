@@ -186,7 +186,7 @@ def check_speaker(options: argparse.Namespace) -> None:
 def _record_refusal(options: argparse.Namespace, tool: str, refused: ReservedName) -> None:
     from tui_tasks import clock
     from tui_tasks.core.errors import DatabaseRefused, Refusal
-    from tui_tasks.core.operations.changes import RecordRefusal
+    from tui_tasks.core.operations import RecordRefusal
     from tui_tasks.core.store import Store
     from tui_tasks.settings import paths
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tui_tasks.core.errors import Forbidden
-    from tui_tasks.core.operations import Operation
-    from tui_tasks.core.operations.changes import RecordTerminal
+    from tui_tasks.core.operations import Operation, RecordTerminal
     from tui_tasks.core.store import Store
 
 YES: Final = "Do it"
@@ -100,7 +99,7 @@ def _refuse_others(options: argparse.Namespace, store: Store | None) -> None:
 def _record_refusal(store: Store, options: argparse.Namespace, agent: str | None, refused: Forbidden) -> None:
     from tui_tasks import clock
     from tui_tasks.core.errors import StorageFailed
-    from tui_tasks.core.operations.changes import RecordRefusal
+    from tui_tasks.core.operations import RecordRefusal
     from tui_tasks.core.vocab import SHELL
 
     with contextlib.suppress(StorageFailed):  # it is refused even if the attempt cannot be recorded
@@ -140,7 +139,7 @@ def record(options: argparse.Namespace, store: Store) -> None:
 
 def terminal_record(options: argparse.Namespace) -> RecordTerminal:
     """Return the entry about this terminal."""
-    from tui_tasks.core.operations.changes import RecordTerminal
+    from tui_tasks.core.operations import RecordTerminal
     from tui_tasks.state import caller
 
     assert options.is_person, "`check` comes before every use of the human's name"

@@ -14,7 +14,7 @@ from typing import Final
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.text.safe import safe_line, whole_text
 
 IMPORTED: Final = "imported:"

@@ -394,7 +394,7 @@ def verified(states: Iterable[str]) -> str | None:
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One entry of the journal. Its fields are described in `schema.tables.journal.JournalRow`."""
+    """One entry of the journal. Its fields are described in `schema.tables.JournalRow`."""
 
     seq: int
     at: int

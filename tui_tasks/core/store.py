@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
+from tui_tasks.core import schema
 from tui_tasks.core.commit import unfinished
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.state_cache import StateCache, current_cache
@@ -15,10 +16,8 @@ from tui_tasks.core.commit.transaction import HalfWritten, Reading, Transaction
 from tui_tasks.core.commit.unfinished import UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
-from tui_tasks.core.schema import migrations
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +50,7 @@ class Store:
         Raises:
             DatabaseRefused: the file cannot be used; it was not changed.
         """
-        self.db = migrations.opened(path, read_only=read_only, makes=makes)
+        self.db = schema.opened(path, read_only=read_only, makes=makes)
         self.read_only = read_only
         self.elapsed: Elapsed | None = None
         self.review: Callable[[], ReviewPolicy] = ReviewPolicy

@@ -11,8 +11,8 @@ from msgspec import Meta
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Problem, TimedOut
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
-from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.jobs import RequestChecks
 from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, ReleaseClaim
 from tui_tasks.core.operations.work import ReportWork

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from tui_tasks.core.errors import CannotUndo, Conflict, InvalidArgument
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named

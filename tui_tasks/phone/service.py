@@ -22,8 +22,8 @@ from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone
-from tui_tasks.core.operations.changes import RecordRefusal
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries, overview, views
 from tui_tasks.core.read.agents import session_queries

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks import clock
+from tui_tasks.core import schema
 from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
-from tui_tasks.core.schema import migrations
 from tui_tasks.postgres import Report, no_report
 from tui_tasks.postgres.replica import BehindCut, Replica, as_refusals, client_class
 from tui_tasks.postgres.replica_files import age_of, server_of
@@ -108,7 +108,7 @@ def _is_followed(path: str) -> bool:
 
 
 def _opened(path: str) -> Replica:
-    db = migrations.opened(path)
+    db = schema.opened(path)
     assert isinstance(db, Replica)
     return db
 

@@ -6,7 +6,7 @@ from tests.channel.held.reviewing import every_way_to_take_up, is_held
 from tests.conftest import SECOND
 from tests.talking import add, task
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Refusal
-from tui_tasks.core.operations.changes import AtVersion, Redo, Undo
+from tui_tasks.core.operations import AtVersion, Redo, Undo
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
     AddTask,

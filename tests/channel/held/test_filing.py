@@ -5,7 +5,7 @@ import pytest
 from tests.channel.held.reviewing import every_way_to_take_up, is_held
 from tests.talking import ADD, add, task
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy

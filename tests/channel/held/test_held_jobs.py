@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import Clock, Talk
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import CreateJob, DecideDue, EditJob, EnableJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy

@@ -21,6 +21,7 @@ from tests.entries import all_entries
 from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.cli.database import doctor
+from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import Conflict
@@ -30,7 +31,6 @@ from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema import migrations
 from tui_tasks.core.store import Store
 
 
@@ -118,7 +118,7 @@ def copied_replays(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
     def opened(path: str) -> Database:
         shutil.copy(empty_database, path)
-        return migrations.opened(path)
+        return schema.opened(path)
 
     monkeypatch.setattr(diagnosis, "migrations", SimpleNamespace(opened=opened))
 

@@ -17,8 +17,8 @@ from tui_tasks.cli.main import main
 from tui_tasks.cli.tasks import listing, lookup, task_changes
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import PauseAgent
-from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records

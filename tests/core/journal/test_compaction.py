@@ -18,7 +18,7 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance import compaction_steps as copying
 from tui_tasks.core.maintenance.compaction_steps import compacting
-from tui_tasks.core.operations.changes import CompactJournal, Redo, Undo
+from tui_tasks.core.operations import CompactJournal, Redo, Undo
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.past.replay import replay

@@ -17,7 +17,7 @@ from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compact, compacting
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

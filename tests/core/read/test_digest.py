@@ -13,8 +13,8 @@ from tests.checks import Checks
 from tests.conftest import SECOND, START
 from tests.entries import all_entries
 from tui_tasks.core.errors import Refusal
+from tui_tasks.core.operations import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
-from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal, Undo
 from tui_tasks.core.operations.jobs import NamedCheck, RecordSettings, RequestChecks, WaiveChecks
 from tui_tasks.core.operations.sessions import (
     InputRequested,

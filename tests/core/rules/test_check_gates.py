@@ -7,7 +7,7 @@ import pytest
 from tests.checks import Checks
 from tests.core.rules.proof import GATE, LINT, TESTS, begin_check, names_of, report_done, verified_of
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
-from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import (
     ClaimCheck,
     GiveChecks,

@@ -13,7 +13,7 @@ from tests.conftest import START, Clock
 from tests.core.rules.proof import verified_of
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.maintenance import diagnosis
-from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import (
     GiveChecks,
     NamedCheck,

@@ -12,7 +12,7 @@ from tests.core.rules.proof import GATE, LINT, TESTS, checks_json, failing, repo
 from tui_tasks.core.errors import Conflict, Forbidden
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compact
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.jobs import (
     GiveChecks,
     RequestChecks,

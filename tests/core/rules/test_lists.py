@@ -6,8 +6,8 @@ from tests.conftest import START
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.tasks import (
     AddTask,
     ArchiveList,
@@ -28,7 +28,7 @@ from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_summary
-from tui_tasks.core.schema.migrations import migrate
+from tui_tasks.core.schema import migrate
 from tui_tasks.core.store import Store
 
 MINUTE = 60_000_000

@@ -11,7 +11,7 @@ from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compacting
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.sessions import Process, PromptSubmitted, RecordReport, SessionReport, SessionStarted
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.operations.work import (

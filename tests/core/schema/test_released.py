@@ -22,7 +22,7 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compacting
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
@@ -38,8 +38,8 @@ LATER = START + 10_000 * SECOND
 # The models of all tables.
 ALL = {
     model
-    for module in iter_modules(tables_package.__path__, f"{tables_package.__name__}.")
-    for model in vars(import_module(module.name)).values()
+    for name in ("", *(f".{module.name}" for module in iter_modules(tables_package.__path__)))
+    for model in vars(import_module(tables_package.__name__ + name)).values()
     if isinstance(model, type) and issubclass(model, Model) and model is not Model
 }
 

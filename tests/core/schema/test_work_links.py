@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.conftest import START
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.maintenance import diagnosis
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import Filter, Term

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.tui.driving import said, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.core.operations.changes import RecordTerminal
+from tui_tasks.core.operations import RecordTerminal
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_queries

@@ -7,8 +7,8 @@ from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage
-from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, job_queries

@@ -16,9 +16,8 @@ from textual import events
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW, Plan
 from tui_tasks.core.errors import Refusal
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations import Operation, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk, OpenAsk
-from tui_tasks.core.operations.changes import Undo
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, EditJob, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, SetListReview
 from tui_tasks.core.read import ask_queries

@@ -7,8 +7,8 @@ from tests.tui.driving import SIZES, by_agent, settle, shown, until
 from tests.tui.logs import HOSTILE, log_of, texts
 from tests.tui.plan import NOW, ZONE, at
 from tests.tui.sessions import Sessions
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk, PauseAgent, SendMessage
-from tui_tasks.core.operations.changes import Redo, Undo
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
     AddTask,

@@ -10,7 +10,7 @@ import pytest
 from tests.tui.plan import NOW
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.changes import Undo
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, MoveTask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages

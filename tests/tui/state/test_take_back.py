@@ -6,8 +6,8 @@ from tests.core.job_steps import replayed, tables
 from tests.tui.driving import SIZES, by_agent, named, settle, shown, until
 from tests.tui.logs import log_of
 from tests.tui.plan import NOW
+from tui_tasks.core.operations import Redo, TakeBack
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.changes import Redo, TakeBack
 from tui_tasks.core.operations.tasks import AddTask, ClearList, DeleteTask, EditTask
 from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.read.tasks import task_queries

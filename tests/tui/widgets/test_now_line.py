@@ -12,8 +12,8 @@ from tests.tui.sessions import with_sessions
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
+from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
-from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RunJob
 from tui_tasks.core.operations.sessions import Process, RecordReport, SessionReport, TurnEnded
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, EditTask, LogTask

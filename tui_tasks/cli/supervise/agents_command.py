@@ -13,9 +13,8 @@ from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
 from tui_tasks.core import names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
-from tui_tasks.core.operations import Operation
+from tui_tasks.core.operations import Operation, TakeBack
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.operations.changes import TakeBack
 from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.read.tasks import task_queries

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import IO, Final
 
 from tui_tasks.cli.streams import ProgressBar
+from tui_tasks.core import schema
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.tasks import json_export
-from tui_tasks.core.schema import migrations
 from tui_tasks.default_paths import is_replica
 from tui_tasks.text.safe import readable
 
@@ -34,7 +34,7 @@ def print_json(
 
         with ProgressBar() as progress:
             opening.catch_up(database, progress.show)
-    with contextlib.closing(migrations.opened(database, read_only=read_only)) as db:
+    with contextlib.closing(schema.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)
         with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as rows:

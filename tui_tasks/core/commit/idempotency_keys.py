@@ -6,7 +6,7 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables.journal import StoredReplyRow as K
+from tui_tasks.core.schema.tables import StoredReplyRow as K
 
 RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
 

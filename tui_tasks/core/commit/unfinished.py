@@ -19,7 +19,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.schema.tables.journal import UnfinishedChangeRow as Row
+from tui_tasks.core.schema.tables import UnfinishedChangeRow as Row
 
 
 class UnfinishedChange(msgspec.Struct, frozen=True):

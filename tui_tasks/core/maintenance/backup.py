@@ -26,7 +26,7 @@ from tui_tasks.core.engine.private_files import make_private, sync_folder
 from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base
-from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.store import Store
 
 _encode = msgspec.json.Encoder().encode

@@ -19,7 +19,7 @@ from tui_tasks.core.engine.private_files import make_private
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.journal.compaction import AT_ONCE, OVERTAKEN, is_there
-from tui_tasks.core.operations.changes import CompactJournal
+from tui_tasks.core.operations import CompactJournal
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN

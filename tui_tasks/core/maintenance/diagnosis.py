@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Model
 from tui_tasks.core.journal import journal
 from tui_tasks.core.past.replay import replay
-from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE, model_of
 
 AT_ONCE: Final = 100_000
@@ -29,7 +29,7 @@ def is_quick(db: Database) -> bool:
 def differences(db: Database) -> Iterator[str]:
     """Yield a sentence for each row that differs from the replay. The journal itself must be sound."""
     with tempfile.TemporaryDirectory(prefix="tui-tasks-") as folder, db.transaction(write=False):
-        other = migrations.opened(str(Path(folder) / "replayed.db"))
+        other = schema.opened(str(Path(folder) / "replayed.db"))
         try:
             # The folder is deleted at the end of the check.
             other.sql("PRAGMA synchronous = off")

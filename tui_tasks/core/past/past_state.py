@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from tui_tasks.core import schema
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
@@ -21,7 +22,6 @@ from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.past import replay
 from tui_tasks.core.past.replay import allow_any_order, apply_entries, apply_together
-from tui_tasks.core.schema import migrations
 from tui_tasks.core.schema.tables import STATE
 
 PREFIX: Final = "tui-tasks-past-"
@@ -113,7 +113,7 @@ class PastState:
                 raise StorageFailed(f"no folder for the past can be made: {error.strerror}", retryable=True) from error
             failed.callback(self._folder.remove)
             self.path = str(self._folder.path / "past.db")
-            self._db = migrations.opened(self.path)
+            self._db = schema.opened(self.path)
             failed.callback(self._db.close)
             self._later = _later_indexes(self._db)
             self._begin()

@@ -8,7 +8,7 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables.journal import ViewRow as V
+from tui_tasks.core.schema.tables import ViewRow as V
 
 LOOKED: Final = "looked"
 

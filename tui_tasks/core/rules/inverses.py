@@ -21,7 +21,7 @@ from tui_tasks.core.rules.tasks.claim_rules import claim_ended_by, restore_claim
 from tui_tasks.core.rules.tasks.list_rules import refuse_several_in_progress, refuse_taken_name
 from tui_tasks.core.rules.tasks.record_rules import touched
 from tui_tasks.core.rules.tasks.task_rules import change_task, writable
-from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.snapshots import Entry, Task
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Forbidden
-from tui_tasks.core.operations.changes import ChangeMachine
+from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.tasks.held_rules import UID, recorded

@@ -17,7 +17,7 @@ from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, NotProven
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base
-from tui_tasks.core.operations.changes import CompactJournal, Redo, TakeBack, Undo
+from tui_tasks.core.operations import CompactJournal, Redo, TakeBack, Undo
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
@@ -25,7 +25,7 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.inverses import INVERSES, Places
 from tui_tasks.core.rules.jobs.run_steps import refuse_inside_run
-from tui_tasks.core.schema.tables.journal import JournalRow as J
+from tui_tasks.core.schema.tables import JournalRow as J
 from tui_tasks.core.snapshots import Entry
 
 if TYPE_CHECKING:

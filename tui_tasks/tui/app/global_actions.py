@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tui_tasks.core.errors import CannotUndo
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.changes import Redo, Undo
+from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.read import job_queries, views
 from tui_tasks.core.read.pages import board_pages, list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine

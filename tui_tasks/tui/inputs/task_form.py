@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from tui_tasks.clock import uptime_beside
+from tui_tasks.core import schema
 from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.driver import READ_ERRORS
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries, overview, views
 from tui_tasks.core.read.overview import Change
-from tui_tasks.core.schema import migrations
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.tui.state.writer import Work, Writer, Writing
 
@@ -80,8 +80,8 @@ class DatabaseLink:
             DatabaseRefused: it cannot be used, and was left as it is.
         """
         self.path = path
-        self.open_reader = open_reader or partial(migrations.opened, path, read_only=True)
-        self.db = open_reader() if open_reader is not None else migrations.opened(path, read_only=read_only)
+        self.open_reader = open_reader or partial(schema.opened, path, read_only=True)
+        self.db = open_reader() if open_reader is not None else schema.opened(path, read_only=read_only)
         self.read_only = read_only
         self.clock = clock
         self.seq = journal.newest(self.db)

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
+from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.past import moments
 from tui_tasks.core.past.moments import Moment
 from tui_tasks.core.past.past_state import PastReader, PastState, Report
-from tui_tasks.core.schema import migrations
 from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
 
 T = TypeVar("T")
@@ -68,7 +68,7 @@ class PastLink(DatabaseLink):
             raise
 
     def _build(self, path: str, at: str, zone: tzinfo | None, report: Report) -> None:
-        self._source = migrations.opened(path, read_only=True)
+        self._source = schema.opened(path, read_only=True)
         self._to_close.append(self._source)
         self._moment = moments.parse(self._source, at, self._now(), zone)
         self._past = PastState(self._source)

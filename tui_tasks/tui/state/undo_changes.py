@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tui_tasks.core.journal import journal
-from tui_tasks.core.operations.changes import TakeBack
+from tui_tasks.core.operations import TakeBack
 from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents.agent_text import who

@@ -12,9 +12,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables import JournalRow, columns
 from tui_tasks.core.schema.tables.agents import ActivityRow, SessionNameRow, SessionRow
-from tui_tasks.core.schema.tables.journal import JournalRow
 from tui_tasks.core.snapshots import Ask, reader
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from tui_tasks.core import names, phone_answers, vocab
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Problem
+from tui_tasks.core.operations import RecordRefusal, RecordTerminal
 from tui_tasks.core.operations.asks import (
     AnswerAsk,
     AnswerByPhone,
@@ -24,7 +25,6 @@ from tui_tasks.core.operations.asks import (
     SendMessage,
     SettleAsks,
 )
-from tui_tasks.core.operations.changes import RecordRefusal, RecordTerminal
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.session_queries import Stuck

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
-from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask, LogTask, SetListReview
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.tasks import task_queries

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, StaleClaim
-from tui_tasks.core.operations.changes import AtVersion
+from tui_tasks.core.operations import AtVersion
 from tui_tasks.core.operations.tasks import (
     AddTask,
     DeleteTask,

@@ -1,4 +1,4 @@
-"""The tables, as Peewee models, a module for each subject. Instants are integers: microseconds, UTC.
+"""The tables, as Peewee models, a module for each subject; the journal is here. Instants are microseconds, UTC.
 
 The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL. `apply`
 maintains what is derived (counts, `waiting_on`, `solo`, the edges).
@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-from tui_tasks.core.engine.orm import BigIntegerField, Field, IntegerField, Model, TextField
+from tui_tasks.core.engine.orm import BigIntegerField, BlobField, CompositeKey, Field, IntegerField, Model, TextField
 
 
 class JsonField(TextField):
@@ -62,3 +62,60 @@ def model_of(table: str) -> type[Model]:
     module = import_module(f"tui_tasks.core.schema.tables.{STATE[table]}")
     models = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Model))
     return next(model for model in models if model is not Model and model._meta.table_name == table)
+
+
+class JournalRow(Model):
+    """One change: who, when, the values before and after, why. Rows are only ever added."""
+
+    seq = Id(primary_key=True)
+    at = BigIntegerField()
+    actor = TextField()
+    kind = TextField()
+    entity = TextField()  # the table
+    uid = TextField()  # the row there
+    task = TextField(null=True)  # the task it is about
+    change = BigIntegerField()  # seq of the first entry of the same request or batch
+    undoes = BigIntegerField(null=True)  # the change that it undoes
+    old = JsonField(null=True)
+    new = JsonField(null=True)
+    image = JsonField(null=True)  # the task after it, without long unchanged texts
+    why = JsonField(null=True)
+    hash = BlobField()
+
+    class Meta:
+        table_name = "journal"
+
+
+class StoredReplyRow(Model):
+    """The reply to a request that carried an idempotency key (docs: protocol, section 2)."""
+
+    agent = TextField()
+    key = TextField()
+    fingerprint = TextField()
+    reply = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        table_name = "kept_reply"
+        primary_key = CompositeKey("agent", "key")
+
+
+class ViewRow(Model):
+    """What a screen remembers for the human: last looked, saved filters. No part of the state."""
+
+    key = TextField(primary_key=True)
+    value = JsonField()
+
+    class Meta:
+        table_name = "view"
+
+
+class UnfinishedChangeRow(Model):
+    """A change some of whose steps are committed (`core.commit.unfinished`). No part of the state."""
+
+    change = BigIntegerField(primary_key=True)
+    actor = TextField()
+    lock = TextField()
+
+    class Meta:
+        table_name = "unfinished_change"
