@@ -20,10 +20,7 @@ from typing import IO, Any
 import pyte
 from wcwidth import wcwidth
 
-from tests.started import Started
-
-WAIT = 30.0
-"""Seconds after which something that has not happened never will."""
+from tests.started import DEADLINE, Started
 
 # Makes the terminal its controlling one, and becomes the program.
 _BECOME = """
@@ -135,7 +132,7 @@ class Terminal:
         self.master = -1
 
     def wait_for(self, what: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + WAIT
+        deadline = time.monotonic() + DEADLINE
         while not what():
             assert time.monotonic() < deadline, (self.process.poll(), self.screen.display)
             time.sleep(0.01)  # another process's work is waited for
@@ -157,7 +154,7 @@ class Terminal:
 
     def ends(self) -> int:
         """Return the exit status, once all that was written has been seen."""
-        status = self.process.wait(WAIT)
+        status = self.process.wait(DEADLINE)
         if self.draining:
             self.wait_for(lambda: not select.select([self.master], [], [], 0)[0])
         self.stop_draining()

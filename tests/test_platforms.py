@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.core.engine.databases import add
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.maintenance import diagnosis
@@ -33,7 +33,7 @@ from tui_tasks.tui.log.log_actions import MARKDOWN, Export
 
 def test_windows_is_refused_in_one_line_that_names_wsl():
     start = "import sys; sys.platform = 'win32'; import tui_tasks.cli.main"
-    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert done.returncode == 1
     assert "WSL" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -224,7 +224,7 @@ def test_a_group_is_ended_where_nothing_else_is_known(monkeypatch):
     monkeypatch.setattr(processes, "_prctl", None)
     command = Started(["sleep", "600"], start_new_session=True)
     processes.send_group(command.pid, signal.SIGKILL)
-    assert command.wait(30) == -signal.SIGKILL
+    assert command.wait(DEADLINE) == -signal.SIGKILL
 
 
 def test_the_drives_own_memory_is_flushed_where_fsync_does_not(tmp_path, path, monkeypatch):

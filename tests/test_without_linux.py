@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.client import ROOT, Agent, environment, program
+from tests.contract.client import DEADLINE, ROOT, Agent, environment, program
 
 pytestmark = pytest.mark.linux
 
@@ -66,7 +66,7 @@ def test_agents_hear_of_one_another_jobs_run_and_hooks_are_taken_in(names: str, 
         job = {"name": "x", "system_prompt": "", "prompt": "hello", "dedicated_context": True}
         uuid = one.ok("scheduler:create_adhoc_task", **job)["uuid"]
         one.ok("scheduler:run_task", uuid=uuid)
-        ended = one.ok("scheduler:wait_for_task", uuid=uuid, timeout=25)
+        ended = one.ok("scheduler:wait_for_task", uuid=uuid, timeout=DEADLINE)
         assert (ended["outcome"], ended["result"]) == ("success", "hello")
         while one.event()["event"] != "session.started":
             pass

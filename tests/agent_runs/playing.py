@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.runner.hosting import Host
+from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.agent_runs.conversation import AgentConversation
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
@@ -75,7 +76,7 @@ class Play:
             command=(kind,),
             cwd=str(folder),
             environment={},
-            timeout=60,
+            timeout=DEADLINE,
             grace=1,
             agent=AgentSettings(kind=kind, **agent),
         )

@@ -10,6 +10,7 @@ import pytest
 from tests.agent_runs.playing import RECORDED
 from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import ROOT, Host, hosted, runners, until
+from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
@@ -56,7 +57,7 @@ class Human:
         self._thread.start()
 
     def __exit__(self, *_):
-        self._thread.join(30)
+        self._thread.join(DEADLINE)
 
     def _answer(self):
         with Store(str(self._path)) as store:

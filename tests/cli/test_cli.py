@@ -12,7 +12,7 @@ import pytest
 
 import tui_tasks
 from tests.contract.client import terminal_input
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.text import safe
 
@@ -34,7 +34,7 @@ def run(tmp_path: Path):
             env=environment | more,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=DEADLINE,
             stdin=stdin,
             start_new_session=True,
         )
@@ -272,7 +272,7 @@ def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
     )
     assert done.returncode == 0, done.stderr
 
@@ -324,7 +324,7 @@ def test_the_version_is_printed_before_the_parser_of_the_command_line_is_importe
         "import sys; from tui_tasks.cli.main import main; main(sys.argv[1:]); "
         "print(*{'argparse', 'peewee', 'msgspec', 'tui_tasks.cli.command_line'} & set(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script, "--version"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script, "--version"], capture_output=True, text=True, timeout=DEADLINE)
     assert (done.stdout.split()[0], done.stderr) == ("tui-tasks", "\n")
 
 
@@ -335,7 +335,7 @@ def test_ls_json_waits_for_the_import_of_neither_peewee_nor_the_tools(run, tmp_p
         "print(*{'peewee', 'msgspec', 'tui_tasks.channel.session'} & set(sys.modules), file=sys.stderr)"
     )
     command = [sys.executable, "-c", script, "ls", "--json", "--db", str(tmp_path / "x.db")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
     assert (json.loads(done.stdout)[0]["name"], done.stderr) == ("one", "\n")
 
 
@@ -352,7 +352,7 @@ def test_a_job_that_a_call_runs_is_started_though_nobody_hosts_a_scheduler(run, 
     job = '{"name": "x", "system_prompt": "", "prompt": "hello", "dedicated_context": true}'
     made = json.loads(run("call", "scheduler:create_adhoc_task", job, TUI_TASKS_CONFIG=str(settings)).stdout)
     run("call", "scheduler:run_task", f"uuid={made['uuid']}", TUI_TASKS_CONFIG=str(settings))
-    ended = run("call", "scheduler:wait_for_task", f"uuid={made['uuid']}", "timeout=30")
+    ended = run("call", "scheduler:wait_for_task", f"uuid={made['uuid']}", f"timeout={DEADLINE}")
     assert json.loads(ended.stdout)["result"] == "hello"
 
 
@@ -380,14 +380,16 @@ def test_the_scheduler_alone_runs_what_is_due_and_ends_when_it_is_told_to(tmp_pa
 
     def call(tool: str, **arguments: object) -> dict:
         command = [*base, "--no-scheduler", "call", tool, json.dumps(arguments)]
-        return json.loads(subprocess.run(command, env=environment, capture_output=True, check=True, timeout=60).stdout)
+        return json.loads(
+            subprocess.run(command, env=environment, capture_output=True, check=True, timeout=DEADLINE).stdout
+        )
 
     with Started([*base, "scheduler"], env=environment) as scheduler:
         made = call("scheduler:create_adhoc_task", name="x", system_prompt="", prompt="hello", dedicated_context=True)
         call("scheduler:run_task", uuid=made["uuid"])
-        ended = call("scheduler:wait_for_task", uuid=made["uuid"], timeout=30)
+        ended = call("scheduler:wait_for_task", uuid=made["uuid"], timeout=DEADLINE)
         scheduler.terminate()
-        assert scheduler.wait(30) == 0
+        assert scheduler.wait(DEADLINE) == 0
     assert (ended["outcome"], ended["result"]) == ("success", "hello")
 
 

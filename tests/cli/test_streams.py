@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.contract.client import environment, line, program
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 
@@ -34,7 +34,7 @@ def run(tmp_path: Path, path: Path):
             cwd=tmp_path,
             stdout=stdout,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=DEADLINE,
             check=False,
         )
 
@@ -189,7 +189,7 @@ def test_a_failure_that_names_such_a_database_is_sent(run, strange, tmp_path: Pa
         serve.stdin.flush()
         assert json.loads(serve.stdout.readline())["ok"]
         later = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, check=True).stdout
-        reply = json.loads(serve.communicate(later, timeout=30)[0])
+        reply = json.loads(serve.communicate(later, timeout=DEADLINE)[0])
         assert reply["error"]["code"] == "storage_error"
         assert "x?.db is gone" in reply["error"]["message"]
         assert serve.returncode == 0

@@ -22,9 +22,8 @@ from typing import Any
 
 import tui_tasks
 from tests.on_server import url_of
-from tests.started import Started
+from tests.started import DEADLINE, Started
 
-DEADLINE = 30.0
 ROOT = Path(tui_tasks.__file__).parents[1]
 
 

@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-from tests.started import Started
+from tests.runner.hosting import until
+from tests.started import DEADLINE, Started
 
 REPORTS = 200
 
@@ -45,7 +45,7 @@ def test_an_agent_that_lies_gets_no_pass_by_any_door(tmp_path: Path) -> None:
     def call(settings: Path, *words: str) -> None:
         given = environment | {"TUI_TASKS_CONFIG": str(settings)}
         command = [*program, "call", "--db", str(database), *words]
-        subprocess.run(command, env=given, capture_output=True, timeout=60, check=False)
+        subprocess.run(command, env=given, capture_output=True, timeout=DEADLINE, check=False)
 
     def verified(uid: str) -> str:
         return ask("control:task", uid=uid)["result"]["verified"]
@@ -60,20 +60,16 @@ def test_an_agent_that_lies_gets_no_pass_by_any_door(tmp_path: Path) -> None:
             assert verified(uid) != "passed"
         call(forged, "control:request_check", f"uid={uids[0]}")
         call(forged, "tasklist:set_task_done", f"uid={uids[0]}", "verified=passed")
-        deadline = time.monotonic() + 60
-        while "failed" not in {verified(uid) for uid in (uids[0], uids[-1])} and time.monotonic() < deadline:
-            time.sleep(0.05)  # another process's work is waited for
+        until(lambda: "failed" in {verified(uid) for uid in (uids[0], uids[-1])}, "a check that fails")
         assert "passed" not in {verified(uid) for uid in uids}
-        assert "failed" in {verified(uid) for uid in uids}
         source.write_text("right")
         honest = ask("tasklist:add_task", name="honest")["result"]["uid"]
         ask("control:request_check", uid=honest)
         # The forged file has added a check of its own, which nobody runs, and taken none away.
-        while "passed" not in states(honest) and time.monotonic() < deadline:
-            time.sleep(0.05)  # as above
+        until(lambda: "passed" in states(honest), "a check that passes")
         assert sorted(states(honest)) == ["passed", "unproven"]
         source.write_text("edited after the pass")
         assert sorted(states(honest)) == ["stale", "unproven"]
     finally:
         serve.stdin.close()
-        serve.wait(60)
+        serve.wait(DEADLINE)

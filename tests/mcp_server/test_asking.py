@@ -14,6 +14,7 @@ import pytest
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 
 from tests.mcp_server.shared import Served, error, held, served
+from tests.started import DEADLINE
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries
 from tui_tasks.mcp_server import asking
@@ -23,7 +24,7 @@ REVISIONS = ["legacy", "2026-07-28"]
 
 def in_process(path: Path, script: Callable[[Served], Awaitable[None]]) -> None:
     async def run() -> None:
-        with anyio.fail_after(30):
+        with anyio.fail_after(DEADLINE):
             async with served(path) as found:
                 await script(found)
 

@@ -27,7 +27,7 @@ from starlette.responses import Response
 
 from tests.mcp_server.shared import error, held
 from tests.mcp_server.test_asking import REVISIONS
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
@@ -55,7 +55,7 @@ class Elsewhere:
     @asynccontextmanager
     async def client(self, agent: str, mode: str = "legacy", **options: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.tokens[agent]}"}
-        async with httpx2.AsyncClient(headers=headers, timeout=30) as bare:
+        async with httpx2.AsyncClient(headers=headers, timeout=DEADLINE) as bare:
             transport = streamable_http_client(self.url, http_client=bare)
             async with mcp.Client(transport, mode=mode, **options) as found:
                 yield found
@@ -68,7 +68,7 @@ class Elsewhere:
             "Authorization": f"Bearer {self.tokens['robin']}",
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
         try:
             connection.request("POST", "/mcp", body, given)
             reply = connection.getresponse()
@@ -94,13 +94,13 @@ def elsewhere(tmp_path_factory: Any) -> Iterator[Elsewhere]:
             yield Elsewhere(server.stdout.readline().strip(), db, made)
         finally:
             server.send_signal(signal.SIGTERM)
-            assert server.wait(30) == 0, server.stderr.read()
+            assert server.wait(DEADLINE) == 0, server.stderr.read()
         assert "Traceback" not in server.stderr.read()
 
 
 def run(script: Any) -> None:
     async def limited() -> None:
-        with anyio.fail_after(60):
+        with anyio.fail_after(DEADLINE):
             await script()
 
     anyio.run(limited)
@@ -220,7 +220,7 @@ async def opened(elsewhere: Elsewhere) -> str:
     """The id of a session that was begun by bare requests."""
     headers = {"Authorization": f"Bearer {elsewhere.tokens['robin']}", "Accept": "application/json, text/event-stream"}
     about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as bare:
+    async with httpx2.AsyncClient(headers=headers, timeout=DEADLINE) as bare:
         begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}
         reply = await bare.post(elsewhere.url, json=begin)
         assert reply.status_code == 200
@@ -379,7 +379,7 @@ def test_whoever_has_no_token_keeps_no_connection(elsewhere: Elsewhere) -> None:
     limited = Limited()
     assert limited.ask(None)[1][b"connection"] == b"close"
     assert b"connection" not in limited.ask("a")[1]
-    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=DEADLINE)
     connection.request("POST", "/mcp", b"{}", {"Content-Type": "application/json"})
     reply = connection.getresponse()
     assert (reply.status, reply.getheader("connection")) == (401, "close")
@@ -396,7 +396,7 @@ def session_of_2025_03(elsewhere: Elsewhere) -> dict[str, str]:
         "Accept": "application/json, text/event-stream",
         "Authorization": f"Bearer {elsewhere.tokens['robin']}",
     }
-    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=DEADLINE)
     begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
     connection.request("POST", "/mcp", json.dumps(begin).encode(), headers)
     reply = connection.getresponse()
@@ -413,7 +413,7 @@ def test_a_batch_of_the_revision_that_has_them_is_answered_by_one_array(elsewher
         {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "control_lists_x", "arguments": {}}},
         {"jsonrpc": "2.0", "id": 3, "method": "no/such"},
     ]
-    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=DEADLINE)
     connection.request("POST", "/mcp", json.dumps(batch).encode(), headers)
     told = json.loads(connection.getresponse().read())
     assert [each["id"] for each in told] == [1, 2, 3]
@@ -429,7 +429,7 @@ def test_a_batch_of_the_revision_that_has_them_is_answered_by_one_array(elsewher
 
 def test_a_request_with_the_id_of_an_open_one_is_refused_and_both_are_answered(elsewhere: Elsewhere) -> None:
     headers = session_of_2025_03(elsewhere)
-    first, second = (http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30) for _ in range(2))
+    first, second = (http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=DEADLINE) for _ in range(2))
     with Store(str(elsewhere.db)) as human:
         first.request("POST", "/mcp", called("ask", question="One answer?"), headers)
         while not (asked := [each for each in open_asks(human.db) if each.question == "One answer?"]):
@@ -455,7 +455,7 @@ def called(tool: str, **arguments: Any) -> bytes:
 
 def test_requests_with_one_id_that_are_sent_at_once_are_answered_one_after_another(elsewhere: Elsewhere) -> None:
     headers = session_of_2025_03(elsewhere)
-    connections = [http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30) for _ in range(4)]
+    connections = [http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=DEADLINE) for _ in range(4)]
     for connection in connections:
         connection.request("POST", "/mcp", called("tasklist_display"), headers)
     assert all(b'"id":7' in connection.getresponse().read() for connection in connections)
@@ -465,7 +465,7 @@ def test_requests_with_one_id_that_are_sent_at_once_are_answered_one_after_anoth
 
 def test_events_that_were_missed_are_not_replayed_and_the_stream_opens_all_the_same(elsewhere: Elsewhere) -> None:
     headers = {**session_of_2025_03(elsewhere), "Accept": "text/event-stream", "Last-Event-ID": "7"}
-    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", elsewhere.port, timeout=DEADLINE)
     connection.request("GET", "/mcp", headers=headers)
     reply = connection.getresponse()
     assert (reply.status, reply.getheader("content-type")) == (200, "text/event-stream")

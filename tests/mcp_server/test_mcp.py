@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from tests.mcp_server.shared import Driven, driven, error, held
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core import connections
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read.ask_queries import open_asks
@@ -210,10 +210,10 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
             assert refused["id"] == of, sent[:80]
             assert refused["error"]["message"].startswith(why), sent[:80]
         server.stdin.close()
-        assert server.wait(60) == 0
+        assert server.wait(DEADLINE) == 0
         assert server.stderr.read() == b""
     listed = [sys.executable, "-m", "tui_tasks", "ls", "--json", "--db", str(tmp_path / "tasks.db")]
-    tasks = json.loads(subprocess.run(listed, capture_output=True, check=True, timeout=60).stdout)
+    tasks = json.loads(subprocess.run(listed, capture_output=True, check=True, timeout=DEADLINE).stdout)
     assert [task["name"] for task in tasks] == [f"good {n}" for n in range(len(NO_MESSAGES))]
 
 
@@ -243,5 +243,5 @@ def test_a_client_that_dies_ends_the_server_without_a_word(tmp_path: Path) -> No
         ask = {"jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {}}
         server.stdin.write(b"".join(json.dumps(each).encode() + b"\n" for each in (begun, ask)))
         server.stdin.close()
-        assert server.wait(60) == 0
+        assert server.wait(DEADLINE) == 0
         assert server.stderr.read() == b""

@@ -18,7 +18,7 @@ from tests.conftest import Clock
 from tests.contract.client import environment
 from tests.hooks.playing import Player
 from tests.hooks.processes import claude as payload
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session
 from tui_tasks.core import connections
@@ -70,7 +70,7 @@ class Server:
             replies.append(await agent_session.ask(request))
 
         async def serve() -> None:
-            with anyio.fail_after(10):
+            with anyio.fail_after(DEADLINE):
                 async with anyio.create_task_group() as group:
                     group.start_soon(ask)
                     while not replies:
@@ -501,5 +501,7 @@ BETWEEN = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.arg
 def test_only_the_program_that_has_started_it_can_give_it_a_name(
     command: list[str], is_child: bool, tmp_path: Path
 ) -> None:
-    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(
+        command, env=environment(tmp_path), capture_output=True, text=True, check=True, timeout=DEADLINE
+    )
     assert (str(os.getpid()) in done.stdout) is is_child, done.stdout

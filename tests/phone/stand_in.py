@@ -7,6 +7,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.started import DEADLINE
+
 
 class StandIn:
     """Messages by topic; `status` answers everything; `location` sends whoever comes elsewhere."""
@@ -38,7 +40,7 @@ class StandIn:
             topic_messages.append({"id": f"m{number}", "event": "message", "topic": topic, "message": text, **more})
             self.changed.notify_all()
 
-    def wait_for(self, topic: str, number: int = 1, seconds: float = 15) -> list[dict[str, Any]]:
+    def wait_for(self, topic: str, number: int = 1, seconds: float = DEADLINE) -> list[dict[str, Any]]:
         """The messages of a topic, once there are so many."""
         with self.changed:
             assert self.changed.wait_for(lambda: len(self.messages.get(topic, [])) >= number, seconds), self.messages

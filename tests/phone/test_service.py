@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import SECOND, START, Clock
 from tests.contract.client import Agent
 from tests.phone.stand_in import StandIn
+from tests.started import DEADLINE
 from tui_tasks.core import phone_answers
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
@@ -204,7 +205,7 @@ def test_whoever_the_server_turns_away_lets_another_process_send(store, server, 
     server.wait_for("mine")
     for each, thread in zip((turned_away, allowed), threads, strict=True):
         each.stop()
-        thread.join(10)
+        thread.join(DEADLINE)
         assert not thread.is_alive()
     assert len(server.messages["mine"]) == 1
 
@@ -225,7 +226,7 @@ def test_of_several_processes_one_sends_and_takes(store, server, clock, phone, m
     for each in services:
         each.stop()
     for thread in threads:
-        thread.join(10)
+        thread.join(DEADLINE)
     assert ask_queries.ask(store.db, uid).answer == "jose"
     assert refusals(store) == []
     assert len(server.messages["mine"]) == 1

@@ -26,9 +26,10 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
+from tests.started import DEADLINE
+
 ROOT: Final = Path(__file__).parents[2]
 OLDEST: Final = 14
-DEADLINE: Final = 60.0
 SUPERUSER: Final = "owner"
 # Roles of this group need a password, all others none.
 WITH_PASSWORD: Final = "with_password"

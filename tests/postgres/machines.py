@@ -8,6 +8,7 @@ import sys
 from hashlib import sha256
 
 from tests.contract.client import ROOT
+from tests.started import DEADLINE
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.state.open_state import State
@@ -28,4 +29,4 @@ def digest(path: str) -> str:
 
 def run(*words: str, **named: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tui_tasks", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60, **named)
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=DEADLINE, **named)

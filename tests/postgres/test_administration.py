@@ -15,7 +15,7 @@ import pytest
 
 from tests.contract.client import ROOT, program, terminal_input
 from tests.postgres.machines import digest, run
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks import clock
 from tui_tasks.cli.command_line import parser as made_parser
 from tui_tasks.cli.screen import screen_commands
@@ -146,7 +146,7 @@ def by_a_person(*words: str) -> subprocess.CompletedProcess[str]:
     """Run a command from a terminal."""
     with terminal_input() as terminal:
         return subprocess.run(
-            program(*words), stdin=terminal, capture_output=True, text=True, cwd=ROOT, check=False, timeout=60
+            program(*words), stdin=terminal, capture_output=True, text=True, cwd=ROOT, check=False, timeout=DEADLINE
         )
 
 
@@ -175,7 +175,7 @@ def test_an_agent_elsewhere_works_over_http_with_a_token(here, machine, server_u
             begin = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}
             for each in (begin, message):
                 request = urllib.request.Request(address, json.dumps(each).encode(), headers)
-                with urllib.request.urlopen(request, timeout=30) as reply:
+                with urllib.request.urlopen(request, timeout=DEADLINE) as reply:
                     headers["Mcp-Session-Id"] = reply.headers["Mcp-Session-Id"] or headers.get("Mcp-Session-Id", "")
                     text = reply.read().decode()
             return json.loads(re.sub(r"(?s).*?^data: ", "", text, flags=re.MULTILINE))["result"]
@@ -189,7 +189,7 @@ def test_an_agent_elsewhere_works_over_http_with_a_token(here, machine, server_u
         while "Later" not in call("tasklist_display")["content"][0]["text"]:
             pass
         server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == 0
+        assert server.wait(DEADLINE) == 0
     by_a_person("--db", server_url, "token", "revoke", "robin")
     assert by_a_person("--db", server_url, "token", "list").stdout == ""
 
@@ -211,7 +211,7 @@ def test_the_screen_in_a_browser_is_a_servers_too(here, machine, server_url):
         ):
             drawn = b""
             while b"Paint" not in re.sub(rb"\x1b\[[^a-zA-Z]*[a-zA-Z]", b"", drawn):
-                drawn += await asyncio.wait_for(page.receive_bytes(), 30)
+                drawn += await asyncio.wait_for(page.receive_bytes(), DEADLINE)
             await page.send_str(json.dumps(["stdin", "q"]))
             async for _ in page:
                 pass
@@ -226,5 +226,5 @@ def test_the_web_command_serves_a_database_on_a_server(here, machine, server_url
         assert web.stdout is not None
         assert web.stdout.readline().startswith("http://127.0.0.1:")
         web.send_signal(signal.SIGTERM)
-        assert web.wait(30) in (0, -signal.SIGTERM)
+        assert web.wait(DEADLINE) in (0, -signal.SIGTERM)
     assert Path(replica_files.replica_of(server_url)).exists()

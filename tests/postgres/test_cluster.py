@@ -13,7 +13,7 @@ import pytest
 
 from tests.postgres import cluster as clusters
 from tests.postgres.cluster import ROOT, Cluster, Unavailable
-from tests.started import Started
+from tests.started import DEADLINE, Started
 
 _HOLDER = """
 import pathlib, sys
@@ -87,7 +87,7 @@ def _lives(pid: int) -> bool:
 
 
 def _until(holds) -> None:
-    deadline = time.monotonic() + clusters.DEADLINE
+    deadline = time.monotonic() + DEADLINE
     while not holds():
         assert time.monotonic() < deadline
         os.sched_yield()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract.client import ROOT
 from tests.postgres.machines import run
-from tests.started import Started
+from tests.started import DEADLINE, Started
 
 
 @pytest.fixture
@@ -69,6 +69,6 @@ def test_an_agent_works_over_mcp(url, machine):
         assert [reply["id"] for reply in replies] == [1, 2]
         assert replies[1]["result"]["isError"] is False
         server.stdin.close()
-        assert server.wait(60) == 0
+        assert server.wait(DEADLINE) == 0
     machine("elsewhere")
     assert '"Ship"' in run("--db", url, "ls", "--json").stdout

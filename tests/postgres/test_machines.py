@@ -14,7 +14,7 @@ import pytest
 
 from tests.hooks.processes import COMMAND
 from tests.postgres.machines import digest
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.core.operations.asks import AnswerAsk
@@ -195,7 +195,7 @@ def test_a_payload_that_changes_nothing_in_the_journal_asks_no_server(store_on, 
 def test_a_hook_leaves_its_payload_without_a_connection_to_the_server(store_on, machine, server_url):
     here = store_on("a")
     with hook(server_url, machine("a"), START, "-X", "importtime") as process:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=DEADLINE)
     assert b"tui_tasks.hooks" in errors
     assert b"psycopg" not in errors
     assert b"sqlite3" not in errors
@@ -207,13 +207,13 @@ def test_a_hook_leaves_its_payload_without_a_connection_to_the_server(store_on, 
 def test_without_a_screen_a_hook_answers_nothing_and_the_program_asks_by_itself(store_on, machine, server_url):
     store_on("a")
     with hook(server_url, machine("a"), PERMISSION) as process:
-        assert process.communicate(timeout=60) == (b"", b"")
+        assert process.communicate(timeout=DEADLINE) == (b"", b"")
     assert process.returncode == 0
 
 
 def test_a_hook_for_a_server_that_was_never_opened_here_fails_in_silence(machine, server_url):
     with hook(server_url, machine("never"), PERMISSION) as process:
-        assert process.communicate(timeout=60) == (b"", b"")
+        assert process.communicate(timeout=DEADLINE) == (b"", b"")
     assert process.returncode == 0
 
 
@@ -232,7 +232,7 @@ def test_a_permission_is_answered_on_either_machine(store_on, machine, server_ur
         stores[answers].commit(AnswerAsk(asks[0].uid, "Allow"), actor="human", now=clock.now())
         here.db.catch_up()
         outbox.Outbox(here).look(clock.now())
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=DEADLINE)
     assert json.loads(output)["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
 
 

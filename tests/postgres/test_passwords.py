@@ -9,7 +9,7 @@ from psycopg import sql
 
 from tests.contract.client import environment, program, terminal_input
 from tests.postgres.cluster import WITH_PASSWORD
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.store import Store
@@ -122,7 +122,7 @@ def test_a_move_leaves_no_password_in_processes_output_journal_or_the_servers_lo
             text=True,
         )
         shown = " ".join(psutil.Process(process.pid).cmdline())
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0, output
     assert "entries, as in" in output
     titles = cluster.sql(database, "SELECT string_agg(query || application_name, ' ') FROM pg_stat_activity")

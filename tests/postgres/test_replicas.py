@@ -14,7 +14,7 @@ import pytest
 
 from tests.contract.client import ROOT
 from tests.postgres.machines import digest, names, run
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.client.requests import ToolError
 from tui_tasks.core.errors import Busy, DatabaseRefused
 from tui_tasks.core.journal import journal
@@ -211,7 +211,7 @@ def test_a_short_command_speaks_to_the_server_only_where_no_process_of_the_machi
 ):
     def listed() -> tuple[str, str]:
         command = [sys.executable, "-c", _LISTED, server_url, *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True, timeout=DEADLINE)
         return done.stdout, done.stderr
 
     machine("b")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.core.job_steps import Jobs
+from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
@@ -19,13 +20,12 @@ from tui_tasks.runner import profiles
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.service import SchedulerService
 
-PATIENCE = 30.0
 ROOT = Path(__file__).parent.parent.parent
 
 
-def until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> object:
+def until(condition: Callable[[], object], what: str) -> object:
     """Wait for a condition to give something; fail where it does not in time."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + DEADLINE
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.01)  # another process's work is waited for
@@ -53,9 +53,9 @@ class Host:
     def run(self, uid: str) -> Run:
         return job_queries.run(self.jobs.store.db, uid)
 
-    def ended(self, run: Run, patience: float = PATIENCE) -> Run:
+    def ended(self, run: Run) -> Run:
         """The run, once it has ended."""
-        until(lambda: self.run(run.uid).state == "final", f"the end of {run}", patience)
+        until(lambda: self.run(run.uid).state == "final", f"the end of {run}")
         return self.run(run.uid)
 
     def run_to_end(self, name: str, context: str = "", **settings: object) -> Run:
@@ -76,14 +76,14 @@ def hosted(path: str, made: profiles.Runners, **more: object) -> Iterator[Schedu
         yield service
     finally:
         service.stop()
-        thread.join(PATIENCE)
+        thread.join(DEADLINE)
         assert not thread.is_alive()
 
 
 def killed_host(path: str, table: dict, at: str) -> None:
     """Let a scheduler of its own process do what is due until it, or its supervisor, kills itself at a step."""
     argv = [sys.executable, "-m", "tests.runner.hosting", path, json.dumps(table), at]
-    subprocess.run(argv, cwd=ROOT, timeout=PATIENCE, check=False)
+    subprocess.run(argv, cwd=ROOT, timeout=DEADLINE, check=False)
 
 
 def main(path: str, table: str, at: str) -> None:

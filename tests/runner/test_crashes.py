@@ -29,7 +29,7 @@ def test_a_run_is_final_within_a_lease_and_never_started_twice(store, path, tmp_
     run = due_now(host)
     killed_host(str(path), table, at)
     with hosted(str(path), runners(**table), lease=LEASE):
-        ended = host.ended(run(), patience=LEASE + 10)
+        ended = host.ended(run())
     assert (ended.outcome, ended.reason) == (outcome, reason)
     assert (file.read_text().count("started") if file.exists() else 0) in starts
     (only,) = host.jobs.runs(ended.job_uid)

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import SECOND, Clock
 from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, heartbeat
 from tests.runner.hosting import hosted, runners, until
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.schedule import heartbeats
@@ -232,7 +232,7 @@ def test_the_processes_of_a_run_that_is_not_given_up_are_left_alone(jobs, path, 
         assert jobs.runs(run.job_uid)[0].state == "running"
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(DEADLINE) == 0
 
 
 def test_a_process_that_has_ended_is_dead_though_nobody_has_reaped_it():

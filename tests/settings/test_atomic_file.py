@@ -12,6 +12,7 @@ import pytest
 from tests.soak import disk
 from tests.soak.disk import Disk, Record
 from tests.soak.native import NotHere, preloaded
+from tests.started import DEADLINE
 from tui_tasks.settings import atomic_file
 
 TWICE = """
@@ -33,7 +34,7 @@ def calls(tmp_path: Path) -> list[Record]:
         env = preloaded(tmp_path, root, log=log)
     except NotHere as why:
         pytest.skip(str(why))
-    subprocess.run([sys.executable, "-c", TWICE, str(root / FILE)], env=env, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", TWICE, str(root / FILE)], env=env, check=True, timeout=DEADLINE)
     assert (root / FILE).read_text() == 'theme = "gruvbox"\n'
     return [record for record in disk.records(log) if record.op not in ("read", "open")]
 
@@ -66,7 +67,7 @@ def test_a_power_cut_leaves_the_old_settings_or_the_new_whole(calls: list[Record
 def test_settings_that_a_theme_is_written_into_are_the_users_own(tmp_path: Path, umask: str) -> None:
     file = tmp_path / "deep" / FILE
     command = [sys.executable, "-c", f"import os; os.umask(0o{umask})\n{TWICE}", str(file)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=DEADLINE)
     assert file.stat().st_mode & 0o777 == 0o600
     for folder in (file.parent, tmp_path / "deep"):
         assert folder.stat().st_mode & 0o777 == 0o700

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from wcwidth import wcswidth
 
+from tests.started import DEADLINE
 from tui_tasks.core import vocab
 from tui_tasks.dialects import scheduler
 from tui_tasks.text import glyphs, safe, times
@@ -294,7 +295,7 @@ def test_a_command_without_a_screen_imports_neither_textual_nor_rich() -> None:
         "safe_line('é\\x1b👍'); safe_text('x'); age(0, 9); look('done');"
         "sys.exit(any(name in sys.modules for name in ('rich', 'textual')))"
     )
-    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], timeout=DEADLINE).returncode == 0
 
 
 S, M, H, D = times.SECOND, times.MINUTE, times.HOUR, times.DAY

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from tests.entries import all_entries
+from tests.started import DEADLINE
 from tests.tui.driving import opened, place_of, said, task, until
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, LogTask, MoveTask
@@ -65,7 +66,7 @@ class Agent(threading.Thread):
             self.stopped.set()
             self.wants_more.notify()
         if self.ident is not None:
-            self.join(30)
+            self.join(DEADLINE)
 
 
 @pytest.fixture

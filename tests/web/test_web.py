@@ -19,7 +19,7 @@ from aiohttp import ClientSession, WSServerHandshakeError
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.contract.client import program
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.cli.command_line import parser as made_parser
 from tui_tasks.cli.main import main
 from tui_tasks.cli.screen import screen_commands
@@ -114,7 +114,7 @@ def test_a_tab_shows_the_panes_takes_keys_and_ends_with_its_process(db: Path) ->
             async def until(text: bytes) -> None:
                 nonlocal drawn
                 while text not in re.sub(rb"\x1b\[[^a-zA-Z]*[a-zA-Z]", b"", drawn):
-                    drawn += await asyncio.wait_for(page.receive_bytes(), 10)
+                    drawn += await asyncio.wait_for(page.receive_bytes(), DEADLINE)
 
             await until(b"Ship it")
             for junk in (
@@ -155,7 +155,7 @@ def test_a_closed_tab_ends_its_process_by_force_where_it_does_not_listen(tmp_pat
     async def story(client: Client) -> None:
         async with client.ws_connect(f"/{TOKEN}/ws"):
             pass
-        await asyncio.wait_for(began[0].wait(), 10)
+        await asyncio.wait_for(began[0].wait(), DEADLINE)
 
     serving(DEAF, story)
     assert began[0].returncode == -9
@@ -204,7 +204,7 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(db: Path, tmp_path:
         assert asyncio.run(look()) == 200
         assert len(address.rsplit("/", 2)[1]) >= 40
         running.terminate()
-        assert running.communicate(timeout=20) == ("", "")
+        assert running.communicate(timeout=DEADLINE) == ("", "")
         assert running.returncode == 0
 
 
@@ -229,6 +229,6 @@ def test_the_screen_ends_when_the_server_is_killed(db: Path) -> None:
         assert drawing.stdout.readline() == b"__GANGLION__\n"
         drawing.stdin.close()
         try:
-            assert drawing.wait(10) == 128 + signal.SIGHUP
+            assert drawing.wait(DEADLINE) == 128 + signal.SIGHUP
         finally:
             drawing.kill()

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.conftest import START, Talk
+from tests.started import DEADLINE
 from tests.talking import ADD, add
 from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
@@ -339,6 +340,8 @@ def test_a_call_from_a_shell_prints_them_a_line_each_beside_its_result(tmp_path:
         store.commit(SendMessage("agent", "stop\nnow \x1b[31m"), actor="human", now=START)
     environment = os.environ | {"TUI_TASKS_CONFIG": str(tmp_path / "none.toml")}
     command = [sys.executable, "-m", "tui_tasks", "--db", str(database), "call", "tasklist:display"]
-    told = [subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60) for _ in range(2)]
+    told = [
+        subprocess.run(command, env=environment, capture_output=True, text=True, timeout=DEADLINE) for _ in range(2)
+    ]
     assert [done.stdout for done in told] == ["[]\n", "[]\n"]
     assert [done.stderr for done in told] == ["message from the human: stop now ␛[31m\n", ""]

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from tests.conftest import Clock
+from tests.started import DEADLINE
 from tui_tasks.channel import loop
 from tui_tasks.channel.loop import ControlChannel
 from tui_tasks.channel.session import Session
@@ -40,7 +41,7 @@ def pipes(path):
     with os.fdopen(requests, "wb") as writing, os.fdopen(replies, "rb") as reading:
         yield writing, reading
         writing.close()
-        serving.join(30)
+        serving.join(DEADLINE)
         assert not serving.is_alive()
     os.close(to_channel)
 
@@ -77,10 +78,21 @@ def test_a_long_past_is_told_without_waiting_for_anything_new(pipes, monkeypatch
     assert json.loads(reading.readline())["ok"]
     told = reading.read1().count(b"\n") if reading.peek() else 0
     while told < 2_000:
-        ready, _, _ = select.select([reading], [], [], 20)
+        ready, _, _ = select.select([reading], [], [], DEADLINE)
         assert ready, f"nothing more came after {told}"
         told += reading.read1(65536).count(b"\n")
     assert told == 2_000
+
+
+def test_an_event_of_another_process_is_told_when_it_is_committed_not_at_the_next_look(path, pipes, monkeypatch):
+    monkeypatch.setattr(watch, "SAFETY_NET", 3600.0)
+    assert ask(pipes, "control:subscribe")["ok"]
+    with Store(str(path)) as other:
+        for number in range(3):
+            other.commit(EnsureList(str(number), "task"), actor="human", now=Clock()())
+            _, reading = pipes
+            assert select.select([reading], [], [], DEADLINE)[0]
+            assert json.loads(reading.readline())["event"] == "list.created"
 
 
 @pytest.mark.parametrize("broken", [(Database, "_begin"), (journal, "head")])
@@ -114,14 +126,14 @@ def sockets(path):
     serving.start()
     yield ours
     ours.close()
-    serving.join(30)
+    serving.join(DEADLINE)
     theirs.close()
     assert ended == [True]
 
 
 def test_a_program_that_ends_with_a_reply_unread_is_the_end_of_the_input(sockets):
     sockets.sendall(b'{"tool": "tasklist:display"}\n')
-    assert select.select([sockets], [], [], 20)[0]
+    assert select.select([sockets], [], [], DEADLINE)[0]
     assert sockets.recv(4096, socket.MSG_PEEK).endswith(b"\n")
 
 
@@ -154,4 +166,4 @@ def test_while_the_replies_stand_unread_no_more_requests_are_taken(pipes):
     rest.start()
     for _ in range(300):
         assert json.loads(reading.readline())["ok"]
-    rest.join(30)
+    rest.join(DEADLINE)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conftest import START
 from tests.contract.client import environment
+from tests.started import DEADLINE
 from tests.terminals import Terminal
 from tui_tasks.cli import completion
 from tui_tasks.cli.completion import SHELLS
@@ -193,7 +194,7 @@ def test_a_tab_waits_for_no_import_that_it_does_not_need(line, database, tmp_pat
     variables = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1", "TUI_TASKS_DB": str(database)}
     command = f'exec "{sys.executable}" -c "$0" 8>"{tmp_path}/words" 9>/dev/null'
     env = environment(tmp_path, **variables)
-    done = subprocess.run(["sh", "-c", command, IMPORTED], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["sh", "-c", command, IMPORTED], env=env, capture_output=True, text=True, timeout=DEADLINE)
     assert (done.stdout, done.stderr) == ("none\n", "")
     assert (tmp_path / "words").read_text()
 

@@ -18,7 +18,7 @@ from hypothesis import settings
 
 from tests.conftest import SECOND, START
 from tests.entries import all_entries
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks import clock
 from tui_tasks.cli.database import doctor
 from tui_tasks.core import schema
@@ -316,7 +316,7 @@ def test_a_backup_taken_under_load_is_an_exact_prefix_of_the_journal(path: Path,
             for _ in range(199):
                 assert json.loads(server.stdout.readline())["ok"]
         server.stdin.close()
-        server.wait(30)
+        server.wait(DEADLINE)
     with Store(str(path)) as whole:
         entries = list(all_entries(whole.db))
     assert copies

@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Talk
 from tests.contract.client import environment, program
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tests.terminals import Terminal
 from tui_tasks.cli.screen import demo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
@@ -129,11 +129,11 @@ def test_the_agent_ends_without_a_word_when_the_screen_has(gone: str, tmp_path: 
         assert agent.stdin is not None
         agent.stdin.write(b'{"id": 0, "ok": true, "result": {"seq": 0}}\n')
         agent.stdin.flush()
-        assert agent.wait(30) == 0
+        assert agent.wait(DEADLINE) == 0
         assert agent.stderr is not None
         assert agent.stderr.read() == b""
     else:
-        assert agent.communicate(timeout=30)[1] == b""
+        assert agent.communicate(timeout=DEADLINE)[1] == b""
         assert agent.returncode == 0
 
 
@@ -155,7 +155,9 @@ sys.exit(demo.run(screen))
 @pytest.mark.parametrize("how", ["return", "raise"])
 def test_a_screen_is_given_the_agents_pipe_and_leaves_nothing_behind(tmp_path: Path, how: str) -> None:
     env = environment(tmp_path, TMPDIR=str(tmp_path))
-    done = subprocess.run([sys.executable, "-c", SCREEN, how], env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", SCREEN, how], env=env, capture_output=True, text=True, timeout=DEADLINE
+    )
     assert done.returncode == (7 if how == "return" else 1)
     database, was_there, requests = done.stderr.splitlines()[0].split()
     assert (was_there, requests) == ("True", "2")
@@ -170,7 +172,7 @@ def test_the_demo_shows_the_agent_at_work_and_leaves_nothing_behind(tmp_path: Pa
         terminal.wait_for(lambda: terminal.shows("Inventory GA usage"))
         terminal.wait_for(lambda: terminal.shows("Audit CloudFlare"))
         os.write(terminal.master, b"q")
-        assert terminal.process.wait(30) == 0
+        assert terminal.process.wait(DEADLINE) == 0
     finally:
         terminal.close()
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith("tui-tasks-demo-")] == []

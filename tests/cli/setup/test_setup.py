@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.cli.main import main
 from tui_tasks.cli.setup import installed
 from tui_tasks.cli.setup.programs import PROGRAMS
@@ -77,7 +77,7 @@ def test_the_entry_starts_a_server(folder: Path) -> None:
         server.stdin.close()
     assert reply["result"]["isError"] is False
     ls = [sys.executable, "-m", "tui_tasks", "call", "control:history", "--db", str(folder / "own.db")]
-    (added,) = json.loads(subprocess.run(ls, capture_output=True, text=True, timeout=60).stdout)["entries"][-1:]
+    (added,) = json.loads(subprocess.run(ls, capture_output=True, text=True, timeout=DEADLINE).stdout)["entries"][-1:]
     assert (added["actor"], added["task"]["name"], added["task"]["list"]) == ("codex", "from there", "sprint")
 
 
@@ -350,7 +350,7 @@ def test_doctor_tells_where_a_program_is_set_up_and_when_it_was_heard(
     assert "no problems" in told
     payload = json.dumps({"session_id": "s", "hook_event_name": "SessionStart", "cwd": str(folder)}).encode()
     words = [sys.executable, "-m", "tui_tasks", "hook", "claude", "--db", database]
-    subprocess.run(words, input=payload, check=True, timeout=60)
+    subprocess.run(words, input=payload, check=True, timeout=DEADLINE)
     main(["agents", "--db", database])
     assert "claude: server and hooks, last heard 20" in doctor(database, output)
 

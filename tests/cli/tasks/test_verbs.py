@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
+from tests.started import DEADLINE
 from tui_tasks.channel.session import Session
 from tui_tasks.cli.main import main
 from tui_tasks.cli.tasks import listing, lookup, task_changes
@@ -528,7 +529,9 @@ def test_no_agent_is_served_the_tools_of_the_verbs(talk: Talk) -> None:
 def run(tmp_path: Path):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         env = environment(tmp_path)
-        return subprocess.run(program(*arguments), env=env, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            program(*arguments), env=env, capture_output=True, text=True, timeout=DEADLINE, check=False
+        )
 
     return run
 

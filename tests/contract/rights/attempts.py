@@ -13,6 +13,7 @@ import anyio
 import pytest
 
 from tests.contract.client import environment, program
+from tests.started import DEADLINE
 from tui_tasks import clock
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries
@@ -99,7 +100,7 @@ def over_mcp(db: Path, script: Callable[[Any], Any], *options: str) -> None:
     async def run() -> None:
         command = ["-m", "tui_tasks", "mcp", "--db", str(db), *options]
         server = mcp.StdioServerParameters(command=sys.executable, args=command, env=environment(db.parent))
-        with anyio.fail_after(60):
+        with anyio.fail_after(DEADLINE):
             async with stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:
                 await session.initialize()
                 await script(session)

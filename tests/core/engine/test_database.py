@@ -16,7 +16,7 @@ import pytest
 
 from tests.core.engine.databases import NOW, add, begun, contents, foreign, made_database
 from tests.entries import all_entries
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.engine import database, open_checks
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.open_checks import APPLICATION_ID
@@ -197,7 +197,7 @@ def test_many_processes_may_make_the_same_database_at_once(path):
     for process in processes:
         process.stdin.write(b"\n")
         process.stdin.flush()
-    told = [process.communicate(timeout=60) for process in processes]
+    told = [process.communicate(timeout=DEADLINE) for process in processes]
     assert [process.returncode for process in processes] == [0] * 8, told
     with Store(str(path)) as store:
         assert [found.total for found in task_queries.lists(store.db) if found.name == "first"] == [8]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import DEADLINE
 from tui_tasks.core.engine import driver
 from tui_tasks.core.engine.driver import Driver, is_faulty
 
@@ -38,7 +39,7 @@ def started(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
         env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{HERE}", driver.DRIVER: ""} | environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=DEADLINE,
         check=False,
     )
 

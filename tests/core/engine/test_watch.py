@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests import kqueues
+from tests.started import DEADLINE
 from tui_tasks.core.engine import watch as watching
 from tui_tasks.core.engine.watch import LADDER, Watch
 from tui_tasks.core.operations.tasks import EnsureList
@@ -24,7 +25,7 @@ def kernel(request, monkeypatch):
     return request.param
 
 
-def finds_commit_by_notice(watch: Watch, seconds: float = 20.0) -> bool:
+def finds_commit_by_notice(watch: Watch, seconds: float = DEADLINE) -> bool:
     """Whether the watch finds a commit at one of the looks that the kernel's word brings about."""
     poll = select.poll()
     poll.register(watch.fd, select.POLLIN)
@@ -91,7 +92,7 @@ def has_events(watch: Watch) -> bool:
     """Read all events of the kernel; return whether there were any."""
     poll = select.poll()
     poll.register(watch.fd, select.POLLIN)
-    if not poll.poll(20_000):
+    if not poll.poll(DEADLINE * 1000):
         return False
     watch._looks_due.clear()
     watch.arm(time.monotonic())
@@ -102,7 +103,7 @@ def hear(watch: Watch, now: float) -> None:
     """Take what the kernel tells as if it were `now`."""
     poll = select.poll()
     poll.register(watch.fd, select.POLLIN)
-    assert poll.poll(20_000)
+    assert poll.poll(DEADLINE * 1000)
     watch.arm(now)
 
 

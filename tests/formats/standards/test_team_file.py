@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW
+from tests.started import DEADLINE
 from tui_tasks.cli.database import sync_file
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import diagnosis
@@ -33,7 +34,12 @@ TICKS = itertools.count(1_770_000_000_000_000, 1_000_003)
 def git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     return subprocess.run(
-        ["git", *identity, *words], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60
+        ["git", *identity, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=DEADLINE,
     )
 
 
@@ -281,7 +287,7 @@ def test_the_driver_starts_without_a_database_library_and_leaves_marks_where_a_l
     for path, text in zip(files, ("{\n", "{1\n", "{2\n"), strict=True):
         path.write_text(text)
     words = [sys.executable, "-X", "importtime", "-m", "tui_tasks.formats.standards.team_merge", *map(str, files)]
-    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=DEADLINE)
     assert done.returncode == 1
     assert "not merged by task: line 1: " in done.stderr
     assert files[1].read_text().startswith("<<<<<<< ours\n")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.entries import all_entries
 from tests.hooks.processes import Done, claude, hook, is_silent
 from tests.hooks.screens import NOBODY_WAITS, Screen, asking, screen
-from tests.started import Started
+from tests.started import DEADLINE, Started
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
@@ -177,7 +177,7 @@ def test_hooks_that_run_at_once_deliver_a_message_once(tmp_path: Path) -> None:
         running = [asking("claude", payload, db) for _ in range(6)]
         with contextlib.ExitStack() as stack:
             started = [stack.enter_context(each) for each in running]
-            outputs = [process.communicate(timeout=20)[0].decode() for process in started]
+            outputs = [process.communicate(timeout=DEADLINE)[0].decode() for process in started]
         human.look()
         assert sorted(number for number in range(5) for output in outputs if f"<{number}>" in output) == list(range(5))
         assert ask_queries.waiting(human.store.db, "claude-1") == ()
@@ -248,7 +248,7 @@ def test_a_tool_is_held_until_the_pause_is_over(tmp_path: Path) -> None:
                 process.wait(0.4)
             human.does(ResumeAgent("claude-1"))
             human.look()
-            assert process.communicate(timeout=20) == (b"", b"")
+            assert process.communicate(timeout=DEADLINE) == (b"", b"")
 
 
 def test_the_human_ends_a_turn(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Talk
-from tests.runner.hosting import PATIENCE, hosted, runners, until
+from tests.runner.hosting import hosted, runners, until
 from tests.talking import add, task
 from tui_tasks import clock
 from tui_tasks.core.read import check_queries as read_checks
@@ -73,7 +73,7 @@ def talk(store: Store, tree: Tree) -> Talk:
 
 
 def becomes(talk: Talk, uid: str, verified: str) -> dict:
-    until(lambda: task(talk, uid)["verified"] == verified, f"{verified}, it is {task(talk, uid)}", PATIENCE)
+    until(lambda: task(talk, uid)["verified"] == verified, f"{verified}, it is {task(talk, uid)}")
     return task(talk, uid)["checks"][0]
 
 

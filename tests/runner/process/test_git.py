@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 
 import tui_tasks
+from tests.started import DEADLINE
 from tests.work.repositories import Place, accepted, copy, make, round_of
 from tests.work.repositories import commit as commit_files
 from tui_tasks.core.errors import Conflict
@@ -359,16 +360,16 @@ def test_an_allowed_filter_is_the_humans_own(
 def test_the_settings_would_run_programs_by_themselves(repository: Path, ran: Path) -> None:
     """The repository is hostile indeed: plain git runs what its settings name."""
     prepare(repository, ran, SETTINGS["clean filter"])
-    subprocess.run(["git", "diff", "HEAD"], cwd=repository, capture_output=True, check=False, timeout=30)
+    subprocess.run(["git", "diff", "HEAD"], cwd=repository, capture_output=True, check=False, timeout=DEADLINE)
     assert ran.exists()
     ran.unlink()
     run(repository, "config", "remote.origin.uploadpack", str(ran.with_name("program")))
-    subprocess.run(["git", "show", "work"], cwd=repository, capture_output=True, check=False, timeout=30)
+    subprocess.run(["git", "show", "work"], cwd=repository, capture_output=True, check=False, timeout=DEADLINE)
     assert ran.exists()
     ran.unlink()
     run(repository, "config", "gpg.program", str(ran.with_name("program")))
     subprocess.run(
-        ["git", "log", "-1", "--format=%GG", "work"], cwd=repository, capture_output=True, check=False, timeout=30
+        ["git", "log", "-1", "--format=%GG", "work"], cwd=repository, capture_output=True, check=False, timeout=DEADLINE
     )
     assert ran.exists()
 

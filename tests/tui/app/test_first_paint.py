@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tests.started import DEADLINE
 from tests.terminals import Terminal
 
 # Only keys, other panes and settings of one's own need these.
@@ -35,7 +36,7 @@ main(["--db", sys.argv[1]])
 def test_the_first_paint_waits_for_no_module_that_it_does_not_need(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "x.db"), str(tmp_path / "modules")]
     terminal = Terminal(command, piped=False, columns=120, lines=40)
-    terminal.process.wait(60)
+    terminal.process.wait(DEADLINE)
     terminal.hang_up()
     found = set((tmp_path / "modules").read_text().split("\n"))
     assert sorted(found & NEEDLESS) == []

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.started import DEADLINE
 from tests.tui.driving import SIZES, by_agent, lines, named, opened, press, said, settle, shown, write
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan
@@ -302,7 +303,7 @@ async def test_who_leaves_during_a_step_sees_no_error_of_python(plan: Plan) -> N
     is_left = threading.Event()
 
     def step(*_: object) -> None:
-        is_left.wait(10)
+        is_left.wait(DEADLINE)
         raise RuntimeError
 
     moving = asyncio.ensure_future(link.move(step, lambda done, total: None))

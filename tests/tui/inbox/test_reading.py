@@ -12,6 +12,7 @@ from textual import events
 
 from tests.hooks.processes import claude
 from tests.hooks.screens import asking
+from tests.started import DEADLINE
 from tests.tui.driving import by_agent, said, settle, shown, until
 from tests.tui.fleet.test_fleet_sessions import _waits_for_permission, go_to
 from tests.tui.plan import NOW, at
@@ -173,7 +174,7 @@ async def test_the_end_of_a_long_question_must_have_stood_there_too(plan, make_a
 def asked(db: Path, payload: dict[str, Any], settings: SessionSettings | None = None, program: str = "claude"):
     """A hook waits for the answer to a payload, which is taken in."""
     with (
-        screen_presence.announced(str(db), {program: 60}),
+        screen_presence.announced(str(db), {program: DEADLINE}),
         asking(program, json.dumps(payload).encode(), db) as process,
         Store(str(db)) as store,
     ):
@@ -190,7 +191,7 @@ def asked(db: Path, payload: dict[str, Any], settings: SessionSettings | None = 
 
 def answer_of(store: Store, process: Any) -> Any:
     Outbox(store).look(clock.now())
-    output, errors = process.communicate(timeout=20)
+    output, errors = process.communicate(timeout=DEADLINE)
     assert errors == b""
     return json.loads(output)["hookSpecificOutput"]["decision"]
 

@@ -8,6 +8,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.worker import WorkerFailed
 
+from tests.started import DEADLINE
 from tests.tui import idle
 from tests.tui.driving import lines, place_of
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -151,5 +152,5 @@ async def test_a_key_after_a_defect_does_not_keep_the_program_from_ending(plan, 
             type_at_once(app, "enter")
             await app._exception_event.wait()
             type_at_once(app, "escape")
-            ended, _ = await asyncio.wait({app._task}, timeout=30)
+            ended, _ = await asyncio.wait({app._task}, timeout=DEADLINE)
     assert ended

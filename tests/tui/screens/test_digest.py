@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.started import DEADLINE
 from tests.tui.driving import by_agent, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
@@ -71,7 +72,7 @@ async def test_many_entries_are_read_in_a_thread_and_keys_are_handled_meanwhile(
     goes_on, digest = threading.Event(), digest_screen.digest
 
     def waiting(*given: Any) -> Any:
-        assert goes_on.wait(10)
+        assert goes_on.wait(DEADLINE)
         return digest(*given)
 
     monkeypatch.setattr(digest_screen, "_MANY", 0)

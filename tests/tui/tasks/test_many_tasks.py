@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from tests.started import DEADLINE
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.idle import SOON
 from tests.tui.plan import NOW
@@ -26,7 +27,7 @@ class Gate:
             count[0] += 1
             if count[0] == before:
                 self.reached.set()
-                assert self.open.wait(30)
+                assert self.open.wait(DEADLINE)
                 if refuse:
                     raise Conflict("not now")
             return run(transaction, operation)
@@ -77,7 +78,7 @@ async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeyp
         def held(transaction, kind, *rest, **more):
             if transaction.seq - first >= 5:
                 reached.set()
-                assert go.wait(30)
+                assert go.wait(DEADLINE)
             return emit(transaction, kind, *rest, **more)
 
         first = app.link.seq
