@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from tests.contract.client import ROOT, environment, program
 from tests.started import Started
+from tests.terminals import Terminal
 
 _NET: Final = 77
 
@@ -38,9 +39,15 @@ class Host:
 
     def started(self, *words: str, **how: Any) -> Started:
         """Start the program on this machine with the shared database."""
+        return Started(self._command(*words), cwd=ROOT, env=self._env, **how)
+
+    def terminal(self, *words: str) -> Terminal:
+        """Start the program on this machine on a terminal."""
+        return Terminal(self._command(*words), lines=30, columns=100, piped=False, environment=self._env)
+
+    def _command(self, *words: str) -> list[str]:
         within = ["ip", "netns", "exec", self._namespace] if self._namespace else []
-        command, *rest = program(*words)
-        return Started([*within, command, *rest, "--db", self.url], cwd=ROOT, env=self._env, **how)
+        return [*within, *program(*words), "--db", self.url]
 
     def cut(self) -> None:
         """Lose all packets from now on, without a word to either side."""

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from tests.soak.budget import Budget
 from tests.soak.hosts import Host, Serving, networks
+from tests.soak.machine_screens import MachineScreen
 from tests.soak.native import NotHere
 
 WRITERS: Final = 3
-"""So many write on each machine."""
+"""So many add tasks on each machine; another agent changes one."""
 CLAIMERS: Final = 16
 TASKS: Final = 1_000
 FAULTS: Final = 600
@@ -97,6 +98,33 @@ class Writer(threading.Thread):
         return False
 
 
+class Counter(Writer):
+    """Counts in the name of a task, which the screen of the other machine shows.
+
+    Attributes:
+        count: the last number that was acknowledged.
+    """
+
+    def __init__(self, host: Host, agent: str) -> None:
+        super().__init__(host, agent)
+        self.count = 0
+        self._uid = ""
+
+    def add(self) -> None:
+        """Add its task."""
+        reply = self.serving.ask({"tool": "tasklist:add_task", "arguments": {"name": f"{self.serving.agent} 0"}})
+        assert reply is not None
+        assert reply["ok"], reply
+        self._uid = reply["result"]["uid"]
+
+    def run(self) -> None:
+        while not self.stopping.is_set() and not self.refused:
+            change = {"uid": self._uid, "name": f"{self.serving.agent} {self.count + 1}"}
+            if self._add({"tool": "tasklist:update_task", "arguments": change}):
+                self.count += 1
+            time.sleep(0.05)
+
+
 class Subscriber(threading.Thread):
     """Collects the events of the journal, from where it was when its process ended.
 
@@ -128,32 +156,60 @@ class _Soak:
         self._writers = [
             Writer(host, f"writer{number}{each}") for number, host in enumerate(hosts) for each in range(WRITERS)
         ]
+        self._counters = [Counter(host, f"count{number}") for number, host in enumerate(hosts)]
+        # Each screen shows what the other machine counts.
+        self._screens = [MachineScreen(host, f"count{1 - number}") for number, host in enumerate(hosts)]
         self._subscribers = [Subscriber(host, f"reader{number}") for number, host in enumerate(hosts)]
         self._done: dict[str, int] = {}
+        self._slowest = 0.0
 
     def run(self) -> str:
         _first_look(self._hosts)
-        threads = [*self._writers, *self._subscribers]
+        threads = [*self._counters, *self._writers, *self._subscribers]
         try:
+            # On top of the list, and so on the screens.
+            for counter in self._counters:
+                counter.add()
+            for screen in self._screens:
+                screen.keep()
             for thread in threads:
                 thread.start()
-            for _ in self._budget.times(FAULTS, least=12):
+            for number in self._budget.times(FAULTS, least=12):
                 time.sleep(self._chance.uniform(0.3, 2.0))
                 self._check()
                 self._fault()
+                if number % 5 == 4:
+                    self._look_at_screens()
             self._settle()
         finally:
             for thread in threads:
                 thread.stopping.set()
                 thread.serving.end()
+            for screen in self._screens:
+                screen.end()
         return self._compared()
 
     def _check(self) -> None:
-        for writer in self._writers:
+        for writer in (*self._counters, *self._writers):
             assert not writer.refused, writer.refused
+        for screen in self._screens:
+            screen.keep()
+            screen.number()
+
+    def _look_at_screens(self) -> None:
+        """Wait until each screen shows what the other machine has written by now."""
+        for screen, counter in zip(self._screens, reversed(self._counters), strict=True):
+            self._slowest = max(self._slowest, screen.wait_for(counter.count))
 
     def _fault(self) -> None:
-        faults: list[Callable[[], None]] = [self.killed, self.stopped, self.crashed, self.parted, self.compacted]
+        faults: list[Callable[[], None]] = [
+            self.killed,
+            self.killed_screen,
+            self.stopped,
+            self.crashed,
+            self.parted,
+            self.compacted,
+        ]
         if all(host.has_cable for host in self._hosts):
             faults.append(self.cut)
         fault = self._chance.choice([*faults, self.killed])
@@ -162,12 +218,19 @@ class _Soak:
 
     def _process(self) -> Any:
         while True:
-            process = self._chance.choice([*self._writers, *self._subscribers]).serving.process
+            agents = [*self._counters, *self._writers, *self._subscribers]
+            process = self._chance.choice([*(each.serving.process for each in agents), *self._screen_processes()])
             if process is not None and process.poll() is None:
                 return process
 
+    def _screen_processes(self) -> list[Any]:
+        return [screen.process for screen in self._screens]
+
     def killed(self) -> None:
         self._process().kill()
+
+    def killed_screen(self) -> None:
+        self._chance.choice(self._screen_processes()).kill()
 
     def stopped(self) -> None:
         process = self._process()
@@ -208,6 +271,7 @@ class _Soak:
     def _settle(self) -> None:
         """Wait until every writer has been acknowledged again, then end them, and wait for the subscribers."""
         before = [len(writer.acknowledged) for writer in self._writers]
+        counts = [counter.count for counter in self._counters]
         self._wait(
             lambda: all(
                 len(writer.acknowledged) > count or writer.refused
@@ -215,12 +279,20 @@ class _Soak:
             ),
             "a writer does not go on",
         )
-        for writer in self._writers:
+        self._wait(
+            lambda: all(
+                counter.count > count or counter.refused for counter, count in zip(self._counters, counts, strict=True)
+            ),
+            "a counter does not go on",
+        )
+        writers = [*self._counters, *self._writers]
+        for writer in writers:
             writer.stopping.set()
-        for writer in self._writers:
+        for writer in writers:
             writer.join(_WAIT)
             assert not writer.is_alive(), f"{writer.serving.agent} has no reply"
         self._check()
+        self._look_at_screens()
         newest = self._cluster.sql(self._database, "SELECT seq FROM tui_tasks.head")[0][0]
         self._wait(
             lambda: all(reader.seen and reader.seen[-1][0] >= newest for reader in self._subscribers),
@@ -249,13 +321,16 @@ class _Soak:
         faults = ", ".join(f"{count} times {name}" for name, count in sorted(self._done.items()))
         return (
             f"{len(acknowledged):,} acknowledged by {len(self._writers)} writers ({faults}): 0 lost, 0 doubled, equal "
-            f"replicas, {len(journal):,} events in order at each of {len(self._subscribers)} subscribers"
+            f"replicas, {len(journal):,} events in order at each of {len(self._subscribers)} subscribers; 2 screens, "
+            f"started {sum(screen.starts for screen in self._screens)} times, were seen to show "
+            f"{sum(screen.painted for screen in self._screens):,} of {sum(each.count for each in self._counters):,} "
+            f"changes of the other machine, and each looked for within {self._slowest:.1f} s"
         )
 
 
 def _first_look(hosts: list[Host]) -> None:
     for host in hosts:
-        with host.started("ls", stdout=subprocess.DEVNULL) as looking:
+        with host.started("ls", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as looking:
             assert looking.wait() == 0
 
 
