@@ -11,6 +11,7 @@ from tests.postgres.cluster import Cluster
 from tests.work.conftest import configure, repo  # noqa: F401 - fixtures
 from tui_tasks.core.store import Store
 from tui_tasks.postgres.replica_files import replica_of
+from tui_tasks.postgres.roles import AgentRole, script
 from tui_tasks.state.open_state import State, open_state
 
 
@@ -89,3 +90,16 @@ def store_on(machine, server_url):
     for store in opened:
         with contextlib.suppress(OSError):  # a test has closed it
             store.close()
+
+
+@pytest.fixture
+def agents_store(store_on, cluster, database, machine) -> Iterator[Store]:
+    """The store of a machine "c" whose role is that of the agent codex."""
+    store_on("a")  # the owner makes the tables
+    role = f"{database}_agent"
+    cluster.sql(database, script([], [AgentRole(role, "codex")], []))
+    machine("c")
+    with Store(replica_of(cluster.conninfo(database, role))) as store:
+        store.db.catch_up()
+        yield store
+    cluster.sql(database, f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')

@@ -23,8 +23,6 @@ from tui_tasks.core.snapshots import host_of
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity
-from tui_tasks.postgres.replica_files import replica_of
-from tui_tasks.postgres.roles import AgentRole, script
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.settings.current import CheckSettings, review_settings
 from tui_tasks.state.opening import session_for
@@ -233,16 +231,9 @@ def test_a_machine_without_a_command_says_so(machines, monkeypatch, server_url, 
 
 
 @pytest.fixture
-def agents_machine(machines, cluster, database, machine, tmp_path):
+def agents_machine(machines, agents_store, tmp_path):
     """A third machine, on which an agent's role is used."""
-    role = f"{database}_agent"
-    with cluster.connect(database) as owner:
-        owner.execute(script([], [AgentRole(role, "codex")], []).encode())
-    machine("c")
-    with Store(replica_of(cluster.conninfo(database, role))) as store:
-        store.db.catch_up()
-        yield Machine(store, tmp_path / "checkout-c")
-    cluster.sql(database, f'DROP OWNED BY "{role}"; DROP ROLE "{role}"')
+    return Machine(agents_store, tmp_path / "checkout-c")
 
 
 def test_an_agents_role_has_checks_run_and_passes_the_gate_by_their_result(machines, agents_machine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -137,6 +138,29 @@ def test_each_machine_runs_as_many_at_once_as_its_settings_say(store_on):
     here.db.catch_up()
     held = [one.namespace.partition("@")[2] for one in heartbeats.everyone(here.db)]
     assert sorted(held) == sorted([here.db.machine, there.db.machine])
+
+
+@pytest.mark.parametrize(("is_due", "what"), [(True, "job.decided as system"), (False, "who holds a run")])
+def test_a_machine_with_an_agents_role_leaves_jobs_to_others_and_says_so_once(
+    store_on, agents_store, caplog, is_due, what
+):
+    here, agents = store_on("a"), agents_store
+    made, started, run = runners(command=["true"]), [], Host(here).start("long")
+    if is_due:
+        Jobs(here, clock.now).make("now", "planned", plan=[iso(clock.now() + SECOND // 5)], dedicated_context=True)
+        time.sleep(0.2)  # the server's clock is no test's
+    agents.db.catch_up()
+    service = SchedulerService(agents.path, lambda: made, start=lambda *_: started.append(1))
+    assert [service.turn(agents) > clock.now() + 50 * SECOND for _ in range(3)] == [True] * 3
+    role = agents.db._joined().connected().info.user
+    assert caplog.messages == [
+        f"jobs and checks are left to other machines: role {role} is the agent codex and may not write {what}"
+    ]
+    here.db.catch_up()
+    SchedulerService(here.path, lambda: made, start=nothing).turn(here)
+    assert started == []
+    assert heartbeats.find(here.db, run.uid).is_on(here.db.machine)
+    assert not heartbeats.find(here.db, run.uid).is_on(agents.db.machine)
 
 
 @pytest.mark.parametrize("wrong", [-3600 * SECOND, 3600 * SECOND], ids=["behind", "ahead"])

@@ -9,14 +9,14 @@ import pytest
 from tests.entries import all_entries
 from tests.postgres.machines import digest
 from tests.postgres.test_machines import START, leave, state_of
-from tests.runner.hosting import Host, runners
+from tests.runner.hosting import Host, runners, until
 from tests.started import Started
 from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
 from tui_tasks.core import connections
-from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.errors import OutcomeUnknown, RoleRefused
 from tui_tasks.core.machine_leases import LEASE, RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
@@ -26,6 +26,7 @@ from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import lost_machines
 from tui_tasks.hooks.lost_machines import LostMachines
+from tui_tasks.postgres.replica import Replica
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.service import SchedulerService
 
@@ -252,6 +253,19 @@ def test_a_new_replica_knows_who_waits_for_answers(store_on, time):
     assert [one for one, _ in connections.askers(new.db)] == [uid]
 
 
+def test_a_lease_is_renewed_on_after_a_renewal_of_which_the_end_was_not_learned(store_on, monkeypatch):
+    renewals = []
+
+    def lose_the_first(_: Replica) -> None:
+        renewals.append(len(renewals))
+        if len(renewals) == 1:
+            raise OutcomeUnknown("the connection was lost while the server committed")
+
+    monkeypatch.setattr(Replica, "renew_lease", lose_the_first)
+    store_on("a").db.follow()
+    until(lambda: len(renewals) > 1, "another renewal")
+
+
 def test_a_role_that_may_not_end_runs_leaves_them_to_others(store_on, time, monkeypatch, caplog):
     here, gone = store_on("a"), store_on("b")
     hear(here, gone)
@@ -259,7 +273,7 @@ def test_a_role_that_may_not_end_runs_leaves_them_to_others(store_on, time, monk
     pass_by(time, LEASE, here)
 
     def refuse(*_: object) -> int:
-        raise StorageFailed("role robin may not write", retryable=False)
+        raise RoleRefused("role robin may not write")
 
     here.db.catch_up()
     lost = LostMachines(here, clock.uptime)

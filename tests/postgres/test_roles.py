@@ -192,10 +192,11 @@ def test_an_agent_asks_for_checks_notices_changed_inputs_and_reports_its_work(ro
         head = write(roles.agent, head, **{"actor": "robin", **given})
 
 
-def test_an_agent_counts_no_work(roles):
-    with pytest.raises(errors.InsufficientPrivilege):
-        append(roles.agent, NOTHING, [], [("work_count", '["w"]', "{}")])
-    append(roles.human, NOTHING, [], [("work_count", '["w"]', "{}")])
+@pytest.mark.parametrize("kind", ["work_count", "beat"])
+def test_an_agent_counts_no_work_and_holds_no_run(roles, kind):
+    with pytest.raises(errors.InsufficientPrivilege, match="is the agent robin and may not write"):
+        append(roles.agent, NOTHING, [], [(kind, '["w"]', "{}")])
+    append(roles.human, NOTHING, [], [(kind, '["w"]', "{}")])
 
 
 def test_an_agent_does_not_write_answers_from_a_phone_or_what_humans_do_with_snapshots(roles):

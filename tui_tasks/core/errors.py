@@ -228,6 +228,13 @@ class Busy(StorageFailed):
         super().__init__(message, retryable=True)
 
 
+class RoleRefused(StorageFailed):
+    """A server does not allow this machine's role to write this; nothing was written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retryable=False)
+
+
 class OutcomeUnknown(StorageFailed):
     """The connection to the server was lost while it committed: it may have been written, or not."""
 

@@ -13,7 +13,7 @@ from tui_tasks.clock import Uptime
 from tui_tasks.core import connections, machine_leases, vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
-from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.errors import RoleRefused
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession
 from tui_tasks.core.read import job_queries
@@ -48,9 +48,7 @@ class LostMachines:
             return 0
         try:
             return restore(self._store, now) + self._end_all(now)
-        except StorageFailed as refused:
-            if refused.data["retryable"]:
-                raise
+        except RoleRefused as refused:
             _log.warning("what a lost machine holds stays open: %s", refused.message)
             self._refused_until = time.monotonic() + _PATIENCE
             return 0

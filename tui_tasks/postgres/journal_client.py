@@ -14,7 +14,7 @@ from psycopg import errors
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.open_checks import SCHEMA
-from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown
+from tui_tasks.core.errors import Busy, DatabaseRefused, OutcomeUnknown, RoleRefused
 from tui_tasks.postgres import Report, snapshots
 from tui_tasks.postgres.connection import first_line, open_connection
 from tui_tasks.postgres.server_schema import prepare
@@ -172,12 +172,13 @@ class JournalClient:
 
         Raises:
             Busy: it is away, or others hold the journal.
+            RoleRefused: this role may not do it.
         """
         try:
             yield
         except errors.InsufficientPrivilege as error:
             self.close()
-            raise DatabaseRefused(first_line(error)) from None
+            raise RoleRefused(first_line(error)) from None
         except errors.LockNotAvailable:
             self.close()
             raise Busy("other machines have held the journal for 2 s; try again") from None
@@ -260,7 +261,7 @@ class JournalClient:
 
         Raises:
             Busy: the server is away.
-            DatabaseRefused: this role may not.
+            RoleRefused: this role may not.
         """
         with self._asking():
             connection = self.connected()
@@ -314,6 +315,7 @@ class JournalClient:
 
         Raises:
             Busy: nothing was written.
+            RoleRefused: this role may not write such entries.
             OutcomeUnknown: the connection was lost, and whether the server committed could not be learned.
         """
         columns = [_array(column) for column in zip(*entries, strict=True)] or ["{}"] * 14
@@ -331,7 +333,7 @@ class JournalClient:
             is_lost = connection.closed or connection.broken or isinstance(error, errors.OperationalError)
             self.close()
             if isinstance(error, errors.InsufficientPrivilege):
-                raise DatabaseRefused(first_line(error)) from None
+                raise RoleRefused(first_line(error)) from None
             if error.sqlstate == _GONE_ON:
                 raise Busy("others have written meanwhile, and nothing was written: try again") from None
             if not is_lost:

@@ -12,7 +12,7 @@ from typing import Final
 
 from tui_tasks import clock
 from tui_tasks.core import schema
-from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, StorageFailed
+from tui_tasks.core.errors import Busy, DatabaseRefused, Refusal, RoleRefused
 from tui_tasks.postgres import Report, no_report
 from tui_tasks.postgres.replica import BehindCut, Replica, as_refusals, client_class
 from tui_tasks.postgres.replica_files import age_of, server_of
@@ -78,9 +78,7 @@ class Follower:
             return
         try:
             replica.renew_lease()
-        except Busy:
-            raise
-        except StorageFailed as refused:  # a role that only reads
+        except RoleRefused as refused:  # a role that only reads
             self._may_write = False
             _log.info("the lease of this machine is not renewed: %s", refused.message)
 

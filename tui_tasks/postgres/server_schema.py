@@ -14,7 +14,7 @@ from tui_tasks.core.engine.open_checks import SCHEMA
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.postgres.connection import first_line
 
-SERVER_SCHEMA: Final = 3
+SERVER_SCHEMA: Final = 4
 """The newest version of the server's tables: `server.sql` makes version 1, `server_N.sql` takes it from N - 1 to N."""
 OLDEST_SERVER: Final = 140_000
 
@@ -54,6 +54,10 @@ def prepare(connection: psycopg.Connection[Any]) -> ServerDatabase:
             )
         if database.schema < SERVER_SCHEMA or database.journal < SCHEMA:
             return _update(connection)
+    except _NotTheOwner:
+        raise DatabaseRefused(
+            f"{_place(connection)} is older than this tui-tasks: its owner opens it with {__version__} or newer first"
+        ) from None
     except errors.InsufficientPrivilege as error:
         raise DatabaseRefused(f"{_place(connection)}: {first_line(error)} (tui-tasks admin roles)") from None
     return database
@@ -96,10 +100,21 @@ def _make(connection: psycopg.Connection[Any]) -> ServerDatabase:
     return database
 
 
+class _NotTheOwner(Exception):
+    """This role may not update the tables."""
+
+
 def _update(connection: psycopg.Connection[Any]) -> ServerDatabase:
-    """Take the steps that are missing, under a lock: others wait, then find them done."""
+    """Take the steps that are missing, under a lock: others wait, then find them done.
+
+    Raises:
+        _NotTheOwner: this role may not.
+    """
     with connection.transaction():
-        row = connection.execute(f"{_LOOK} FOR UPDATE").fetchone()
+        try:
+            row = connection.execute(f"{_LOOK} FOR UPDATE").fetchone()
+        except errors.InsufficientPrivilege:
+            raise _NotTheOwner from None
         assert row is not None
         database = ServerDatabase(*row)
         _take_steps(connection, database.schema)

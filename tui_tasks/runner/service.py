@@ -21,7 +21,7 @@ from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.engine.watch import Watch
-from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.errors import RoleRefused, StorageFailed
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import NoteStuck
@@ -93,6 +93,8 @@ _log = logging.getLogger(__name__)
 # Seconds without a heartbeat after which a run is abandoned, if its supervisor is not visible from here.
 LEASE_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = 1.0
+# Seconds until a server's role that may run no jobs is tried again: it may be allowed by then.
+PATIENCE_SECONDS: Final = 60.0
 # The least seconds between two turns.
 PAUSE_SECONDS: Final = 0.05
 # How many jobs are decided in one transaction, for which other writers wait.
@@ -145,6 +147,8 @@ class SchedulerService:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._wake_out, self._wake_in = os.pipe()
         self._stopped = False
+        self._refused_until = 0.0
+        self._refusal = ""
 
     def stop(self) -> None:
         """Make `run` return soon; callable from any thread. Runs continue."""
@@ -235,18 +239,34 @@ class SchedulerService:
         self._children = {uid: child for uid, child in self._children.items() if child.poll() is None}
         continue_stopped(child.pid for child in self._children.values())
         held = self._clock_check.look(store.db) if self._clock_check is not None else 0
-        if not held:
-            self._take_back(store)
-            self._decide_due(store)
-        self._abandon_dead_runs(store)
-        self._start_waiting_runs(store, by_hand_alone=held > 0)
-        if self._check_host is not None:
-            self._children |= self._check_host.turn(store, self._runners().max_parallel, self._children)
+        runs_jobs = self._run_jobs(store, held)
         if search.catch_up(store.db):
             return self._now()
+        if not runs_jobs:
+            return self._now() + int(PATIENCE_SECONDS * 1_000_000)
         if held:
             return self._now() + held
         return job_queries.next_change(store.db, self._now())
+
+    def _run_jobs(self, store: Store, held: int) -> bool:
+        """Do what is due of jobs and checks; return whether this machine may: an agent's role on a server may not."""
+        if time.monotonic() < self._refused_until:
+            return False
+        try:
+            if not held:
+                self._take_back(store)
+                self._decide_due(store)
+            self._abandon_dead_runs(store)
+            self._start_waiting_runs(store, by_hand_alone=held > 0)
+            if self._check_host is not None:
+                self._children |= self._check_host.turn(store, self._runners().max_parallel, self._children)
+        except RoleRefused as refused:
+            self._refused_until = time.monotonic() + PATIENCE_SECONDS
+            if refused.message != self._refusal:
+                self._refusal = refused.message
+                _log.warning("jobs and checks are left to other machines: %s", refused.message)
+            return False
+        return True
 
     def _commit(self, store: Store, *operations: Operation) -> list[Any]:
         return store.commit(*operations, actor=SYSTEM, now=self._now())
