@@ -45,7 +45,7 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
     """
     import argparse
 
-    from tui_tasks.cli.help_format import help_format
+    from tui_tasks.cli.command_parser import help_format
 
     made = argparse.ArgumentParser(
         prog="tui-tasks",
@@ -71,7 +71,7 @@ def parser(name: str | None = None, *, whole: bool = False) -> argparse.Argument
 def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
     import argparse
 
-    from tui_tasks.cli.help_format import help_format
+    from tui_tasks.cli.command_parser import help_format
 
     # `call` prints its own help, with the tools.
     added = commands.add_parser(
@@ -133,7 +133,7 @@ def _shared_alone(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[st
     """Parse the screen's options; return them with the other words, or None if they are wrong."""
     import argparse
 
-    from tui_tasks.cli.help_format import help_format
+    from tui_tasks.cli.command_parser import help_format
 
     made = argparse.ArgumentParser(formatter_class=help_format, add_help=False, allow_abbrev=False, exit_on_error=False)
     declare_options(made, SCREEN.options, None)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from tui_tasks import clock
 from tui_tasks.cli import person
+from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import left_now, open_store, require_database
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
 from tui_tasks.core import names
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation, TakeBack

@@ -10,9 +10,9 @@ from typing import Any, Final
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
 from tui_tasks.cli import person
+from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
 from tui_tasks.cli.options import open_store, require_database, session_of
 from tui_tasks.cli.streams import print_json
-from tui_tasks.cli.supervise.command_actions import CommandAction, declare_actions, words
 from tui_tasks.cli.tasks.task_changes import request
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.core.job_snapshots import Job
