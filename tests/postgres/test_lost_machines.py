@@ -24,8 +24,8 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
-from tui_tasks.hooks import lost_machines
-from tui_tasks.hooks.lost_machines import LostMachines
+from tui_tasks.hooks import follower
+from tui_tasks.hooks.follower import LostMachines
 from tui_tasks.postgres.replica import Replica
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.service import SchedulerService
@@ -278,6 +278,6 @@ def test_a_role_that_may_not_end_runs_leaves_them_to_others(store_on, time, monk
     here.db.catch_up()
     lost = LostMachines(here, clock.uptime)
     with monkeypatch.context() as patched:
-        patched.setattr(lost_machines, "_end", refuse)
+        patched.setattr(follower, "_end", refuse)
         assert (lost.look(clock.now()), lost.look(clock.now())) == (0, 0)
     assert caplog.text.count("may not write") == 1

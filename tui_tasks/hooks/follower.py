@@ -1,5 +1,5 @@
 """Follows a database: processes what hooks leave beside it, watches the records of live sessions, and finds processes
-that have ended.
+that have ended, and machines of a team's server that are no longer heard of.
 
 For long-running processes; it has a thread and a connection of its own.
 """
@@ -15,19 +15,27 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
+from msgspec.structs import astuple
 
-from tui_tasks.clock import uptime_beside
+from tui_tasks.clock import Uptime, uptime_beside
+from tui_tasks.core import connections, machine_leases, vocab
+from tui_tasks.core.commit.elapsed import Elapsed
+from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
-from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.operations.sessions import SessionReport, TurnInterrupted
+from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
+from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun
+from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted
+from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
+from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, hooks_folder, intake, redaction, session_records
-from tui_tasks.hooks.lost_machines import LostMachines
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.replies.codex_queue import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
+from tui_tasks.runner.process import processes
+from tui_tasks.runner.process.processes import ProcessIdentity
 from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)
@@ -41,6 +49,9 @@ LOOKS_A_CHECK: Final = 6
 _PATIENCE: Final = 5.0
 """Seconds until a failed step is retried."""
 _STOP: Final = 2.0
+_SERVER_PATIENCE: Final = 60.0
+"""Seconds until a refused step is retried: the server may allow it to other roles alone."""
+_MINUTE: Final = 60_000_000
 
 
 class Follower:
@@ -218,3 +229,88 @@ def _was_interrupted(seen: Seen) -> bool:
         return False
     since = claude.idle_since(session_records.of(at).path, session.session, session.pid)
     return since is not None and at.worked_at is not None and since > at.worked_at
+
+
+class LostMachines:
+    """Looks for machines whose lease has ended, and for this machine's sessions that others have ended."""
+
+    def __init__(self, store: Store, uptime: Callable[[], Uptime]) -> None:
+        self._store = store
+        self._elapsed = Elapsed(uptime)
+        self._refused_until = 0.0
+
+    def look(self, now: int) -> int:
+        """End what lost machines hold; return how much.
+
+        Raises:
+            Busy: the server is away.
+        """
+        if not self._store.db.machine or time.monotonic() < self._refused_until:
+            return 0
+        try:
+            return restore(self._store, now) + self._end_all(now)
+        except RoleRefused as refused:
+            _log.warning("what a lost machine holds stays open: %s", refused.message)
+            self._refused_until = time.monotonic() + _SERVER_PATIENCE
+            return 0
+
+    def _end_all(self, now: int) -> int:
+        db = self._store.db
+        if not machine_leases.lost(db, self._elapsed.look(db, now)) and not machine_leases.unknown(db):
+            return 0
+        with self._store.transaction(now) as transaction:
+            passed = self._elapsed.record(db, now)
+            for machine in sorted(machine_leases.unknown(db)):
+                machine_leases.begin(db, machine, passed)
+            lost = sorted(machine_leases.lost(db, passed))
+            count = sum(_end(transaction, machine) for machine in lost)
+        for machine in lost:
+            _log.warning("machine %s was not heard of: what it held is ended", machine)
+        return count
+
+
+def _end(tx: Transaction, machine: str) -> int:
+    """End what a machine holds: its sessions, the questions for whose answer its processes wait, and its runs."""
+    reason = f"machine {machine} was not heard of for {machine_leases.LEASE // _MINUTE} min"
+    why = {"topic": reason}
+    sessions = [one.uid for one in session_queries.live(tx.db) if session_queries.process(one).machine == machine]
+    asks = [ask for ask, process in connections.askers(tx.db) if process.machine == machine]
+    held = [one for one in heartbeats.everyone(tx.db) if one.namespace.partition("@")[2] == machine]
+    for agent in sessions:
+        with tx.change():
+            tx.speak(vocab.SYSTEM, why)
+            tx.run(EndSession(agent, reason, by="machine"))
+    for ask in asks:
+        departures.withdraw(tx, ask, reason, why)
+    for one in held:
+        is_job = job_queries.any_run(tx.db, one.run_uid) is not None
+        with tx.change():
+            tx.speak(vocab.SYSTEM, why)
+            tx.run(AbandonRun(one.run_uid, one, reason) if is_job else AbandonCheck(one.run_uid, one))
+    machine_leases.end(tx.db, machine)
+    return len(sessions) + len(asks) + len(held)
+
+
+def restore(store: Store, now: int) -> int:
+    """Go on with sessions of this machine that another machine has ended, and whose process runs; return how many.
+
+    Raises:
+        StorageFailed: they go on another time.
+    """
+    machine = store.db.machine
+    lost = [
+        one.uid
+        for one in session_queries.ended_by_others(store.db)
+        if (process := session_queries.process(one)).machine == machine
+        and processes.is_alive(ProcessIdentity(*astuple(process)), machine)
+        and not any(
+            session_queries.process(other) == process for other in session_queries.in_process(store.db, process.pid)
+        )
+    ]
+    if lost:
+        with store.transaction(now) as transaction:
+            for agent in lost:
+                with transaction.change():
+                    transaction.speak(agent)
+                    transaction.run(RestoreSession(agent))
+    return len(lost)
