@@ -32,7 +32,7 @@ from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
-from tui_tasks.hooks.replies.codex_queue import CodexQueue
+from tui_tasks.hooks.programs.codex import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.runner.process import processes
 from tui_tasks.runner.process.processes import ProcessIdentity

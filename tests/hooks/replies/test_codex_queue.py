@@ -16,7 +16,7 @@ from tui_tasks import clock
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
-from tui_tasks.hooks.replies.codex_queue import CodexQueue
+from tui_tasks.hooks.programs.codex import CodexQueue
 from tui_tasks.hooks.spool import Spool
 
 THREAD = "01a20709-24ce-7391-82f4-d8425c8b378f"
