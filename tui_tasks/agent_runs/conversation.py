@@ -46,12 +46,13 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
+from tui_tasks.runner import supervisor
 from tui_tasks.runner.launch import Assignment
 from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.command import MAX_LINE, RESULT, RunProcess
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
-from tui_tasks.settings import project
+from tui_tasks.settings import config, paths, project
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.settings.project import ProjectRefused
 
@@ -370,3 +371,12 @@ class SessionWriter:
                     transaction.run(NoteRunAgent(self._run_uid, named[0], report.session))
         self._waiting.clear()
         self.agent = self.agent or (named[0] if named is not None else None)
+
+
+def converse(store: Store, assignment: Assignment) -> AgentConversation:
+    """Return the conversation of a run, with the human's settings as they are now."""
+    return AgentConversation(store, assignment, config.load(paths.configuration())[0].sessions)
+
+
+if __name__ == "__main__":
+    supervisor.main(converse)
