@@ -111,7 +111,7 @@ PASSWORD: Final = "PGPASSWORD"
 SUPERVISOR_VARIABLES: Final = ("PYTHON*", "LD_LIBRARY_PATH", "DYLD_*", "TUI_TASKS_CONFIG", "PG*", DRIVER)
 # By name, as the runner may not import the second, which depends on hooks.
 SUPERVISOR: Final = "tui_tasks.runner.supervisor"
-AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.conversation"
+AGENT_SUPERVISOR: Final = "tui_tasks.agent_runs.supervisor"
 
 
 class Launcher:

@@ -1,4 +1,6 @@
-"""The conversation of one run with its agent program: connects a driver, the database and the run's output.
+"""`python -m tui_tasks.agent_runs.supervisor`: executes one run of an agent program (see `runner.supervisor`).
+
+Its conversation with the program connects a driver, the database and the run's output.
 
 The program's messages become the same operations as reports of its hooks (`core.rules.agents.session_rules`), so that
 fleet, inbox and journal make no difference. What the human decides is read from the database and given to the driver.
