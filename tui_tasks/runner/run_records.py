@@ -17,11 +17,10 @@ from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
 from tui_tasks.runner.launch import Assignment, folder
-from tui_tasks.runner.process import git, processes, run_context
+from tui_tasks.runner.process import git, git_trees, processes, run_context
 from tui_tasks.runner.process.command import RunProcess
 
 # How many characters of the end of a check's output are kept.
@@ -260,7 +259,7 @@ class CheckRecord:
         if self._assignment.worktree is None:
             return None
         try:
-            return checked_trees.checked_tree(
+            return git_trees.checked_tree(
                 Path(self._assignment.worktree),
                 self._assignment.cwd or "",
                 self._assignment.inputs or (),

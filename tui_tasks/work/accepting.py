@@ -24,7 +24,6 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks.replies.outbox import Outbox
-from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks, waking
@@ -340,7 +339,7 @@ class Acceptance:
         checks = tree_checks.states(self._store, work, tree)
         is_proven = unproven or tree_checks.are_proven(checks)
         is_here = tree == review.tree and not self._has_others(work, checks, review)
-        proof = None if is_proven or is_here else self._data / checked_trees.PROOFS / work.uid
+        proof = None if is_proven or is_here else self._data / git_trees.PROOFS / work.uid
         intent = Intent("merge", merge, merge_steps.this_process(), str(proof) if proof else None, goes_on=go_on)
         work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
         try:
@@ -363,7 +362,7 @@ class Acceptance:
         place = Place(work.repository, str(review.folder), review.tree)
         for definition in check_queries.definitions(self._store.db):
             folder = place.folder_of(definition) if definition.uid in gating else None
-            if folder is not None and checked_trees.other_file(review.folder, folder, definition.inputs, review.tree):
+            if folder is not None and git_trees.other_file(review.folder, folder, definition.inputs, review.tree):
                 return True
         return False
 

@@ -26,9 +26,9 @@ from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.snapshots import CheckDefinition, CheckRun, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
-from tui_tasks.runner.checks import checked_trees
 from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.runner.checks.inputs import InputHasher, target_to_watch
+from tui_tasks.runner.process import git_trees
 from tui_tasks.runner.process.git import GitFailed
 
 # Seconds between two looks where the kernel does not report changes.
@@ -171,7 +171,7 @@ def _is_same_tree(
     definition = known.get(run.check_uid)
     profile = profiles.find(definition, store.db.machine) if definition is not None else None
     try:
-        tree = checked_trees.checked_tree(
+        tree = git_trees.checked_tree(
             Path(run.worktree or ""),
             cwd,
             definition.inputs if definition is not None else (),

@@ -1,19 +1,32 @@
-"""The hash of the tree of a worktree's files, with untracked ones: what a review and a proof are about."""
+"""The hash of the tree of a worktree's files, with untracked ones: what a review and a proof are about.
+
+Files that git ignores, those of submodules and nested repositories, and those that git stores in another form are in no
+commit as they are in the worktree. A run of a check that has them among its inputs proves no tree.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.errors import Conflict
+from tui_tasks.default_paths import data_folder
+from tui_tasks.regular_files import open_regular
+from tui_tasks.runner.checks.inputs import MAX_FILE_BYTES, InputHasher
 from tui_tasks.runner.process import git
 
 MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
 _GITLINK: Final = b"160000"
+PROOFS: Final = "proofs"
+"""The folder beside the database with the worktrees that are made for a proof, from the tree and the human's settings.
+"""
+_UNLIKE: Final = "+others"
+_CHUNK: Final = 1024 * 1024
 
 
 def check_folder(folder: Path) -> None:
@@ -108,3 +121,52 @@ def index(folder: Path) -> Iterator[dict[str, str]]:
     """Yield variables by which git uses an index of its own, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="tui-tasks-index-") as made:
         yield {"GIT_INDEX_FILE": str(Path(made) / "index")}
+
+
+def checked_tree(
+    worktree: Path, cwd: str, patterns: Sequence[str], *, database: str, filters: Collection[str] = ()
+) -> str:
+    """Return the hash of a worktree's tree for a check with these inputs; if they are not all files of it, a text that
+    is the hash of no tree.
+
+    Raises:
+        Conflict: the folder is no worktree of its own, or its untracked files are too large.
+        GitFailed: git failed.
+    """
+    tree = tree_of(worktree, filters=filters)
+    if worktree.resolve().parent == Path(data_folder(database), PROOFS):
+        return tree
+    return tree if other_file(worktree, cwd, patterns, tree) is None else tree + _UNLIKE
+
+
+def other_file(worktree: Path, cwd: str, patterns: Sequence[str], tree: str) -> str | None:
+    """Return the first input that a checkout of a tree lacks or has otherwise; None if there is none.
+
+    Raises:
+        GitFailed: git failed.
+    """
+    if not patterns:
+        return None
+    expected = blobs(worktree, tree)
+    top = os.path.realpath(worktree)
+    for path in InputHasher(cwd, patterns).paths():
+        place = os.fsencode(os.path.relpath(os.path.realpath(Path(cwd, path)), top))
+        if place not in expected or _blob(Path(cwd, path), len(expected[place])) != expected[place]:
+            return path
+    return None
+
+
+def _blob(file: Path, digits: int) -> bytes:
+    """Return the name that git would give the bytes of a file, in as many digits as its repository's names have; empty
+    for what is no file of a sensible size.
+    """
+    try:
+        with os.fdopen(open_regular(file, MAX_FILE_BYTES), "rb") as opened:
+            size = os.fstat(opened.fileno()).st_size
+            made = hashlib.sha1(usedforsecurity=False) if digits == 40 else hashlib.sha256()
+            made.update(b"blob %d\0" % size)
+            while chunk := opened.read(_CHUNK):
+                made.update(chunk)
+    except OSError:
+        return b""
+    return made.hexdigest().encode()
