@@ -31,7 +31,7 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks.check_profiles import CheckProfile
 from tui_tasks.runner.process import processes, run_context
 from tui_tasks.runner.process.run_context import RUN_ID
-from tui_tasks.runner.profiles import ALWAYS_PASSED, AgentSettings, Runners, passed_on
+from tui_tasks.runner.profiles import ALWAYS_PASSED, AgentSettings, Runners, passed_on, run_environment
 
 # Seconds between two heartbeats of a supervisor.
 HEARTBEAT_SECONDS: Final = 10.0
@@ -173,13 +173,15 @@ class Launcher:
         return None.
         """
         runners = self._runners()
+        # Python does not read the user's own site-packages, which agents can write, unless the check says so.
+        environment = {"PYTHONNOUSERSITE": "1"} | run_environment(os.environ, profile.environment)
         assignment = Assignment(
             database=str(Path(store.path).absolute()),
             run_uid=run.uid,
             token=secrets.token_urlsafe(32),
             command=profile.command,
             cwd=run.cwd or profile.cwd,
-            environment=profile.passed_on(os.environ),
+            environment=environment,
             timeout=min(profile.timeout, runners.max_timeout),
             grace=CHECK_GRACE_SECONDS,
             heartbeat_seconds=self._heartbeat_seconds,

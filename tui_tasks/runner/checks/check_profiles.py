@@ -6,7 +6,7 @@ Agents do not write that file, and a check's command and input files come from n
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,14 +62,6 @@ class CheckProfile(msgspec.Struct, frozen=True):
         """Return it with the inputs that the database has: those are the same on all machines of a server."""
         inputs = definition.inputs
         return msgspec.structs.replace(self, inputs=inputs, snapshot=self.snapshot and bool(inputs))
-
-    def passed_on(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of a run. Python does not read the user's own site-packages, which agents can write,
-        unless the check's `environment` says so.
-        """
-        from tui_tasks.runner.profiles import run_environment  # a command that runs no check needs none of it
-
-        return {"PYTHONNOUSERSITE": "1"} | run_environment(environ, self.environment)
 
 
 class CheckProfiles(msgspec.Struct, frozen=True):
