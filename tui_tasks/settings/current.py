@@ -63,7 +63,7 @@ class CheckSettings:
 
         import msgspec
 
-        from tui_tasks.runner.checks.check_table import read
+        from tui_tasks.runner.profiles import read_checks
         from tui_tasks.settings import config, work_settings
 
         settings, problems = config.load(Path(file))
@@ -73,7 +73,7 @@ class CheckSettings:
             filters = work_settings.read(settings.work).filters
         except msgspec.ValidationError:
             filters = ()
-        return read(settings.check, file, filters)[0]
+        return read_checks(settings.check, file, filters)[0]
 
 
 Table = TypeVar("Table")
