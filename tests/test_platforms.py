@@ -24,9 +24,9 @@ from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.holder_check import Leases
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import processes, run_context
+from tui_tasks.runner.holder_check import Leases
+from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings import atomic_file
 from tui_tasks.tui.log.log_actions import MARKDOWN, Export
 

@@ -20,9 +20,9 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
+from tui_tasks.runner import run_context
+from tui_tasks.runner.command import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.launch import Assignment
-from tui_tasks.runner.process import run_context
-from tui_tasks.runner.process.command import LAST_WORDS, OutputLog, StreamTail
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.settings.config import SessionSettings

@@ -20,7 +20,7 @@ from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures
 from tui_tasks.hooks.replies.outbox import why_unanswerable
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 
 WHOLE = "claude-2.1.330-whole"
 

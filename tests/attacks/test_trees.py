@@ -11,8 +11,8 @@ import pytest
 
 from tests.work.repositories import Place, commit, git, make
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.runner.process.git_trees import checked_tree
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.git_trees import checked_tree
 
 pytestmark = pytest.mark.linux
 

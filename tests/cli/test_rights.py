@@ -21,7 +21,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList, SetListReview
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import held_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 from tui_tasks.state import caller
 
 # A command line for each action that is a person's alone, by the command and the word of the action.

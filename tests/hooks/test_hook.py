@@ -18,7 +18,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import main
 from tui_tasks.hooks.folder import MAX_PAYLOAD, payload_head
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 
 HOSTILE = {
     "nothing": b"",

@@ -22,7 +22,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, intake
 from tui_tasks.hooks.programs import PROGRAMS
 from tui_tasks.hooks.spool import Spool
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, intake
 from tui_tasks.mcp_server import http as over_http
 from tui_tasks.mcp_server import http_limits
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 from tui_tasks.settings.remote_access import Tokens
 from tui_tasks.state import caller
 

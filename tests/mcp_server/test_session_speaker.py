@@ -39,7 +39,7 @@ from tui_tasks.mcp_server.async_sessions import AsyncSession
 from tui_tasks.mcp_server.resources import INBOX, ResourceSubscriptions, read
 from tui_tasks.mcp_server.server import make_server
 from tui_tasks.mcp_server.tools import NOT_OVER_MCP
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 
 # Who has started the tests stands for the agent program that has started the server.
 PROGRAM = Process(*processes.identity(os.getppid()))

@@ -27,7 +27,7 @@ from tui_tasks.core.store import Store
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
 from tui_tasks.postgres.replica import Replica
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 from tui_tasks.runner.service import SchedulerService
 
 SECOND = 1_000_000

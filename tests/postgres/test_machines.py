@@ -26,7 +26,7 @@ from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.postgres import moving, no_report
 from tui_tasks.postgres.replica import Replica
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 from tui_tasks.state.caller import other_caller
 from tui_tasks.tui.agents import agent_text
 

@@ -15,8 +15,8 @@ from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.holder_check import Leases
+from tui_tasks.runner import processes, run_context
+from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.service import SchedulerService
 
 

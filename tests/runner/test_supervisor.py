@@ -15,8 +15,7 @@ from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
 from tests.started import DEADLINE
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.core.schedule import heartbeats
-from tui_tasks.runner import launch
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import launch, processes
 from tui_tasks.runner.run_records import private_folder
 
 STUBBORN = """
@@ -28,7 +27,7 @@ while :; do sleep 1; done
 """
 LEAVES_A_CHILD = """
 import os, signal, subprocess, sys
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 child = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, preexec_fn=processes.die_with_parent)
 print(child.pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -37,7 +36,7 @@ INSIDE = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from tui_tasks.core.engine.database import Database
-from tui_tasks.runner.process.run_context import inside_run
+from tui_tasks.runner.run_context import inside_run
 print(inside_run(os.environ, Database(sys.argv[2])))
 """
 
@@ -381,7 +380,7 @@ def test_whatever_a_run_starts_is_known_also_where_it_scrubs_its_environment(hos
     with hosted(str(path), runners(**shell(f"{ask}; {orphan}; {wait}; cat {told}"))):
         run = host.run_to_end("asks")
     assert run.result == "True\nTrue\n"
-    from tui_tasks.runner.process.run_context import inside_run
+    from tui_tasks.runner.run_context import inside_run
 
     assert not inside_run({}, store.db)
     assert inside_run({"TUI_TASKS_RUN_TOKEN": "any"}, store.db)

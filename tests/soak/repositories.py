@@ -21,7 +21,7 @@ from typing import Final
 from unittest import mock
 
 from tests.payloads import leaks, text
-from tests.runner.process.test_git import SETTINGS
+from tests.runner.test_git import SETTINGS
 from tests.soak.budget import Budget
 from tests.soak.speaking import program
 from tests.terminals import Terminal
@@ -31,7 +31,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import git as git_process
+from tui_tasks.runner import git as git_process
 from tui_tasks.state import caller
 
 HOOKS: Final = (

@@ -20,9 +20,9 @@ from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, ReviewPolicy
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
+from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.checks.inputs import InputHasher
-from tui_tasks.runner.process import processes
 from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
 from tui_tasks.state import caller
 

@@ -20,8 +20,8 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import BeginMerge, MergeWork, RestoreWork, RunWork, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.runner.process import git as git_process
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git as git_process
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import merge_steps, recovery
 from tui_tasks.work.git import merging, worktrees
 from tui_tasks.work.git.merging import Identity, Merge

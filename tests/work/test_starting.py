@@ -20,7 +20,7 @@ from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import progress, starting, terminals
 from tui_tasks.work.git import worktrees
 from tui_tasks.work.starting import Request, Starter, last_lines, parse_auto

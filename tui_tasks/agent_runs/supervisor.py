@@ -48,10 +48,9 @@ from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, redaction
 from tui_tasks.hooks.main import SUPERVISED
 from tui_tasks.hooks.replies.outbox import message_text
-from tui_tasks.runner import supervisor
+from tui_tasks.runner import processes, run_context, supervisor
+from tui_tasks.runner.command import MAX_LINE, RESULT, RunProcess
 from tui_tasks.runner.launch import Assignment
-from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.command import MAX_LINE, RESULT, RunProcess
 from tui_tasks.runner.profiles import AgentSettings
 from tui_tasks.runner.run_records import CommandSpec, RunEnding
 from tui_tasks.settings import config, paths, project

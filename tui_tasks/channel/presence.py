@@ -35,7 +35,7 @@ class Presence:
         """The identity of this process."""
         # Imported on first use: the import is slow, and few requests need it.
         from tui_tasks.core.operations.sessions import Process
-        from tui_tasks.runner.process import processes
+        from tui_tasks.runner import processes
 
         return Process(*processes.identity(machine=self._store.db.machine))
 

@@ -217,7 +217,7 @@ def _answer_of_screen(options: argparse.Namespace, store: Store, what: Sequence[
     from tui_tasks.core.read import ask_queries
     from tui_tasks.core.rules.agents.request_text import decided_line
     from tui_tasks.core.vocab import SHELL
-    from tui_tasks.runner.process import processes
+    from tui_tasks.runner import processes
     from tui_tasks.text.safe import TEXT_CHARS
 
     used = terminal_record(options)

@@ -17,8 +17,8 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import agent_process
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import ProcessIdentity
 
 REASON: Final = "the process that asked is no more"
 

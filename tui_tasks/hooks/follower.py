@@ -34,8 +34,8 @@ from tui_tasks.hooks import departures, hooks_folder, intake, redaction, session
 from tui_tasks.hooks.programs import claude
 from tui_tasks.hooks.programs.codex import CodexQueue
 from tui_tasks.hooks.replies.outbox import Outbox
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings.config import SessionSettings
 
 _log = logging.getLogger(__name__)

@@ -1,1 +1,1 @@
-"""Runs jobs and checks: the scheduler, and one supervisor process for each run. Knows no screen."""
+"""Runs jobs and checks: the scheduler, one supervisor process for each run, and git. Knows no screen."""

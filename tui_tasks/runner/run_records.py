@@ -17,11 +17,11 @@ from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner import git, git_trees, processes, run_context
 from tui_tasks.runner.checks.inputs import CannotCopy, InputHasher
 from tui_tasks.runner.checks.run_inputs import RunInputs
+from tui_tasks.runner.command import RunProcess
 from tui_tasks.runner.launch import Assignment, folder
-from tui_tasks.runner.process import git, git_trees, processes, run_context
-from tui_tasks.runner.process.command import RunProcess
 
 # How many characters of the end of a check's output are kept.
 OUTPUT_CHARACTERS: Final = 4_000

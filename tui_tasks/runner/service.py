@@ -36,12 +36,12 @@ from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.clock_check import ClockCheck
+from tui_tasks.runner.holder_check import Leases, continue_stopped, end_supervisor
 from tui_tasks.runner.launch import Launcher, clear_away
-from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.holder_check import Leases, continue_stopped, end_supervisor
 from tui_tasks.runner.profiles import Runners
 
 EVERY: Final = 15_000_000

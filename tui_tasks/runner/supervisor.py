@@ -29,9 +29,9 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.schedule import heartbeats, run_logs
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner import processes, run_context
+from tui_tasks.runner.command import RunProcess
 from tui_tasks.runner.launch import PASSWORD, Assignment, folder
-from tui_tasks.runner.process import processes, run_context
-from tui_tasks.runner.process.command import RunProcess
 from tui_tasks.runner.run_records import CannotStart, CommandSpec, RunEnding, RunRecord, record_of
 
 

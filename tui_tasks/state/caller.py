@@ -51,7 +51,7 @@ def _named(agent: str | None) -> OtherCaller | None:
 
 
 def _run(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | None:
-    from tui_tasks.runner.process import run_context
+    from tui_tasks.runner import run_context
 
     if not (run_context.is_marked(environ) if db is None else run_context.inside_run(environ, db)):
         return None
@@ -66,7 +66,7 @@ def _session(db: Database | None, environ: Mapping[str, str]) -> OtherCaller | N
     if db is None:
         return None
     from tui_tasks.core.read.agents import session_queries
-    from tui_tasks.runner.process import processes
+    from tui_tasks.runner import processes
 
     live = session_queries.live(db)
     agents = {processes.ProcessIdentity(one.boot, one.namespace, one.pid, one.born): one.uid for one in live if one.pid}
@@ -91,7 +91,7 @@ def is_person(db: Database) -> bool:
 
 def terminal_use() -> TerminalUse:
     """Return the terminal of this process and what is above it."""
-    from tui_tasks.runner.process import processes
+    from tui_tasks.runner import processes
 
     try:
         terminal = os.ttyname(sys.stdin.fileno())

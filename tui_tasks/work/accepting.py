@@ -24,8 +24,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks.replies.outbox import Outbox
-from tui_tasks.runner.process import git_trees
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git_trees
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks, waking
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 from tui_tasks import regular_files
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
-from tui_tasks.runner.process import git
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings import work_settings
 from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import telling_line

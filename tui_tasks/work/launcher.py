@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 
 _TRIES: Final = 50
 _WAIT_SECONDS: Final = 0.2

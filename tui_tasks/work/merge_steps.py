@@ -26,9 +26,9 @@ from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder
-from tui_tasks.runner.process import git, processes
-from tui_tasks.runner.process.git import GitFailed
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import git, processes
+from tui_tasks.runner.git import GitFailed
+from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.work.git import merge_recovery, merging, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS, Kept

@@ -21,8 +21,8 @@ from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import session_records
-from tui_tasks.runner.process import git, processes
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git, processes
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import error_line
 from tui_tasks.work import waking

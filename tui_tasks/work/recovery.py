@@ -19,7 +19,7 @@ from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.default_paths import data_folder
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.work import agent_worktrees, merge_steps
 from tui_tasks.work.agent_worktrees import Place
 from tui_tasks.work.terminals import Terminals

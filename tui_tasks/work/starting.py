@@ -28,8 +28,8 @@ from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder
 from tui_tasks.hooks import hook_settings
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings import config, paths, project, work_settings
 from tui_tasks.settings.project import ProjectRefused
 from tui_tasks.settings.work_settings import WorkSettings

@@ -59,7 +59,7 @@ def test_a_stopped_supervisor_is_found_with_its_job_and_process(filled: Store, p
     from tui_tasks.core.operations.jobs import ClaimRun, RunJob
     from tui_tasks.core.schedule import heartbeats
     from tui_tasks.core.snapshots import Heartbeat
-    from tui_tasks.runner.process import processes
+    from tui_tasks.runner import processes
 
     jobs = Jobs(filled, lambda: START)
     run = jobs.commit(RunJob(jobs.make("nightly", "adhoc", dedicated_context=True).uid), "agent")

@@ -14,7 +14,7 @@ from tests.hooks.playing import Player
 from tui_tasks.cli import main as program
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 from tui_tasks.state import caller
 
 SETTINGS = """

@@ -18,8 +18,8 @@ from tests.talking import add, task
 from tui_tasks import clock
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.store import Store
+from tui_tasks.runner import git as git_state
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
-from tui_tasks.runner.process import git as git_state
 from tui_tasks.settings.current import CheckSettings
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.tui.driving import named, opened, press, said, shown, until
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.schema.work_links import checked
-from tui_tasks.runner.process.git import GitFailed, read
+from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.tui.tasks import links
 
 BRANCH = checked("branch", "phone")
@@ -79,7 +79,7 @@ def test_git_runs_nothing_that_a_repository_names(tmp_path: Path) -> None:
 
 
 def test_what_git_prints_without_end_is_cut(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui_tasks.runner.process.git.MAX_BYTES", 40)
+    monkeypatch.setattr("tui_tasks.runner.git.MAX_BYTES", 40)
     assert len(read(repository, "log", "phone")) == 40
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.started import DEADLINE
 from tests.tui.driving import said, settle
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.runner.process import processes
+from tui_tasks.runner import processes
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.work import terminal
 from tui_tasks.tui.work.terminal import Pane, Place

@@ -11,7 +11,7 @@ from tests.work.conftest import git
 from tests.work.test_starting import COMMITS, ROBOT, worktree
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.read import work_queries
-from tui_tasks.runner.process import git as git_process
+from tui_tasks.runner import git as git_process
 from tui_tasks.work.git import pull_requests
 from tui_tasks.work.git.pull_requests import Forge
 

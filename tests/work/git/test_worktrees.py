@@ -8,7 +8,7 @@ import pytest
 
 from tests.work.repositories import Place, commit, copy, git, make, write
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git_trees
+from tui_tasks.runner import git_trees
 from tui_tasks.work.git import worktrees
 
 

@@ -96,7 +96,7 @@ def _runners(settings: Path) -> Iterator[str]:
 
 def _stopped_supervisors(db: Database) -> Iterator[str]:
     """Return the runs whose supervisor is suspended; a scheduler would have continued it."""
-    from tui_tasks.runner.process import holder_check
+    from tui_tasks.runner import holder_check
 
     for heartbeat in holder_check.stopped(db):
         run = job_queries.any_run(db, heartbeat.run_uid)

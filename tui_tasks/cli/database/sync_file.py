@@ -29,7 +29,7 @@ from tui_tasks.core.vocab import SHELL
 from tui_tasks.formats import exporting
 from tui_tasks.formats.file_records import ExportData, uid_of
 from tui_tasks.formats.standards import json_lines
-from tui_tasks.runner.process import git
+from tui_tasks.runner import git
 from tui_tasks.settings import atomic_file
 from tui_tasks.text.safe import safe_line
 

@@ -284,7 +284,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _merged_by_line(ours: Path, base: Path, theirs: Path, marker_size: str) -> int:
-    from tui_tasks.runner.process import git  # few merges need it
+    from tui_tasks.runner import git  # few merges need it
 
     try:
         return min(git.merge_lines(ours, base, theirs, marker_size), 127)

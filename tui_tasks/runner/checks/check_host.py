@@ -15,12 +15,12 @@ from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
+from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import CheckKeeper
 from tui_tasks.runner.checks.check_profiles import CheckProfile
 from tui_tasks.runner.checks.input_watch import POLL_SECONDS
+from tui_tasks.runner.holder_check import Leases, end_supervisor
 from tui_tasks.runner.launch import clear_away
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.holder_check import Leases, end_supervisor
 
 StartCheck = Callable[[Store, CheckRun, CheckProfile], "subprocess.Popen[bytes] | None"]
 

@@ -20,7 +20,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.work_links import BRANCH, COMMIT, FILE, OF_GIT, PULL_REQUEST, Link
 from tui_tasks.core.snapshots import Task
-from tui_tasks.runner.process.git import GitFailed, read
+from tui_tasks.runner.git import GitFailed, read
 from tui_tasks.settings import project
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import count
@@ -96,7 +96,7 @@ def _key(link: Link) -> str:
 
 
 def _asked(folder: Path, link: Link) -> str:
-    from tui_tasks.runner.process.git import GitFailed
+    from tui_tasks.runner.git import GitFailed
 
     try:
         return facts(folder, link)
@@ -253,7 +253,7 @@ class LinkActions(Controller):
     async def _show(self, folder: Path, link: Link) -> None:
         import shlex
 
-        from tui_tasks.runner.process.git import GitFailed
+        from tui_tasks.runner.git import GitFailed
 
         try:
             text = await asyncio.to_thread(link_text, folder, link)

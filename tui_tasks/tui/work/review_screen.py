@@ -21,7 +21,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents.answering import Reading
 from tui_tasks.tui.keys.action_table import Action, bindings

@@ -15,8 +15,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.snapshots import Work
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings.work_settings import expand
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.work import starting

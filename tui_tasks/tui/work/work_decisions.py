@@ -14,7 +14,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import undo
 from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 

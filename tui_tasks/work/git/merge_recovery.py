@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_trees
+from tui_tasks.runner import git, git_trees
 from tui_tasks.work.git import reviewing, worktrees
 from tui_tasks.work.git.merging import Merge
 from tui_tasks.work.git.worktrees import REFS, checked_out_at, commit_of

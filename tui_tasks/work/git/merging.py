@@ -15,8 +15,8 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_settings, git_trees
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git, git_settings, git_trees
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import count
 from tui_tasks.work.git import reviewing
 from tui_tasks.work.git.reviewing import Review, merge_trees, tree_at

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git
+from tui_tasks.runner.git import GitFailed
 
 GH: Final = "gh"
 REMOTE: Final = "origin"

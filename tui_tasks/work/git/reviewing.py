@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_trees
+from tui_tasks.runner import git, git_trees
 from tui_tasks.text.safe import path_text
 from tui_tasks.work.git import worktrees
 

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner.process import git, git_trees
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner import git, git_trees
+from tui_tasks.runner.git import GitFailed
 
 REFS: Final = "refs/tui-tasks"
 """Below this are the commits of what was put away."""

@@ -22,7 +22,7 @@ from tests.work.repositories import commit as commit_files
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.work_links import Link
 from tui_tasks.core.snapshots import Work
-from tui_tasks.runner.process import git, git_trees
+from tui_tasks.runner import git, git_trees
 from tui_tasks.tui.tasks import links
 from tui_tasks.work import agent_worktrees, progress
 from tui_tasks.work.git import merge_recovery, merging, pull_requests, reviewing
@@ -395,4 +395,4 @@ def test_git_is_started_in_one_place_alone() -> None:
     root = Path(tui_tasks.__file__).parent
     starts = re.compile(r"""(?:\[|\()\s*["']git["'],""")
     found = [str(path.relative_to(root)) for path in root.rglob("*.py") if starts.search(path.read_text())]
-    assert found == ["runner/process/git.py"]
+    assert found == ["runner/git.py"]

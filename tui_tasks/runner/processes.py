@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tui_tasks.runner.process import run_context
+from tui_tasks.runner import run_context
 
 PROC: Final = Path("/proc")
 _PR_SET_PDEATHSIG: Final = 1

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from tui_tasks.core.schedule.run_logs import HEAD, TAIL
-from tui_tasks.runner.process import processes, run_context
+from tui_tasks.runner import processes, run_context
 from tui_tasks.text.safe import telling_line
 
 CHUNK: Final = 64 * 1024

@@ -4,7 +4,7 @@ import pytest
 
 from tui_tasks.core.schedule import run_logs
 from tui_tasks.core.schedule.run_logs import HEAD, TAIL
-from tui_tasks.runner.process.command import PIECE, OutputLog, StreamTail
+from tui_tasks.runner.command import PIECE, OutputLog, StreamTail
 
 
 @pytest.mark.parametrize("flush_every", [1, 7, 10_000])

@@ -17,8 +17,8 @@ from typing import Final
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
-from tui_tasks.runner.process import processes
-from tui_tasks.runner.process.processes import ProcessIdentity
+from tui_tasks.runner import processes
+from tui_tasks.runner.processes import ProcessIdentity
 
 _log = logging.getLogger(__name__)
 
