@@ -20,7 +20,7 @@ from tui_tasks.channel.subscription import PAGE_BYTES
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_summary
-from tui_tasks.dialects.json_shapes import events, long_lists
+from tui_tasks.dialects import events, long_lists
 from tui_tasks.runner.service import SchedulerService
 
 LONG = 400_000

@@ -10,7 +10,7 @@ from tui_tasks.cli.streams import SCHEMA_VERSION
 from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.snapshots import WORK_COUNTS
 from tui_tasks.core.vocab import STATUSES, WORK_STATES
-from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.dialects import agent_shapes
 from tui_tasks.state.open_state import TaskObject
 
 _TEXT: Final = {"type": "string"}

@@ -21,7 +21,7 @@ from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.dialects import agent_shapes
 from tui_tasks.hooks import departures, hooks_folder, intake, screen_presence
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.postgres import moving, no_report

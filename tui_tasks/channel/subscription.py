@@ -111,7 +111,7 @@ class Subscription:
         Entries that the subscriber may not receive are skipped.
         """
         # Imported on first use: it imports calendars and time zones, which only subscribers need.
-        from tui_tasks.dialects.json_shapes.events import page
+        from tui_tasks.dialects.events import page
 
         passed, message, count = cursor, None, 0
 

@@ -16,7 +16,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.dialects.base import Call, Table, Tool
 from tui_tasks.dialects.control_agents import ASKS, WORK
 from tui_tasks.dialects.control_tasks import MAX_PAGE, TASKS
-from tui_tasks.dialects.json_shapes.events import page
+from tui_tasks.dialects.events import page
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.arguments import (
     Arguments,

@@ -19,9 +19,9 @@ from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Ask, Claim, iso
+from tui_tasks.dialects import agent_shapes
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
-from tui_tasks.dialects.json_shapes import agent_shapes
 from tui_tasks.dialects.requests.arguments import Arguments, Choices, Name, Natural, Nothing, TaskUid, Text, Uid
 
 ASKS = Table()

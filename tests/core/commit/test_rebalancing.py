@@ -19,7 +19,7 @@ from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.json_shapes import events
+from tui_tasks.dialects import events
 
 
 def commit(store: Store, *operations):

@@ -20,7 +20,7 @@ from tui_tasks.core import connections
 from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.dialects import agent_shapes
 from tui_tasks.hooks import intake
 from tui_tasks.tui.agents.fleet_screen import Fleet
 from tui_tasks.tui.app.app import TaskApp

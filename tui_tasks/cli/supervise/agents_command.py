@@ -19,7 +19,7 @@ from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.json_shapes import agent_shapes
+from tui_tasks.dialects import agent_shapes
 from tui_tasks.text import times
 from tui_tasks.text.safe import safe_line
 

@@ -23,7 +23,7 @@ from tui_tasks.core.schedule.fire_times import system_zone
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.base import Call
-from tui_tasks.dialects.json_shapes.job_shapes import job_json, run_json
+from tui_tasks.dialects.json_shapes import job_json, run_json
 from tui_tasks.dialects.requests.arguments import Arguments, Name, Text
 from tui_tasks.dialects.scheduler import Schedule, Type
 from tui_tasks.dialects.shell import SHELL as TOOLS

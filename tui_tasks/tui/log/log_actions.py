@@ -26,7 +26,7 @@ from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.json_shapes.events import event
+from tui_tasks.dialects.events import event
 from tui_tasks.settings import paths
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import SECOND, clock, count, moment

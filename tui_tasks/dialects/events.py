@@ -11,7 +11,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries, check_queries
 from tui_tasks.core.snapshots import Entry, iso
-from tui_tasks.dialects.json_shapes.job_shapes import event_body
+from tui_tasks.dialects.json_shapes import event_body
 
 # The columns with instants, which are written as text.
 _INSTANTS = frozenset(

@@ -1,1 +1,0 @@
-"""The JSON of agents, jobs, events and long lists in replies."""
