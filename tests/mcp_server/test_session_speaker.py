@@ -27,8 +27,8 @@ from tui_tasks.core.operations.asks import AnswerAsk, PauseAgent, ResumeAgent, S
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects.agent_shapes import agents
 from tui_tasks.dialects.base import TABLE
+from tui_tasks.dialects.json_shapes import agents
 from tui_tasks.dialects.requests import confinement
 from tui_tasks.dialects.requests.identity import Identity
 from tui_tasks.hooks import departures, hooks_folder

@@ -19,7 +19,7 @@ from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.snapshots import Ask, Claim, iso
-from tui_tasks.dialects import agent_shapes
+from tui_tasks.dialects import json_shapes
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full
 from tui_tasks.dialects.requests.arguments import Arguments, Choices, Name, Natural, Nothing, TaskUid, Text, Uid
@@ -171,7 +171,7 @@ def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
 
     States: working, waiting, idle, interrupted, failed, stopped (process suspended), gone. Unknown values are null.
     """
-    return agent_shapes.agents(call.db, call.now, everyone=given.everyone, limit=given.limit, after=given.after)
+    return json_shapes.agents(call.db, call.now, everyone=given.everyone, limit=given.limit, after=given.after)
 
 
 @WORK.tool("control:undo", Nothing, writes=True, in_steps=True)

@@ -19,7 +19,7 @@ from tui_tasks.core.read.agents import fleet
 from tui_tasks.core.read.pages import standing_changes
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
-from tui_tasks.dialects import agent_shapes
+from tui_tasks.dialects import json_shapes
 from tui_tasks.text import times
 from tui_tasks.text.safe import safe_line
 
@@ -49,7 +49,7 @@ def run(name: str, options: argparse.Namespace) -> int:
             departures.note_stopped(store, clock.now())
             records = RecordWatch(store, lambda: intake.process_payloads(store, clock.now()), intake.human_settings)
             records.look(clock.now(), at_once=True)
-        agents = agent_shapes.agents(store.db, clock.now(), everyone=options.all)
+        agents = json_shapes.agents(store.db, clock.now(), everyone=options.all)
         paused = fleet.paused(store.db)
         left: dict[str, list[str]] = {}
         for uid, agent in left_now(store.db, clock.now()).items():
@@ -105,7 +105,7 @@ def _state_of(store: Store, name: str) -> dict[str, Any]:
     if not store.read_only:
         departures.end_departed(store, clock.now())
         departures.note_stopped(store, clock.now())
-    for agent in agent_shapes.agents(store.db, clock.now(), everyone=True):
+    for agent in json_shapes.agents(store.db, clock.now(), everyone=True):
         if agent["agent"] == name:
             return agent
     raise NotFound("agent", f"{name}; `tui-tasks agents --all` lists them")
