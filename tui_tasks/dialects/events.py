@@ -9,9 +9,9 @@ import msgspec
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
-from tui_tasks.core.read import ask_queries, check_queries
+from tui_tasks.core.read import ask_queries, check_queries, job_queries
 from tui_tasks.core.snapshots import Entry, iso
-from tui_tasks.dialects.json_shapes import event_body
+from tui_tasks.dialects.json_shapes import local_iso
 
 # The columns with instants, which are written as text.
 _INSTANTS = frozenset(
@@ -62,6 +62,34 @@ _encode = msgspec.json.Encoder().encode
 # The entry kinds that subscribers receive under another event name.
 SUBSCRIBER_NAMES: Final = {"message.sent": "message"}
 
+_RUN_INSTANTS: Final = ("scheduled_for", "started_at", "ended_at", "deadline", "not_before")
+_RUN_COLUMNS: Final = (
+    "decision",
+    "outcome",
+    "exit_code",
+    "result",
+    "reason",
+    "trigger",
+    "context",
+    "attempt",
+    "retry_of",
+    "agent",
+    "session",
+    "turns",
+    "tokens",
+    "cost_usd",
+)
+_JOB_COLUMNS: Final = (
+    "name",
+    "type",
+    "system_prompt",
+    "prompt",
+    "schedule",
+    "timezone",
+    "dedicated_context",
+    "settings",
+)
+
 
 def page(
     db: Database, entries: Iterator[Entry], most: int = PAGE_BYTES, *, for_subscriber: bool = False
@@ -100,7 +128,7 @@ def event(db: Database, entry: Entry) -> dict[str, Any]:
     elif entry.entity == "human_message":
         body |= _message_json(db, entry)
     elif entry.entity in ("job", "run"):
-        body |= event_body(db, entry)
+        body |= _job_body(db, entry)
     elif entry.entity in _OF_CHECKS:
         body["check"] = _check_json(db, entry)
     elif entry.entity not in ("task", "log"):
@@ -153,4 +181,70 @@ def _changes_json(entry: Entry) -> dict[str, list[Any]]:
         for name, pair in entry.changes.items()
         # A run's result can be long and is already part of the event.
         if name not in _HIDDEN and (entry.entity, name) != ("run", "result")
+    }
+
+
+def _job_body(db: Database, entry: Entry) -> dict[str, Any]:
+    """Return the fields of the event of an entry about a job or a run (docs: protocol, section 7)."""
+    new = entry.new or {}
+    if entry.entity == "run" and ("times" in new or "below" in new or "after" in new):
+        return {"job": _many_runs_json(db, entry.uid, new)}
+    if entry.entity == "run":
+        return {
+            "run": _requested_run_json(db, entry.uid)
+            if entry.kind == "run.requested"
+            else _run_event_json(db, entry.uid, new)
+        }
+    job = job_queries.any_job(db, entry.uid)
+    zone = new.get("timezone") or (job.timezone if job else "UTC")
+    value: dict[str, Any] = {name: new[name] for name in _JOB_COLUMNS if name in new}
+    if new.get("plan") is not None:
+        value["plan"] = [local_iso(instant, zone) for instant in new["plan"]]
+    for name in ("next_run", "created_at"):
+        if name in new:
+            value[name] = local_iso(new[name], zone)
+    if "enabled" in new:
+        value["enabled"] = bool(new["enabled"])
+    return {"job": {"uuid": entry.uid, **({"name": job.name} if job else {}), **value}}
+
+
+def _many_runs_json(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of an entry about many runs: due times that were not run, or runs that were deleted."""
+    job = job_queries.any_job(db, job_uid)
+    assert job is not None
+    value: dict[str, Any] = {"uuid": job_uid, "name": job.name}
+    if "times" in new:
+        first, last = (local_iso(new["times"][at], job.timezone) for at in (0, -1))
+        value |= {"decision": new["decision"], "reason": new["reason"], "count": len(new["times"])}
+        value |= {"first": first, "last": last}
+    return value
+
+
+def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of an entry about a run; the run's constant fields come from the database."""
+    job_uid = new.get("job_uid")
+    run = job_queries.any_run(db, run_uid)
+    if job_uid is None and run is not None:
+        job_uid = run.job_uid
+    job = job_queries.any_job(db, job_uid) if job_uid is not None else None
+    zone = job.timezone if job else "UTC"
+    value: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
+    value |= {name: new[name] for name in _RUN_COLUMNS if new.get(name) is not None}
+    return value | {name: local_iso(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
+
+
+def _requested_run_json(db: Database, run_uid: str) -> dict[str, Any]:
+    """Return everything that an agent needs to execute a requested run (docs: scheduling, "Who executes")."""
+    run = job_queries.any_run(db, run_uid)
+    job = job_queries.any_job(db, run.job_uid) if run else None
+    if run is None or job is None:
+        return {"run_id": run_uid}
+    return {
+        "run_id": run.uid,
+        "uuid": job.uid,
+        "name": job.name,
+        "system_prompt": job.system_prompt,
+        "prompt": job.prompt,
+        "context": run.context,
+        "for": job.created_by,
     }

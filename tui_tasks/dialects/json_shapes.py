@@ -14,42 +14,15 @@ from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.activity import first_and_last, working
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.snapshots import Entry, iso
+from tui_tasks.core.snapshots import iso
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RUN_INSTANTS: Final = ("scheduled_for", "started_at", "ended_at", "deadline", "not_before")
-_RUN_COLUMNS: Final = (
-    "decision",
-    "outcome",
-    "exit_code",
-    "result",
-    "reason",
-    "trigger",
-    "context",
-    "attempt",
-    "retry_of",
-    "agent",
-    "session",
-    "turns",
-    "tokens",
-    "cost_usd",
-)
 _AGENT_COLUMNS: Final = ("agent", "session", "turns", "tokens", "cost_usd")
-_JOB_COLUMNS: Final = (
-    "name",
-    "type",
-    "system_prompt",
-    "prompt",
-    "schedule",
-    "timezone",
-    "dedicated_context",
-    "settings",
-)
 KEYS: Final = (
     "agent",
     "program",
@@ -127,72 +100,6 @@ def run_json(run: Run, zone: str) -> dict[str, Any]:
         "reason": run.reason,
     }
     return value if run.agent is None else value | {name: getattr(run, name) for name in _AGENT_COLUMNS}
-
-
-def event_body(db: Database, entry: Entry) -> dict[str, Any]:
-    """Return the fields of the event of an entry about a job or a run (docs: protocol, section 7)."""
-    new = entry.new or {}
-    if entry.entity == "run" and ("times" in new or "below" in new or "after" in new):
-        return {"job": _many_runs_json(db, entry.uid, new)}
-    if entry.entity == "run":
-        return {
-            "run": _requested_run_json(db, entry.uid)
-            if entry.kind == "run.requested"
-            else _run_event_json(db, entry.uid, new)
-        }
-    job = job_queries.any_job(db, entry.uid)
-    zone = new.get("timezone") or (job.timezone if job else "UTC")
-    value: dict[str, Any] = {name: new[name] for name in _JOB_COLUMNS if name in new}
-    if new.get("plan") is not None:
-        value["plan"] = [local_iso(instant, zone) for instant in new["plan"]]
-    for name in ("next_run", "created_at"):
-        if name in new:
-            value[name] = local_iso(new[name], zone)
-    if "enabled" in new:
-        value["enabled"] = bool(new["enabled"])
-    return {"job": {"uuid": entry.uid, **({"name": job.name} if job else {}), **value}}
-
-
-def _many_runs_json(db: Database, job_uid: str, new: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of an entry about many runs: due times that were not run, or runs that were deleted."""
-    job = job_queries.any_job(db, job_uid)
-    assert job is not None
-    value: dict[str, Any] = {"uuid": job_uid, "name": job.name}
-    if "times" in new:
-        first, last = (local_iso(new["times"][at], job.timezone) for at in (0, -1))
-        value |= {"decision": new["decision"], "reason": new["reason"], "count": len(new["times"])}
-        value |= {"first": first, "last": last}
-    return value
-
-
-def _run_event_json(db: Database, run_uid: str, new: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of an entry about a run; the run's constant fields come from the database."""
-    job_uid = new.get("job_uid")
-    run = job_queries.any_run(db, run_uid)
-    if job_uid is None and run is not None:
-        job_uid = run.job_uid
-    job = job_queries.any_job(db, job_uid) if job_uid is not None else None
-    zone = job.timezone if job else "UTC"
-    value: dict[str, Any] = {"run_id": run_uid, "uuid": job_uid, "name": job.name if job else None}
-    value |= {name: new[name] for name in _RUN_COLUMNS if new.get(name) is not None}
-    return value | {name: local_iso(new[name], zone) for name in _RUN_INSTANTS if new.get(name) is not None}
-
-
-def _requested_run_json(db: Database, run_uid: str) -> dict[str, Any]:
-    """Return everything that an agent needs to execute a requested run (docs: scheduling, "Who executes")."""
-    run = job_queries.any_run(db, run_uid)
-    job = job_queries.any_job(db, run.job_uid) if run else None
-    if run is None or job is None:
-        return {"run_id": run_uid}
-    return {
-        "run_id": run.uid,
-        "uuid": job.uid,
-        "name": job.name,
-        "system_prompt": job.system_prompt,
-        "prompt": job.prompt,
-        "context": run.context,
-        "for": job.created_by,
-    }
 
 
 def agents(
