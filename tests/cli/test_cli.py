@@ -283,7 +283,7 @@ from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
 needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
-others = ("core.schedule.cron", "runner.service", "runner.process.processes", "dialects.plans")
+others = ("core.schedule.cron", "runner.service", "runner.processes", "dialects.plans")
 # Of questions, messages, jobs, runs and standing answers, which this database has none of.
 others += ("core.read.ask_queries", "core.schema.tables.agents", "core.schema.tables.jobs", "core.operations.jobs")
 others += ("core.rules.agents.answer_rules", "core.schedule.heartbeats", "core.read.pages.list_pages")
