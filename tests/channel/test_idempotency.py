@@ -1,7 +1,8 @@
 """Idempotency keys: the first reply is the reply to both (docs: protocol, section 2)."""
 
-from tests.conftest import Talk
+from tests.conftest import SECOND, Talk
 from tests.talking import ADD, add, names
+from tui_tasks.channel import replies
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.store import Store
 
@@ -134,3 +135,30 @@ def test_each_key_of_a_batch_that_was_taken_back_says_so_and_one_that_wrote_noth
     talk.ok("control:undo")
     assert ["note" in reply for reply in talk.one(batch)] == [True, False, True]
     assert [("note" in talk.one(request)) for request in batch] == [True, False, True]
+
+
+WEEK = 7 * 24 * 3600 * SECOND
+
+
+def put(store: Store, key: str, reply: str, passed: int) -> None:
+    with store.db.transaction(write=True):
+        replies.put_reply(store.db, "a", key, "fingerprint", reply, passed)
+
+
+def reply_of(store: Store, key: str) -> str | None:
+    found = replies.find_reply(store.db, "a", key)
+    return None if found is None else found[1]
+
+
+def test_the_reply_that_is_stored_last_replaces_an_earlier_one(store: Store) -> None:
+    put(store, "key", "earlier", 1)
+    put(store, "key", "later", 2)
+    assert replies.find_reply(store.db, "a", "key") == ("fingerprint", "later")
+
+
+def test_a_reply_is_deleted_with_the_first_that_is_stored_more_than_a_week_later(store: Store) -> None:
+    put(store, "old", "old", 1)
+    put(store, "new", "new", WEEK + 1)
+    assert reply_of(store, "old") == "old"
+    put(store, "newest", "newest", WEEK + 2)
+    assert [reply_of(store, key) for key in ("old", "new", "newest")] == [None, "new", "newest"]

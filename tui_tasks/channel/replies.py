@@ -13,10 +13,11 @@ from uuid import uuid4
 import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
-from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import InvalidRequest, NotFound, Refusal
 from tui_tasks.core.journal import journal
+from tui_tasks.core.schema.tables import StoredReplyRow as K
 from tui_tasks.dialects.base import Wait
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def find_stored(db: Database, pending: PendingRequest) -> dict[str, Any] | None:
         InvalidRequest: the key was used with another tool or other arguments.
     """
     key, fingerprint = _key_and_fingerprint(pending)
-    stored = idempotency_keys.find(db, pending.agent, key)
+    stored = find_reply(db, pending.agent, key)
     if stored is None:
         return None
     stored_fingerprint, reply = stored
@@ -178,9 +179,48 @@ def store_reply(
     key, fingerprint = _key_and_fingerprint(pending)
     held: dict[str, Any] = {"waits_for": result.subject} if isinstance(result, Wait) else {"result": result, "seq": seq}
     held |= {name: value for name, value in (("note", pending.note), ("change", change)) if value is not None}
-    idempotency_keys.put(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
+    put_reply(db, pending.agent, key, fingerprint, whole(ReplyEncoder().line(held)).decode(), passed)
 
 
 def drop_stored(db: Database, pending: PendingRequest) -> None:
     """Delete the key of a request whose wait has ended with a refusal."""
-    idempotency_keys.drop(db, pending.agent, _key_and_fingerprint(pending)[0])
+    drop_reply(db, pending.agent, _key_and_fingerprint(pending)[0])
+
+
+RETENTION: Final = 7 * 24 * 3600 * 1_000_000  # microseconds
+
+_FIND = Statement(lambda: K.select(K.fingerprint, K.reply).where((K.agent == slot("agent")) & (K.key == slot("key"))))
+_PUT = Statement(
+    lambda: K.insert(
+        {
+            K.agent: slot("agent"),
+            K.key: slot("key"),
+            K.fingerprint: slot("fingerprint"),
+            K.reply: slot("reply"),
+            K.at: slot("at"),
+        }
+    )
+)
+_DROP = Statement(lambda: K.delete().where((K.agent == slot("agent")) & (K.key == slot("key"))))
+_DROP_OLD = Statement(lambda: K.delete().where(K.at < slot("before")))
+
+
+def find_reply(db: Database, agent: str, key: str) -> tuple[str, str] | None:
+    """Return the stored fingerprint and reply of a key, or None."""
+    row = db.one(_FIND, agent=agent, key=key)
+    return (row[0], row[1]) if row else None
+
+
+def put_reply(db: Database, agent: str, key: str, fingerprint: str, reply: str, passed: int) -> None:
+    """Store a reply in the transaction of its request; delete those older than `RETENTION`.
+
+    `passed` is the database's own instant (`elapsed`): by a wall clock that is days ahead, all would be too old.
+    """
+    db.run(_DROP_OLD, {"before": passed - RETENTION})
+    drop_reply(db, agent, key)
+    db.run(_PUT, {"agent": agent, "key": key, "fingerprint": fingerprint, "reply": reply, "at": passed})
+
+
+def drop_reply(db: Database, agent: str, key: str) -> None:
+    """Delete the reply of a key."""
+    db.run(_DROP, {"agent": agent, "key": key})

@@ -8,7 +8,6 @@ import pytest
 from tests.conftest import SECOND, Talk
 from tests.talking import add, settled
 from tui_tasks.channel import session
-from tui_tasks.core.commit import idempotency_keys
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk, SettleAsks
 from tui_tasks.core.operations.jobs import RecordSettings
@@ -219,7 +218,8 @@ def test_a_reply_is_not_lost_where_the_storage_fails_over_the_one_behind_it(talk
     clock.forward(1)
     with monkeypatch.context() as failing:
         failing.setattr(
-            idempotency_keys, "drop", lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True))
+            "tui_tasks.channel.replies.drop_reply",
+            lambda *_: (_ for _ in ()).throw(StorageFailed("full", retryable=True)),
         )
         assert [reply["id"] for reply in settled(talk)] == ["q"]
     clock.forward(1)
