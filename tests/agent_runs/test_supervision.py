@@ -12,11 +12,11 @@ from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import ROOT, Host, hosted, runners, until
 from tests.started import DEADLINE
 from tui_tasks import clock
+from tui_tasks.core import heartbeats
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures
 from tui_tasks.hooks.replies.outbox import why_unanswerable

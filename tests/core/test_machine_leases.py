@@ -8,12 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import START
-from tui_tasks.core import machine_leases
-from tui_tasks.core.machine_leases import LEASE, RENEWED
+from tui_tasks.core import heartbeats
+from tui_tasks.core.heartbeats import LEASE, LEASE_RENEWED
 from tui_tasks.core.store import Store
 
 MACHINES = ("a", "b", "c")
-STEP = RENEWED // 3
+STEP = LEASE_RENEWED // 3
 SPANS = st.lists(st.tuples(st.sets(st.sampled_from(MACHINES)), st.integers(1, 15)), max_size=20)
 
 
@@ -27,7 +27,7 @@ class Office:
         with self.db.transaction(write=True):
             for machine in MACHINES:
                 self.db.sql("INSERT INTO beat VALUES (?, 1, 'boot', ?, 1, '1', 0)", (machine, f"1@{machine}"))
-                machine_leases.begin(self.db, machine, START)
+                heartbeats.begin_lease(self.db, machine, START)
 
     def step(self, there: set[str]) -> dict[str, int]:
         """Let time pass and some machines reach the server, each of which looks first.
@@ -40,16 +40,16 @@ class Office:
         for machine in sorted(there):
             self.db.machine = machine
             with self.db.transaction(write=True):
-                lost |= {one: self.silent_for(one) for one in machine_leases.lost(self.db, self.passed)}
-                if machine_leases.is_due(self.db, self.passed):
-                    machine_leases.renew(self.db, self.passed)
+                lost |= {one: self.silent_for(one) for one in heartbeats.lost_machines(self.db, self.passed)}
+                if heartbeats.is_lease_due(self.db, self.passed):
+                    heartbeats.renew_lease(self.db, self.passed)
             self.heard[machine] = len(self.steps)
         return lost
 
     def silent_for(self, machine: str) -> int:
         """How long a machine was not heard of, without the long times in which nobody was."""
         counted = ["".join(part) for _, part in itertools.groupby(self._heard_since(machine))]
-        return STEP * sum(len(part) for part in counted if part[0] == "x" or len(part) * STEP <= 2 * RENEWED)
+        return STEP * sum(len(part) for part in counted if part[0] == "x" or len(part) * STEP <= 2 * LEASE_RENEWED)
 
     def _heard_since(self, machine: str) -> str:
         return "".join("x" if heard else "." for heard in self.steps[self.heard[machine] :])
@@ -62,7 +62,7 @@ def test_only_a_machine_that_was_silent_for_most_of_a_lease_is_lost(spans: list[
         office = Office(store)
         for there, count in spans:
             for _ in range(count):
-                assert min(office.step(there).values(), default=LEASE) >= LEASE - RENEWED
+                assert min(office.step(there).values(), default=LEASE) >= LEASE - LEASE_RENEWED
 
 
 @given(SPANS, st.sampled_from(MACHINES))
@@ -73,6 +73,6 @@ def test_every_machine_that_stays_away_is_lost_in_the_end(spans: list[tuple[set[
             for _ in range(count):
                 office.step(some)
         lost: set[str] = set()
-        for _ in range((LEASE + 2 * RENEWED) // STEP + 1):
+        for _ in range((LEASE + 2 * LEASE_RENEWED) // STEP + 1):
             lost |= office.step({there}).keys()
         assert lost == {*MACHINES} - {there}

@@ -11,9 +11,9 @@ from tests.core.job_steps import Jobs
 from tests.postgres.machines import digest
 from tests.runner.hosting import Host, hosted, runners, until
 from tui_tasks import clock
+from tui_tasks.core import heartbeats
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService

@@ -15,14 +15,13 @@ from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
-from tui_tasks.core import connections
+from tui_tasks.core import connections, heartbeats
 from tui_tasks.core.errors import OutcomeUnknown, RoleRefused
-from tui_tasks.core.machine_leases import LEASE, RENEWED, leases
+from tui_tasks.core.heartbeats import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries, job_queries
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
@@ -55,8 +54,8 @@ def look(store: Store) -> int:
 
 def pass_by(time, length: int, *there: Store) -> None:
     """Let time pass, in which some machines are heard of."""
-    for _ in range(length // RENEWED):
-        time.up += RENEWED
+    for _ in range(length // LEASE_RENEWED):
+        time.up += LEASE_RENEWED
         hear(*there)
 
 
@@ -84,9 +83,9 @@ def test_what_a_lost_machine_holds_is_ended_by_another_and_the_journal_names_it(
     leave(gone, START)
     leave(gone, {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "go on"})
     question, run = ask(gone), begun_run(gone)
-    pass_by(time, LEASE - RENEWED, here)
+    pass_by(time, LEASE - LEASE_RENEWED, here)
     assert look(here) == 0
-    pass_by(time, RENEWED, here)
+    pass_by(time, LEASE_RENEWED, here)
     before = len(list(all_entries(here.db)))
     assert look(here) == 3
     assert state_of(here) == "gone"
@@ -128,7 +127,7 @@ def test_a_clock_that_jumps_ends_no_lease(store_on, time, cluster, database, mon
     cluster.sql(database, f"UPDATE tui_tasks.head SET now = {clock.now() + 100 * LEASE}")
     now = clock.now
     monkeypatch.setattr(clock, "now", lambda: now() + 100 * LEASE)
-    pass_by(time, RENEWED, here)
+    pass_by(time, LEASE_RENEWED, here)
     assert look(here) == 0
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.core.job_steps import replayed, tables
 from tests.runner.hosting import Host, hosted, killed_host, runners
-from tui_tasks.core.schedule import heartbeats
+from tui_tasks.core import heartbeats
 
 LEASE = 1.0
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
 from tests.started import DEADLINE
+from tui_tasks.core import heartbeats
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.runner import launch, processes
 from tui_tasks.runner.run_records import private_folder
 

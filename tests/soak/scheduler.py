@@ -27,10 +27,10 @@ from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
 from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tui_tasks import clock
+from tui_tasks.core import heartbeats
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService
 

@@ -18,17 +18,17 @@ import msgspec
 from msgspec.structs import astuple
 
 from tui_tasks.clock import Uptime, uptime_beside
-from tui_tasks.core import connections, machine_leases, vocab
+from tui_tasks.core import connections, heartbeats, vocab
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
+from tui_tasks.core.heartbeats import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, hooks_folder, intake, redaction, session_records
 from tui_tasks.hooks.programs import claude
@@ -256,13 +256,13 @@ class LostMachines:
 
     def _end_all(self, now: int) -> int:
         db = self._store.db
-        if not machine_leases.lost(db, self._elapsed.look(db, now)) and not machine_leases.unknown(db):
+        if not lost_machines(db, self._elapsed.look(db, now)) and not unknown_machines(db):
             return 0
         with self._store.transaction(now) as transaction:
             passed = self._elapsed.record(db, now)
-            for machine in sorted(machine_leases.unknown(db)):
-                machine_leases.begin(db, machine, passed)
-            lost = sorted(machine_leases.lost(db, passed))
+            for machine in sorted(unknown_machines(db)):
+                begin_lease(db, machine, passed)
+            lost = sorted(lost_machines(db, passed))
             count = sum(_end(transaction, machine) for machine in lost)
         for machine in lost:
             _log.warning("machine %s was not heard of: what it held is ended", machine)
@@ -271,7 +271,7 @@ class LostMachines:
 
 def _end(tx: Transaction, machine: str) -> int:
     """End what a machine holds: its sessions, the questions for whose answer its processes wait, and its runs."""
-    reason = f"machine {machine} was not heard of for {machine_leases.LEASE // _MINUTE} min"
+    reason = f"machine {machine} was not heard of for {LEASE // _MINUTE} min"
     why = {"topic": reason}
     sessions = [one.uid for one in session_queries.live(tx.db) if session_queries.process(one).machine == machine]
     asks = [ask for ask, process in connections.askers(tx.db) if process.machine == machine]
@@ -287,7 +287,7 @@ def _end(tx: Transaction, machine: str) -> int:
         with tx.change():
             tx.speak(vocab.SYSTEM, why)
             tx.run(AbandonRun(one.run_uid, one, reason) if is_job else AbandonCheck(one.run_uid, one))
-    machine_leases.end(tx.db, machine)
+    end_lease(tx.db, machine)
     return len(sessions) + len(asks) + len(held)
 
 

@@ -14,8 +14,8 @@ import signal
 from collections.abc import Iterable
 from typing import Final
 
+from tui_tasks.core import heartbeats
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.schedule import heartbeats
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity

@@ -70,7 +70,7 @@ def inside_run(environ: Mapping[str, str], db: Database) -> bool:
         return True
     if not db.scalar("SELECT EXISTS (SELECT 1 FROM beat WHERE supervised)"):
         return False
-    from tui_tasks.core.schedule import heartbeats  # few databases have a supervisor
+    from tui_tasks.core import heartbeats  # few databases have a supervisor
     from tui_tasks.runner import processes
 
     supervisors = {

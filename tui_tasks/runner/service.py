@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tui_tasks import clock as wall
 from tui_tasks.clock import Uptime
+from tui_tasks.core import heartbeats
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
@@ -31,7 +32,7 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.schedule import heartbeats, job_settings
+from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store

@@ -4,6 +4,7 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
+from tui_tasks.core import heartbeats
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import (
@@ -20,7 +21,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import heartbeats, run_logs
+from tui_tasks.core.schedule import run_logs
 
 # What becomes of a due time
 

@@ -315,7 +315,7 @@ def test_a_supervisor_that_is_killed_proves_nothing_and_the_next_try_does(talk, 
         run_uid = task(talk, uid)["checks"][0]["run_id"]
 
         def begun():
-            from tui_tasks.core.schedule import heartbeats
+            from tui_tasks.core import heartbeats
 
             heartbeat = heartbeats.find(store.db, run_uid)
             return heartbeat if heartbeat is not None and heartbeat.supervised else None

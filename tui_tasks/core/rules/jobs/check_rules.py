@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import heartbeats, vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,
@@ -34,7 +34,7 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.tasks.held_rules import UID
 from tui_tasks.core.rules.tasks.task_rules import change_task
-from tui_tasks.core.schedule import heartbeats, job_settings
+from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.snapshots import Check, CheckDefinition, CheckPlace, CheckRun, Task, verified
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core import vocab
+from tui_tasks.core import heartbeats, vocab
 from tui_tasks.core.commit.apply_runs import nominal_uid
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.job_snapshots import Job, Run
@@ -27,7 +27,7 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
-from tui_tasks.core.schedule import fire_times, heartbeats, job_settings
+from tui_tasks.core.schedule import fire_times, job_settings
 from tui_tasks.core.schedule.decisions import ON_TIME, Decision, decide
 from tui_tasks.core.schedule.fire_times import SECOND
 

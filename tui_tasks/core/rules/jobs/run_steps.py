@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import asdict
 
+from tui_tasks.core import heartbeats
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.job_queries import OpenRun
-from tui_tasks.core.schedule import heartbeats, job_settings
+from tui_tasks.core.schedule import job_settings
 from tui_tasks.core.schedule.decisions import retry_delay
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY

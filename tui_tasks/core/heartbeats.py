@@ -1,0 +1,126 @@
+"""Heartbeats of processes and leases of machines: who still holds a run, or anything at all. Neither is in the journal.
+
+A scheduler makes the heartbeat of a run when it claims the run, and it passes to the run's supervisor; only its holder
+may begin the run. Each of the machines that share a server has a lease, so that others can end what belongs to one that
+never returns. A lease ends by the database's own instant (`commit.elapsed`), as every lease does. While no machine at
+all is heard of, as when the server is away, no lease runs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tui_tasks.core.commit import elapsed
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.orm import Statement, slot
+from tui_tasks.core.schema.tables import columns
+from tui_tasks.core.schema.tables.agents import HeartbeatRow as B
+from tui_tasks.core.snapshots import Heartbeat, reader
+
+_COLUMNS = tuple(columns(B).values())
+_read = reader(Heartbeat, B)
+
+_FIND = Statement(lambda: B.select(*_COLUMNS).where(B.run_uid == slot("run_uid")))
+_ALL = Statement(lambda: B.select(*_COLUMNS).order_by(B.run_uid))
+_PUT = Statement(lambda: B.insert({column: slot(column.name) for column in _COLUMNS}))
+_BEAT = Statement(lambda: B.update({B.at: slot("at")}).where(B.run_uid == slot("run_uid")))
+_DROP = Statement(lambda: B.delete().where(B.run_uid == slot("run_uid")))
+
+
+def find(db: Database, run_uid: str) -> Heartbeat | None:
+    """Return the heartbeat of the process that holds a run, or None."""
+    row = db.one(_FIND, run_uid=run_uid)
+    return _read(row) if row else None
+
+
+def everyone(db: Database) -> list[Heartbeat]:
+    """Return the heartbeat of every process that holds a run."""
+    return [_read(row) for row in db.all(_ALL)]
+
+
+def put(db: Database, heartbeat: Heartbeat) -> None:
+    """Record that a process holds a run, within the transaction that decided so."""
+    drop(db, heartbeat.run_uid)
+    db.run(_PUT, {name: getattr(heartbeat, name) for name in heartbeat.__struct_fields__})
+
+
+def renew(db: Database, run_uid: str, now: int) -> None:
+    """Record that the process that holds the run is alive."""
+    with db.transaction(write=True):
+        db.run(_BEAT, {"run_uid": run_uid, "at": now})
+
+
+def drop(db: Database, run_uid: str) -> None:
+    """Delete the heartbeat of a run that has ended, within the transaction that recorded its end."""
+    db.run(_DROP, {"run_uid": run_uid})
+
+
+LEASE: Final = 600_000_000
+"""Microseconds after which a machine that was not heard of counts as gone."""
+LEASE_RENEWED: Final = LEASE // 4
+"""A machine that is there renews its lease this often."""
+_LEASE_KEY: Final = "machine:"
+_LEASES: Final = "SELECT key, CAST(value AS INTEGER) FROM view WHERE key >= 'until:machine:' AND key < 'until:machine;'"
+# A namespace is that of process ids, and after an `@` the machine.
+_HOLDERS: Final = """
+SELECT namespace FROM session WHERE state != 'gone'
+UNION SELECT namespace FROM beat
+UNION SELECT asker.namespace FROM asker JOIN ask ON ask.uid = asker.ask WHERE ask.state = 'open'
+"""
+
+
+def leases(db: Database) -> dict[str, int]:
+    """Return the instant at which the lease of each machine ends."""
+    return {key.rpartition(":")[2]: until for key, until in db.sql(_LEASES).fetchall()}
+
+
+def is_lease_due(db: Database, passed: int) -> bool:
+    """Return whether this machine has to renew its lease at an instant."""
+    until = elapsed.until(db, _LEASE_KEY + db.machine)
+    return until is None or until - passed <= LEASE - LEASE_RENEWED
+
+
+def renew_lease(db: Database, passed: int) -> None:
+    """Renew the lease of this machine within the open write transaction.
+
+    If no machine was heard of for long, the other leases end later by as much.
+    """
+    known = leases(db)
+    silent = passed - (max(known.values()) - LEASE) if known else 0
+    if silent > 2 * LEASE_RENEWED:
+        for machine, until in known.items():
+            if until > passed - silent:
+                elapsed.put(db, _LEASE_KEY + machine, until + silent, passed)
+    begin_lease(db, db.machine, passed)
+
+
+def begin_lease(db: Database, machine: str, passed: int) -> None:
+    """Give a machine a whole lease within the open write transaction."""
+    elapsed.put(db, _LEASE_KEY + machine, passed + LEASE, passed)
+
+
+def end_lease(db: Database, machine: str) -> None:
+    """Delete the lease of a machine within the open write transaction."""
+    elapsed.drop(db, _LEASE_KEY + machine)
+
+
+def unknown_machines(db: Database) -> set[str]:
+    """Return the machines that hold something, and have no lease, as they never renewed one."""
+    return _holders(db) - leases(db).keys()
+
+
+def lost_machines(db: Database, passed: int) -> set[str]:
+    """Return the machines that hold something, and whose lease has ended at an instant.
+
+    Whoever has to renew its own lease first knows of none: it may be the one that was cut off, or the server was away.
+    """
+    if is_lease_due(db, passed):
+        return set()
+    ended = {machine for machine, until in leases(db).items() if until <= passed}
+    return ended & _holders(db) if ended else set()
+
+
+def _holders(db: Database) -> set[str]:
+    """Return the other machines with a live session, a run that has begun, or a process that waits for an answer."""
+    machines = {namespace.partition("@")[2] for (namespace,) in db.sql(_HOLDERS).fetchall()}
+    return machines - {"", db.machine}
