@@ -24,7 +24,7 @@ import tui_tasks
 from tui_tasks.core.engine.driver import DRIVER
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import EndCheck, EndRun
-from tui_tasks.core.schedule import job_settings
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.snapshots import CheckRun
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -142,7 +142,7 @@ class Launcher:
         return None.
         """
         runners = self._runners()
-        settings = job_settings.read(job.settings)
+        settings = policy.read_settings(job.settings)
         profile = runners.profiles.get(settings.runner)
         if profile is None:
             failed = EndRun(run.uid, "error", reason=runners.missing(settings.runner), retry=False)

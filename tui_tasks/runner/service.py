@@ -32,8 +32,8 @@ from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.stuck_agents import Thresholds, causes
 from tui_tasks.core.read.job_queries import OpenRun
 from tui_tasks.core.read.pages import search
-from tui_tasks.core.schedule import job_settings
-from tui_tasks.core.schedule.decisions import ON_TIME
+from tui_tasks.core.schedule import policy
+from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
@@ -345,4 +345,4 @@ class SchedulerService:
 def _has_runner(store: Store, run: OpenRun, runners: Runners) -> bool:
     """Return whether this machine has the runner of a run; on a server another one may have it."""
     job = job_queries.any_job(store.db, run.job_uid)
-    return job is not None and job_settings.read(job.settings).runner in runners.profiles
+    return job is not None and policy.read_settings(job.settings).runner in runners.profiles

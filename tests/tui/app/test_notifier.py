@@ -15,7 +15,7 @@ from tui_tasks.core.operations.jobs import CreateJob, FinishRun, RequestChecks, 
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schedule.decisions import ON_TIME
+from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.store import Store
 from tui_tasks.settings.config import Config
 from tui_tasks.tui.app import notifier

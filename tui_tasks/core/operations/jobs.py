@@ -23,7 +23,7 @@ class CreateJob(Operation, frozen=True):
         schedule: of a scheduled job, the five fields of a cron.
         plan: of a planned job, its times as ISO 8601 texts.
         dedicated_context: whether it runs as a process of its own, not in a conversation.
-        settings: `core.schedule.job_settings`, those that differ from the defaults.
+        settings: `core.schedule.policy.Settings`, those that differ from the defaults.
     """
 
     name: str

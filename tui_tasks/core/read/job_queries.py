@@ -11,8 +11,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.schedule import job_settings, run_logs
-from tui_tasks.core.schedule.decisions import Load
+from tui_tasks.core.schedule import policy, run_logs
+from tui_tasks.core.schedule.policy import Load
 from tui_tasks.core.schedule.run_logs import RunLog
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.agents import HeartbeatRow
@@ -274,7 +274,7 @@ def coalesced(db: Database, job_uid: str) -> int:
 def load(db: Database, one: Job, now: int) -> Load:
     """Return what a job has running; `started` is counted only if the job has a limit on it."""
     queued = db.one(_QUEUED, job=one.uid)[0]
-    limited = job_settings.read(one.settings).starts_per_hour
+    limited = policy.read_settings(one.settings).starts_per_hour
     return Load(one.active, queued, db.one(_STARTED, job=one.uid, since=now - HOUR)[0] if limited else 0)
 
 
@@ -304,7 +304,7 @@ def startable(db: Database, one: Run | OpenRun, now: int) -> bool:
     if settings is None:
         return False
     settings = msgspec.json.decode(settings)
-    return one.state == "waiting" or active == 0 or job_settings.read(settings).overlap == "allow"
+    return one.state == "waiting" or active == 0 or policy.read_settings(settings).overlap == "allow"
 
 
 def prunable(db: Database, job_uid: str, keep: int) -> int | None:

@@ -15,7 +15,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule.decisions import ON_TIME
+from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.schema.tables import JournalRow
 from tui_tasks.core.schema.tables.agents import AskRow
 from tui_tasks.core.schema.tables.jobs import JobRow, RunRow

@@ -1,7 +1,7 @@
 """When jobs are due. Pure functions: the clock is an argument.
 
 An instant is an int, microseconds since 1970-01-01T00:00Z; a zone is an IANA name; durations are seconds. `cron` says
-what cron fields mean, and `decisions` what becomes of a due time. The rules are those of the `scheduler` tools (docs:
+what cron fields mean, and `policy` what becomes of a due time. The rules are those of the `scheduler` tools (docs:
 scheduling): for scheduled jobs (`next_fire`, `fires_between`) and planned jobs (`parse_plan`).
 """
 

@@ -19,7 +19,7 @@ from textual.timer import Timer
 from tui_tasks.core import names
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.overview import Alert
-from tui_tasks.core.schedule.decisions import ON_TIME
+from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import MINUTE, SECOND, count

@@ -18,10 +18,10 @@ import msgspec
 
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.job_snapshots import Job
-from tui_tasks.core.schedule import fire_times, job_settings
+from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError, describe
 from tui_tasks.core.schedule.fire_times import fires_between, parse_plan, zone_of
-from tui_tasks.core.schedule.job_settings import Settings
+from tui_tasks.core.schedule.policy import Settings
 from tui_tasks.core.schema.task_fields import parse_day
 from tui_tasks.text.times import SECOND, YEAR, count
 
@@ -174,7 +174,7 @@ def read_settings(text: str) -> dict[str, Any]:
         if not equals or name not in SETTINGS:
             raise InvalidArgument(name, f"{name[:30]}: settings are {', '.join(SETTINGS)}")
         settings[name] = int(value) if re.fullmatch(r"-?\d{1,15}", value) and name != "runner" else value
-    job_settings.changed({}, settings)
+    policy.changed_settings({}, settings)
     return settings
 
 

@@ -9,10 +9,10 @@ from typing import Final
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.job_lines import JobLine, RunLine
-from tui_tasks.core.schedule import fire_times, job_settings
+from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import ScheduleError, describe
-from tui_tasks.core.schedule.decisions import ON_TIME
 from tui_tasks.core.schedule.fire_times import zone_of
+from tui_tasks.core.schedule.policy import ON_TIME
 from tui_tasks.text.glyphs import LOOKS, Look, look, sign
 from tui_tasks.text.times import DAY, YEAR, age, age_lasts, ago, count, duration, moment, spent
 from tui_tasks.text.times import due as due_words
@@ -237,4 +237,4 @@ def who_runs(job: Job) -> str:
     """Return who does what a job asks for."""
     if not job.dedicated_context:
         return f"in the conversation of {agent_text.who(job.created_by)}"
-    return f"by the runner {job_settings.read(job.settings).runner}".rstrip()
+    return f"by the runner {policy.read_settings(job.settings).runner}".rstrip()

@@ -34,13 +34,13 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.tasks.held_rules import UID
 from tui_tasks.core.rules.tasks.task_rules import change_task
-from tui_tasks.core.schedule import job_settings
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.snapshots import Check, CheckDefinition, CheckPlace, CheckRun, Task, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
 
-KEEP_RUNS: Final = job_settings.Settings().keep_runs
+KEEP_RUNS: Final = policy.Settings().keep_runs
 """So many runs of a check are kept beside those that count for a task, as of a job."""
 
 

@@ -18,10 +18,10 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_rules import record
 from tui_tasks.core.rules.jobs.run_steps import disable, end_unbegun, finish, refuse_inside_run
-from tui_tasks.core.schedule import fire_times, job_settings
+from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
-from tui_tasks.core.schedule.decisions import Decision
 from tui_tasks.core.schedule.fire_times import parse_plan, zone_of
+from tui_tasks.core.schedule.policy import Decision
 from tui_tasks.core.vocab import refuse_too_long
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         zone_of(op.timezone)
         schedule = _schedule(op.schedule) if op.schedule is not None else None
         plan = _plan(op.plan, op.timezone, tx.now) if op.plan is not None else None
-    settings = job_settings.changed({}, op.settings)
+    settings = policy.changed_settings({}, op.settings)
     _refuse_same_name(tx, op.name)
     is_held = held_jobs.holds_new(tx)
     if is_held:
@@ -169,7 +169,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
         if "plan" in changes:
             changes["plan"] = _plan(changes["plan"], timezone, tx.now, job.plan or ())
     if op.settings:
-        changes["settings"] = job_settings.changed(job.settings, op.settings)
+        changes["settings"] = policy.changed_settings(job.settings, op.settings)
         _refuse_fewer_runs(tx, job, changes["settings"])
     held_jobs.refuse_edit(tx, job)
     return change_job(tx, job, "job.updated", changes)
@@ -177,7 +177,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
 
 def _refuse_fewer_runs(tx: Transaction, job: Job, settings: Mapping[str, Any]) -> None:
     """Refuse an agent a lower number of kept runs: their output would be lost, and no undo would restore it."""
-    kept, wanted = (job_settings.read(stored).keep_runs for stored in (job.settings, settings))
+    kept, wanted = (policy.read_settings(stored).keep_runs for stored in (job.settings, settings))
     if wanted < kept and tx.actor != vocab.HUMAN:
         raise Forbidden(f"job {job.name!r} keeps {kept:,} runs: only the human can keep fewer", uuid=job.uid)
 

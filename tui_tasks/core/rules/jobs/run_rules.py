@@ -27,9 +27,9 @@ from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.jobs import held_jobs
 from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
-from tui_tasks.core.schedule import fire_times, job_settings
-from tui_tasks.core.schedule.decisions import ON_TIME, Decision, decide
+from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
+from tui_tasks.core.schedule.policy import ON_TIME, Decision, decide, read_settings
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -50,7 +50,7 @@ def decide_due(tx: Transaction, op: DecideDue) -> int:
     job = job_queries.any_job(tx.db, op.uid)
     if job is None or job.deleted or job.next_run is None or job.next_run > tx.now:
         return 0
-    policy = job_settings.read(job.settings).policy
+    policy = read_settings(job.settings).policy
     due = fire_times.due_between(job, job.decided_until, tx.now, PART + policy.catch_up_cap)
     part, later = due[:PART], len(due[PART:])
     if part:
@@ -139,7 +139,7 @@ def run_job(tx: Transaction, op: RunJob) -> Run:
         raise Conflict(f"job {job.name!r} is disabled", uuid=job.uid, state="disabled")
     if job.active:
         raise Conflict(f"job {job.name!r} is running", uuid=job.uid, state="running")
-    limit = job_settings.read(job.settings).starts_per_hour
+    limit = read_settings(job.settings).starts_per_hour
     if by_agent and limit and job_queries.load(tx.db, job, tx.now).started >= limit:
         raise Conflict(f"the limit of {limit} starts an hour is reached", uuid=job.uid, state=job.state)
     return new_run(tx, job, "manual", context=op.context)
@@ -172,7 +172,7 @@ def _startable(tx: Transaction, uid: str) -> Run | None:
     job = job_queries.any_job(tx.db, run.job_uid)
     if job is None or not job_queries.startable(tx.db, run, tx.now):
         return None
-    deadline = job_settings.read(job.settings).start_deadline
+    deadline = read_settings(job.settings).start_deadline
     if deadline and run.scheduled_for is not None and tx.now > run.scheduled_for + deadline * SECOND:
         finish(tx, run, "interrupted", reason=f"not started within its start deadline of {deadline} s")
         return None

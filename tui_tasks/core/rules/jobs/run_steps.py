@@ -19,10 +19,9 @@ from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.job_queries import OpenRun
-from tui_tasks.core.schedule import job_settings
-from tui_tasks.core.schedule.decisions import retry_delay
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.fire_times import SECOND
-from tui_tasks.core.schedule.job_settings import MAX_RETRY_DELAY
+from tui_tasks.core.schedule.policy import MAX_RETRY_DELAY, retry_delay
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -62,7 +61,7 @@ def change_run(tx: Transaction, run: Run, kind: str, changes: dict[str, Any]) ->
 
 def request(tx: Transaction, run: Run, job: Job) -> Run:
     """Request a run of the current conversation (docs: scheduling, "Who executes")."""
-    seconds = job_settings.read(job.settings).timeout or ANSWER_SECONDS
+    seconds = policy.read_settings(job.settings).timeout or ANSWER_SECONDS
     changes = {"state": "running", "started_at": tx.now, "deadline": tx.now + seconds * SECOND}
     elapsed.put(tx.db, run.uid, tx.elapsed_time + seconds * SECOND, tx.elapsed_time)
     return change_run(tx, run, "run.requested", changes)
@@ -89,7 +88,7 @@ def finish(
     heartbeats.drop(tx.db, run.uid)
     job = job_queries.any_job(tx.db, run.job_uid)
     assert job is not None
-    settings = job_settings.read(job.settings)
+    settings = policy.read_settings(job.settings)
     if outcome == "error" and retry and run.attempt <= settings.retries and job.enabled and not job.deleted:
         _try_again(tx, job, ended, settings.retry_delay)
     elif outcome != "interrupted":
