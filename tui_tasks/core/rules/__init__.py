@@ -29,7 +29,6 @@ _MODULES: Final = (
     "tasks.import_rules",
     "work_rules",
     "work_limits",
-    "machine_rules",
 )
 
 
