@@ -7,9 +7,9 @@ import pytest
 
 from tests.conftest import Talk
 from tests.talking import add, names, task
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import ArchiveList, DeleteTask, SetListReview
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

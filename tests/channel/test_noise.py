@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import Clock, Talk
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.past.replay import replay
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE

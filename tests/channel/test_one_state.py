@@ -7,8 +7,8 @@ import pytest
 from tests.conftest import Talk
 from tests.talking import ADD
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.tasks import EditTask, SetListRule
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

@@ -15,8 +15,8 @@ from tests.contract.client import DEADLINE, Agent
 from tests.talking import ADD
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.store import Store
 
 NOW = 1_767_352_934_000_000

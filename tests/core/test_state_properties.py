@@ -16,9 +16,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.replay import allow_any_order, apply_together, replay
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import ClaimNext, ExtendClaim, LapseClaims, ReleaseClaim
-from tui_tasks.core.past.replay import allow_any_order, apply_together, replay
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_records
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store

@@ -32,7 +32,7 @@ from tests.dialects.sent_requests import (
 )
 from tests.on_server import path_of
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.past.replay import replay
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.store import Store
 
 WHY = {"topic": "t", "thoughts": ["because"]}

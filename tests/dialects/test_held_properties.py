@@ -29,6 +29,7 @@ from tests.dialects.sent_requests import (
 )
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Operation, Redo, Undo
 from tui_tasks.core.operations.tasks import (
     AcceptTask,
@@ -40,7 +41,6 @@ from tui_tasks.core.operations.tasks import (
     MoveTask,
     SetListReview,
 )
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED, ReviewPolicy
 from tui_tasks.core.store import Store

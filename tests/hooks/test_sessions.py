@@ -14,8 +14,8 @@ from tests.conftest import SECOND, Clock, Talk
 from tests.hooks.playing import PAYLOADS, Player
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import diagnosis
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.asks import AnswerAsk
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store

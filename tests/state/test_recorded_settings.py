@@ -11,9 +11,9 @@ from tests.contract.client import Agent
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Forbidden
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, DefineChecks, EndCheck, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, ReviewPolicy, recorded

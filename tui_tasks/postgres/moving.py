@@ -21,8 +21,8 @@ from tui_tasks.core.engine.private_files import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis
+from tui_tasks.core.maintenance.replay import apply_entries
 from tui_tasks.core.operations import ChangeMachine
-from tui_tasks.core.past.replay import apply_entries
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.postgres import Report, companions, snapshots

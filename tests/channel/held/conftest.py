@@ -4,7 +4,7 @@ import pytest
 
 from tests.channel.held.reviewing import Human
 from tui_tasks.core.maintenance import backup
-from tui_tasks.core.past.replay import replay
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 

@@ -83,7 +83,7 @@ def test_the_program_shows_the_past_and_leaves_nothing_behind(
 # The program, with a replay that goes on until it is left.
 ENDLESS = """
 import sys, time
-from tui_tasks.core.past.past_state import PastState
+from tui_tasks.core.maintenance.past_state import PastState
 
 def build(self, seq, report):
     while True:

@@ -13,9 +13,9 @@ from tui_tasks.core.commit import rebalancing
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeleteTask, MoveTask, SwapTasks
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks import task_rules
 from tui_tasks.core.store import Store

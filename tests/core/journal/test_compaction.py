@@ -18,10 +18,10 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.maintenance import compaction_steps as copying
 from tui_tasks.core.maintenance.compaction_steps import compacting
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import CompactJournal, Redo, Undo
 from tui_tasks.core.operations.jobs import RunJob
 from tui_tasks.core.operations.tasks import AddTask, ClaimNext, DeleteTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.pages import search
 from tui_tasks.core.read.tasks import matching, task_queries
 from tui_tasks.core.schedule import run_logs

@@ -6,6 +6,7 @@ from tests.conftest import START
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import (
@@ -24,7 +25,6 @@ from tui_tasks.core.operations.tasks import (
     RenameList,
     SetListRule,
 )
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import ready_tasks, task_queries, task_summary

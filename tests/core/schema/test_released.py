@@ -22,9 +22,9 @@ from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.maintenance.compaction_steps import compacting
+from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask
-from tui_tasks.core.past.replay import replay
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema import tables as tables_package
 from tui_tasks.core.schema.tables import STATE, columns

@@ -19,9 +19,9 @@ from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import moments
 from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
-from tui_tasks.core.past import moments
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store

@@ -11,7 +11,7 @@ import pytest
 from tests.tui.plan import NOW, ZONE, Plan
 from tests.tui.stories.conftest import Draw
 from tests.tui.stories.test_stories import at_each_size, settled
-from tui_tasks.core.past.moments import Moment
+from tui_tasks.core.maintenance.moments import Moment
 from tui_tasks.tui.app.past_app import PastApp
 from tui_tasks.tui.state.past_link import PastLink
 

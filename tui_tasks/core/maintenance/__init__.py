@@ -1,1 +1,1 @@
-"""Work on a whole database: backup, restore, compaction, and comparison with a replay of the journal."""
+"""Work on a whole database: backup, restore, compaction, comparison with a replay of the journal, earlier states."""

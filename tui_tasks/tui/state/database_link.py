@@ -27,8 +27,8 @@ from tui_tasks.tui.state.writer import Work, Writer, Writing
 if TYPE_CHECKING:
     from tui_tasks.core.engine.database import Database
     from tui_tasks.core.engine.watch import Watch
+    from tui_tasks.core.maintenance.moments import Moment
     from tui_tasks.core.operations import Operation
-    from tui_tasks.core.past.moments import Moment
     from tui_tasks.core.store import Store
 
 

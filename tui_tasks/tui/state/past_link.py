@@ -14,9 +14,9 @@ from typing_extensions import override
 
 from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.past import moments
-from tui_tasks.core.past.moments import Moment
-from tui_tasks.core.past.past_state import PastReader, PastState, Report
+from tui_tasks.core.maintenance import moments
+from tui_tasks.core.maintenance.moments import Moment
+from tui_tasks.core.maintenance.past_state import PastReader, PastState, Report
 from tui_tasks.tui.state.database_link import TOLD_EVERY, DatabaseLink, StateChanges
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from tui_tasks.tui.panes import PANES
 from tui_tasks.tui.widgets.next_up import next_job, next_task
 
 if TYPE_CHECKING:
-    from tui_tasks.core.past.moments import Moment
+    from tui_tasks.core.maintenance.moments import Moment
     from tui_tasks.tui.state.context import Context
 
 

@@ -1,6 +1,6 @@
 """The state as it was after each entry of the journal, against the tables as they were then.
 
-`pytest --hypothesis-profile=long tests/core/past/test_past_state.py` goes through 500 random histories.
+`pytest --hypothesis-profile=long tests/core/maintenance/test_past_state.py` goes through 500 random histories.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from tests.started import Started
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import Conflict, InvalidArgument, Refusal, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.maintenance import backup
+from tui_tasks.core.maintenance import backup, moments
 from tui_tasks.core.maintenance.compaction_steps import compact
+from tui_tasks.core.maintenance.past_state import PREFIX, PastReader, PastState
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
-from tui_tasks.core.past import moments
-from tui_tasks.core.past.past_state import PREFIX, PastReader, PastState
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.digest import digest
@@ -318,7 +317,7 @@ def killed(store: Store, scratch: Path) -> Iterator[Callable[[], Path]]:
     fill(store, 1)
     code = (
         "import sys, time\nfrom tui_tasks.core.store import Store\n"
-        "from tui_tasks.core.past.past_state import PastState\n"
+        "from tui_tasks.core.maintenance.past_state import PastState\n"
         "store = Store(sys.argv[1]); past = PastState(store.db); print(past.path, flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", code, store.path]

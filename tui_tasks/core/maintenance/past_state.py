@@ -20,8 +20,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import storage_errors
 from tui_tasks.core.errors import Conflict, StorageFailed
 from tui_tasks.core.journal import compaction
-from tui_tasks.core.past import replay
-from tui_tasks.core.past.replay import allow_any_order, apply_entries, apply_together
+from tui_tasks.core.maintenance import replay
+from tui_tasks.core.maintenance.replay import allow_any_order, apply_entries, apply_together
 from tui_tasks.core.schema.tables import STATE
 
 PREFIX: Final = "tui-tasks-past-"

@@ -1,1 +1,0 @@
-"""The state as it was after a journal entry, rebuilt in a private database."""
