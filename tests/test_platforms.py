@@ -21,8 +21,8 @@ from tests.started import DEADLINE, Started
 from tui_tasks.core import heartbeats
 from tui_tasks.core.engine import private_files, watch, write_queue
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import diagnosis
-from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.holder_check import Leases

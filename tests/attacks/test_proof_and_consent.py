@@ -16,10 +16,10 @@ import pytest
 from tests.conftest import Talk
 from tests.talking import add, task
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, EndCheck
 from tui_tasks.core.operations.tasks import AcceptTask, EnsureList, ImportTask, SetListReview
 from tui_tasks.core.read import check_queries as read_checks
-from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.runner.checks.check_keeper import CheckKeeper

@@ -5,12 +5,12 @@ from zoneinfo import ZoneInfo
 
 from tests.conftest import SECOND
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, CreateJob, DecideDue, EndRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schema import migrate
 from tui_tasks.core.schema.tables import STATE
-from tui_tasks.core.snapshots import Heartbeat
 
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE

@@ -1,8 +1,8 @@
 """What tests of `scheduler:*` share: jobs by short names, and the part that a scheduler and a supervisor play."""
 
 from tests.conftest import SECOND, Talk
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginRun, ClaimRun, DecideDue, EndRun
-from tui_tasks.core.snapshots import Heartbeat
 
 DAILY = {"minute": 30, "hour": 2, "day": "*", "month": "*", "weekday": "*"}
 

@@ -12,10 +12,10 @@ from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND
 from tests.started import Started
 from tui_tasks import clock
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, screen_presence
 from tui_tasks.hooks.replies.outbox import Outbox

@@ -14,12 +14,12 @@ from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import StorageFailed
+from tui_tasks.core.job_snapshots import host_of
 from tui_tasks.core.operations.jobs import DefineChecks, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import recorded
-from tui_tasks.core.snapshots import host_of
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity

@@ -19,9 +19,9 @@ import tui_tasks
 from tests.started import DEADLINE
 from tests.work.repositories import Place, accepted, copy, make, round_of
 from tests.work.repositories import commit as commit_files
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.schema.work_links import Link
-from tui_tasks.core.snapshots import Work
 from tui_tasks.runner import git, git_trees
 from tui_tasks.tui.tasks import links
 from tui_tasks.work import agent_worktrees, progress

@@ -12,8 +12,8 @@ from tests.runner.hosting import hosted, runners, until
 from tests.started import DEADLINE, Started
 from tui_tasks.core import heartbeats
 from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginRun, EndRun, RunJob
-from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.holder_check import Leases

@@ -19,11 +19,11 @@ from unittest import mock
 from tests.soak.budget import Budget
 from tests.work.repositories import commit, git, write
 from tui_tasks import clock
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.work import recovery, starting
 from tui_tasks.work.accepting import Acceptance

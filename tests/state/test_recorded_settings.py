@@ -11,6 +11,7 @@ from tests.contract.client import Agent
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Forbidden
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, DefineChecks, EndCheck, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
@@ -18,7 +19,6 @@ from tui_tasks.core.read import check_queries
 from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, ReviewPolicy, recorded
 from tui_tasks.core.schema.tables import STATE
-from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from tests.tui.plan import ZONE, Plan, at, connect
-from tui_tasks.core.job_snapshots import Run
+from tui_tasks.core.job_snapshots import Heartbeat, Run
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import (
     BeginRun,
@@ -25,7 +25,6 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.operations.tasks import LogTask
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule import run_logs
-from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 
 

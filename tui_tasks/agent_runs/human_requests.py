@@ -17,10 +17,10 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.agent_runs.driver import HumanRequest
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import hooks_folder

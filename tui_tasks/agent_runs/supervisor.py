@@ -36,13 +36,13 @@ from tui_tasks.agent_runs.driver import (
     limit_reached,
 )
 from tui_tasks.agent_runs.human_requests import OpenRequests
+from tui_tasks.core.agent_snapshots import HumanMessage
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import DeliverMessages
 from tui_tasks.core.operations.jobs import NoteRunAgent
 from tui_tasks.core.operations.sessions import Process, SessionEnded, SessionEvent, SessionReport, TurnEnded
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.snapshots import HumanMessage
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.hooks import intake, redaction

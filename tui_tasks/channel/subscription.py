@@ -10,11 +10,12 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.channel.pending_request import PendingRequest
+from tui_tasks.core.agent_snapshots import HumanMessage
 from tui_tasks.core.commit.transaction import Reading, Transaction
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import CursorExpired, StorageFailed
 from tui_tasks.core.journal import journal
-from tui_tasks.core.snapshots import Entry, HumanMessage, iso
+from tui_tasks.core.snapshots import Entry, iso
 from tui_tasks.core.store import Store
 
 _encode = msgspec.json.Encoder().encode

@@ -13,9 +13,10 @@ from typing import Final
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.schema.tables import columns
 from tui_tasks.core.schema.tables.agents import HeartbeatRow as B
-from tui_tasks.core.snapshots import Heartbeat, reader
+from tui_tasks.core.snapshots import reader
 
 _COLUMNS = tuple(columns(B).values())
 _read = reader(Heartbeat, B)

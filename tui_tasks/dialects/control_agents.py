@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound, Problem, TimedOut
 from tui_tasks.core.operations import Undo
@@ -18,7 +19,7 @@ from tui_tasks.core.operations.tasks import ClaimNext, ClaimTask, ExtendClaim, R
 from tui_tasks.core.operations.work import ReportWork
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
-from tui_tasks.core.snapshots import Ask, Claim, iso
+from tui_tasks.core.snapshots import Claim, iso
 from tui_tasks.dialects import json_shapes
 from tui_tasks.dialects.base import Call, Table, Wait
 from tui_tasks.dialects.control_tasks import OneTask, full

@@ -15,10 +15,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.asks import AnswerAsk, CloseAsk
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.snapshots import Ask, iso
+from tui_tasks.core.snapshots import iso
 from tui_tasks.mcp_server.async_sessions import AsyncSession
 from tui_tasks.mcp_server.results import result_of
 

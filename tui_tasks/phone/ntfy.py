@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tui_tasks.core import names
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, ask_lines, ask_options, is_kept_whole
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import cell_len, safe_line, safe_text
 from tui_tasks.text.times import count
 

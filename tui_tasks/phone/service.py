@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from tui_tasks.core import connections, heartbeats, phone_answers
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
@@ -28,7 +29,6 @@ from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries, overview, views
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.overview import Alert
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SYSTEM
 from tui_tasks.hooks.replies.outbox import why_unanswerable

@@ -16,7 +16,7 @@ from typing import Final
 
 from tui_tasks.core import heartbeats
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.snapshots import Heartbeat
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 

@@ -22,10 +22,9 @@ import msgspec
 
 import tui_tasks
 from tui_tasks.core.engine.driver import DRIVER
-from tui_tasks.core.job_snapshots import Job, Run
+from tui_tasks.core.job_snapshots import CheckRun, Job, Run
 from tui_tasks.core.operations.jobs import EndCheck, EndRun
 from tui_tasks.core.schedule import policy
-from tui_tasks.core.snapshots import CheckRun
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context

@@ -11,10 +11,10 @@ import msgspec
 
 from tui_tasks import clock
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import BeginCheck, BeginRun, EndCheck, EndRun
 from tui_tasks.core.read import check_queries, job_queries
-from tui_tasks.core.snapshots import Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import git, git_trees, processes, run_context

@@ -16,13 +16,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.work import BeginMerge, DiscardWork, GiveUpMerge, MergeWork, RestoreWork, SetWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder

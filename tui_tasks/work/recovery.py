@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations.work import FailWork
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.default_paths import data_folder

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Auto, Work
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
@@ -23,7 +24,7 @@ from tui_tasks.core.operations.work import FailWork, HostAuto, StartWork, StopAu
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Auto, Task, Work
+from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, LIVE_WORK, SYSTEM
 from tui_tasks.default_paths import data_folder

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Final
 
+from tui_tasks.core.agent_snapshots import HumanMessage, Work
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.snapshots import HumanMessage, Work
 from tui_tasks.core.store import Store
 from tui_tasks.default_paths import data_folder
 from tui_tasks.work import merge_steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import (
     BeginCheck,
     NamedCheck,
@@ -9,7 +10,7 @@ from tui_tasks.core.operations.jobs import (
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as read_checks
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Heartbeat, verified
+from tui_tasks.core.snapshots import verified
 from tui_tasks.core.store import Store
 
 TESTS = NamedCheck("tests", "1", lists=("tasklist",))

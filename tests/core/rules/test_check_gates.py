@@ -7,6 +7,7 @@ import pytest
 from tests.checks import Checks
 from tests.core.rules.proof import GATE, LINT, TESTS, begin_check, names_of, report_done, verified_of
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound, NotProven
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import (
     ClaimCheck,
@@ -16,7 +17,6 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Heartbeat
 
 
 def test_the_human_gives_and_takes_a_tasks_checks_and_nobody_else_does(store, clock, add, do):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.checks import Checks
 from tests.core.rules.proof import TESTS, begin_check, report_done, verified_of
 from tui_tasks.core import heartbeats
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,
     ClaimCheck,
@@ -13,7 +14,6 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries as checks_of_database
-from tui_tasks.core.snapshots import Heartbeat
 
 
 def test_what_is_reported_is_unproven_until_its_checks_have_passed(store, clock, add, do):

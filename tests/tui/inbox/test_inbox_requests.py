@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.tui.driving import SIZES, lines, said, settle, shown
 from tests.tui.plan import NOW
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
 from tui_tasks.hooks.folder import Folder

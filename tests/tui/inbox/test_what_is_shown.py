@@ -10,12 +10,12 @@ import pytest
 from tests.tui.driving import settle, shown
 from tests.tui.plan import NOW, Plan
 from tui_tasks.cli.supervise import answer_commands
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.store import Store
 from tui_tasks.phone import ntfy
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.tui.plan import NOW, Plan
 from tests.work.repositories import Place, commit, git
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.operations.work import RunWork, StartWork, WorkReady
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
 
 

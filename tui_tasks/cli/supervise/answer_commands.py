@@ -22,6 +22,7 @@ from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, 
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import names
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Conflict, DatabaseRefused, InvalidArgument, NotFound
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk
@@ -42,7 +43,7 @@ from tui_tasks.core.rules.agents.request_text import (
     question_options,
 )
 from tui_tasks.core.rules.tasks.held_rules import recorded
-from tui_tasks.core.snapshots import Ask, Task, full_task, iso
+from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.dialects.shell import SHELL as TOOLS

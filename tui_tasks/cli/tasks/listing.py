@@ -13,14 +13,16 @@ from tui_tasks.cli.options import left_now
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
+from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries
 from tui_tasks.core.schema import task_fields
 from tui_tasks.core.schema.task_fields import FIELDS, local_time
-from tui_tasks.core.snapshots import Ask, Check, Task, TaskList, full_task, iso, verified
+from tui_tasks.core.snapshots import Task, TaskList, full_task, iso, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
 from tui_tasks.text.safe import safe_ends, safe_line, safe_text
 from tui_tasks.text.times import ago

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
+from tui_tasks.core.agent_snapshots import Agent, HumanMessage
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import Check, CheckDefinition
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, recorded, reviewed_lists
-from tui_tasks.core.snapshots import Agent, Check, CheckDefinition, HumanMessage, Task, TaskList
+from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
     from tui_tasks.core.names import Lookalikes

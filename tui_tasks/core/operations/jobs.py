@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.snapshots import Heartbeat
 
 # Jobs: of agents and the human
 

@@ -10,8 +10,9 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.job_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckPlace, CheckRun, Task, TaskList, verified
+from tui_tasks.core.snapshots import Task, TaskList, verified
 
 _DEFINITION: Final = ", ".join(CheckDefinition.__struct_fields__)
 _RUN: Final = ", ".join(f"check_run.{name}" for name in CheckRun.__struct_fields__)

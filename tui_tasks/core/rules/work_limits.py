@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 from msgspec.structs import asdict
 
+from tui_tasks.core.agent_snapshots import Ask, Auto, Work
 from tui_tasks.core.errors import Conflict, InvalidArgument
 from tui_tasks.core.operations.asks import OpenAsk, SendMessage
 from tui_tasks.core.operations.work import HostAuto, LimitWork, SetAuto, StopAuto
@@ -20,7 +21,6 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents.ask_rules import begin_ask, send_message
 from tui_tasks.core.rules.work_rules import in_state, require_human, set_columns
-from tui_tasks.core.snapshots import Ask, Auto, Work
 from tui_tasks.core.vocab import CONTINUE, LIMIT_OPTIONS
 
 if TYPE_CHECKING:

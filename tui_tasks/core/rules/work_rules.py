@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import names, vocab
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.operations.sessions import EndSession, Process, PromptSubmitted, RecordReport, SessionReport
@@ -41,7 +42,7 @@ from tui_tasks.core.rules.tasks.claim_rules import claim_task
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schema import work_links
-from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

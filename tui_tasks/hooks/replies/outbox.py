@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tui_tasks.core.agent_snapshots import Ask, HumanMessage
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import DeliverMessages
@@ -23,7 +24,7 @@ from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.rules.agents.request_text import DENY, allows, always_text, is_whole
-from tui_tasks.core.snapshots import Ask, HumanMessage, iso
+from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder, programs
 from tui_tasks.hooks.folder import Folder

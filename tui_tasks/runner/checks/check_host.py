@@ -9,10 +9,10 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from tui_tasks.core import heartbeats
+from tui_tasks.core.job_snapshots import CheckRun, Heartbeat
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import AbandonCheck, ClaimCheck
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.snapshots import CheckRun, Heartbeat
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes

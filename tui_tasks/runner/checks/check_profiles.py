@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from tui_tasks.core.job_snapshots import CheckDefinition
     from tui_tasks.core.operations.jobs import DefineChecks
-    from tui_tasks.core.snapshots import CheckDefinition
 
 Definition = tuple[str, tuple[str, ...], bool, str, tuple[str, ...]]
 """Digest, lists, gate, folder and inputs of a check."""

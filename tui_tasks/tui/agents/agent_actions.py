@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import EditTask
@@ -17,7 +18,6 @@ from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
 from tui_tasks.core.rules.tasks.held_rules import recorded
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu

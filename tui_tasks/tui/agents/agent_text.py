@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import names, vocab
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents.activity import Word
@@ -21,7 +22,6 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.work_queries import SILENT_AFTER
 from tui_tasks.core.rules.agents.ask_rules import unseen
 from tui_tasks.core.rules.agents.request_text import ask_lines, decided_lines
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import LOOKS, Look, look
 from tui_tasks.text.safe import LINE_CHARS, safe_line
 from tui_tasks.text.times import HOUR, SECOND, age, ago, short_count

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.sessions import InputRequested
 from tui_tasks.core.rules.agents.request_text import (
@@ -33,7 +34,6 @@ from tui_tasks.core.rules.agents.request_text import (
     request_options,
     request_text,
 )
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import TEXT_CHARS, safe_line
 from tui_tasks.tui.agents import agent_actions, agent_text

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from tui_tasks.core.agent_snapshots import Ask, Work
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import activity
 from tui_tasks.core.read.agents.fleet import Member
-from tui_tasks.core.snapshots import Ask, Work
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND

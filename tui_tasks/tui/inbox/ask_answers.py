@@ -16,10 +16,10 @@ from textual.message import Message
 from textual.widgets import Static
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.asks import SettleAsks
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.rules.agents.request_text import DENY, allows
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.hooks.replies import outbox
 from tui_tasks.text.safe import safe_line, whole_text
 from tui_tasks.text.times import count

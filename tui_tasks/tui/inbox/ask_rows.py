@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 import msgspec
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.glyphs import look, sign
 from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
 from tui_tasks.text.times import age, age_lasts, count

@@ -13,6 +13,7 @@ from typing import Final
 from typing_extensions import override
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import check_queries, work_queries
@@ -21,7 +22,6 @@ from tui_tasks.core.read.check_queries import FailedTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.snapshots import Work
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from tui_tasks.core.agent_snapshots import Ask, Auto
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, views, work_queries
@@ -15,7 +16,7 @@ from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.views import Looked
-from tui_tasks.core.snapshots import Ask, Auto, Task, TaskList
+from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
 from tui_tasks.tui.state.database_link import StateChanges

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.snapshots import Ask, TaskList
+from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.state.database_link import StateChanges
 

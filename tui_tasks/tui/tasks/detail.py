@@ -10,12 +10,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import overview
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.rules.agents.request_text import ask_lines
-from tui_tasks.core.snapshots import Ask, LogEntry, Task
+from tui_tasks.core.snapshots import LogEntry, Task
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts, ago

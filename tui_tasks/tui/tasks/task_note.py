@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import GiveChecks, RequestChecks
 from tui_tasks.core.read import check_queries
@@ -14,7 +16,7 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.pages.standing_changes import Deletion, last_deletion
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.schema import task_fields
-from tui_tasks.core.snapshots import Ask, Check, Task, verified
+from tui_tasks.core.snapshots import Task, verified
 from tui_tasks.text.glyphs import PROOF_LOOKS, look, proof_words
 from tui_tasks.text.safe import cell_len, safe_ends, safe_line
 from tui_tasks.text.times import ago, count

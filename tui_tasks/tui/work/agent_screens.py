@@ -12,10 +12,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.programs.fields import Item
 from tui_tasks.hooks.transcripts import Source, Transcript

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.read import work_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text

@@ -15,10 +15,11 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
+from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Check, Work
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed

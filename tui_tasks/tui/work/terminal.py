@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.app import SuspendNotSupported
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.snapshots import Work
 from tui_tasks.runner import processes
 from tui_tasks.runner.processes import ProcessIdentity
 from tui_tasks.settings.work_settings import expand

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.snapshots import Task, Work
+from tui_tasks.core.snapshots import Task
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count

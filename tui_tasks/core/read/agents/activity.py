@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import connections, names, vocab
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read import ask_queries
@@ -24,7 +25,7 @@ from tui_tasks.core.read.tasks.task_queries import LIVE
 from tui_tasks.core.schema.tables import JournalRow, columns
 from tui_tasks.core.schema.tables.agents import AgentRow, StuckRow
 from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
-from tui_tasks.core.snapshots import Ask, reader
+from tui_tasks.core.snapshots import reader
 
 # How many of an agent's newest entries are searched for its last word.
 LOOKED_AT: Final = 60

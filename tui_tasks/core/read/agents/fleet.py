@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import connections
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.connections import AgentConnection
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
@@ -22,7 +23,6 @@ from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSessi
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.schema.tables import JournalRow
 from tui_tasks.core.schema.tables.agents import AgentRow
-from tui_tasks.core.snapshots import Ask
 
 MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12

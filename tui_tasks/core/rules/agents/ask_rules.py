@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from tui_tasks.core import names, phone_answers, vocab
+from tui_tasks.core.agent_snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, Problem
 from tui_tasks.core.operations import RecordRefusal, RecordTerminal
@@ -33,7 +34,6 @@ from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import answer_rules, ask_limits
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
-from tui_tasks.core.snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.vocab import LIMIT_OPTIONS
 
 if TYPE_CHECKING:

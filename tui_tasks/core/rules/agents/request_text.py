@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import names
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations.sessions import InputRequested
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.core.vocab import SHELL
 from tui_tasks.text.safe import whole_text
 

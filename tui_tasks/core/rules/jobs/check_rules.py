@@ -14,6 +14,7 @@ import msgspec
 
 from tui_tasks.core import heartbeats, vocab
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
+from tui_tasks.core.job_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,
@@ -37,7 +38,7 @@ from tui_tasks.core.rules.jobs import check_steps
 from tui_tasks.core.rules.tasks.held_rules import UID, recorded
 from tui_tasks.core.rules.tasks.task_rules import change_task
 from tui_tasks.core.schedule import policy
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckPlace, CheckRun, Task, verified
+from tui_tasks.core.snapshots import Task, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

@@ -14,8 +14,9 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.errors import InputsUnread, NotProven
+from tui_tasks.core.job_snapshots import Check, CheckDefinition, CheckRun, host_of
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.snapshots import Check, CheckDefinition, CheckRun, Task, TaskList, host_of, verified
+from tui_tasks.core.snapshots import Task, TaskList, verified
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
