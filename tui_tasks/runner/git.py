@@ -11,13 +11,12 @@ import hashlib
 import os
 import re
 import subprocess
-import tempfile
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tui_tasks.runner import git_settings
+from tui_tasks.runner import git_settings, temporary_folders
 
 _OFF: Final = (
     *("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.pager=cat"),
@@ -56,6 +55,7 @@ _ENVIRONMENT: Final = {
 TIMEOUT_SECONDS: Final = 5.0
 MAX_BYTES: Final = 512 * 1024
 # Commands that read no file of the work tree, write no index, and merge nothing: they run no filter and no driver.
+# Writing an index reads the files that have changed in the same second.
 _NO_FILES: Final = frozenset(
     {
         *("cat-file", "commit-tree", "config", "diff-tree", "log", "ls-files", "ls-tree", "merge-base", "rev-list"),
@@ -70,6 +70,10 @@ _FLAGS: Final = {
     ("worktree", "add"): ("--no-checkout",),
     ("worktree", "remove"): ("--force",),
 }
+
+
+_COPIED: Final = "GIT_COMMON_DIR"
+"""The variable that leads git to a copy of the settings."""
 
 
 class GitFailed(Exception):
@@ -93,7 +97,7 @@ def read_work_tree(folder: Path, *words: str, timeout: float, max_bytes: int) ->
     Raises:
         GitFailed: git failed, timed out, or printed `max_bytes`.
     """
-    with _prepared(folder, words, ()) as variables:
+    with _prepared(folder, words, (), {}) as variables:
         printed = _output(folder, _with_flags(words), variables, timeout, max_bytes)
     if len(printed) >= max_bytes:
         raise GitFailed(f"git {words[0]} printed over {max_bytes:,} bytes")
@@ -117,9 +121,9 @@ def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, prot
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_ALLOW_PROTOCOL": protocols, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C.UTF-8"}
     settings = ("-c", "core.hooksPath=/dev/null", "-c", "credential.helper=", "-c", f"credential.helper={helper}")
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-push-") as made:
-        _output(Path(made), ("init", "--quiet", "--bare", "--template="), {}, TIMEOUT_SECONDS, MAX_BYTES)
-        info = Path(made, "objects", "info")
+    with temporary_folders.make("push") as made:
+        _output(made, ("init", "--quiet", "--bare", "--template="), {}, TIMEOUT_SECONDS, MAX_BYTES)
+        info = made / "objects" / "info"
         info.mkdir(parents=True, exist_ok=True)
         (info / "alternates").write_bytes(os.fsencode(objects) + b"\n")
         words = (
@@ -190,7 +194,7 @@ def merge_lines(ours: Path, base: Path, theirs: Path, marker_size: str) -> int:
     return done.returncode
 
 
-def _variables(more: dict[str, str]) -> dict[str, str]:
+def _variables(more: Mapping[str, str]) -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **more}
 
 
@@ -201,15 +205,14 @@ def _with_flags(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _prepared(folder: Path, words: Sequence[str], filters: Collection[str]) -> Iterator[dict[str, str]]:
-    """Yield variables by which a command runs no filter and no merge driver but the allowed filters.
+def without_programs(folder: Path, filters: Collection[str] = ()) -> Iterator[dict[str, str]]:
+    """Yield variables by which git runs no filter and no merge driver but the allowed filters.
+
+    `run` gets them for each command by itself; where several follow one another, they can share these.
 
     Raises:
         GitFailed: git failed, or timed out.
     """
-    if words[0] in _NO_FILES:
-        yield {}
-        return
 
     def printed(asked: tuple[str, ...]) -> bytes:
         return _output(folder, asked, {}, TIMEOUT_SECONDS, git_settings.MAX_BYTES)
@@ -218,10 +221,24 @@ def _prepared(folder: Path, words: Sequence[str], filters: Collection[str]) -> I
         with git_settings.without_programs(printed, filters) as variables:
             yield variables
     except (OSError, ValueError) as error:
-        raise GitFailed(f"git {words[0]} in {folder}: {error}") from error
+        raise GitFailed(f"git in {folder}: {error}") from error
 
 
-def _output(folder: Path, words: tuple[str, ...], variables: dict[str, str], timeout: float, max_bytes: int) -> bytes:
+@contextlib.contextmanager
+def _prepared(
+    folder: Path, words: Sequence[str], filters: Collection[str], variables: Mapping[str, str]
+) -> Iterator[Mapping[str, str]]:
+    """Yield the variables of a command, with those of `without_programs` if it needs them."""
+    if words[0] in _NO_FILES or _COPIED in variables:
+        yield variables
+        return
+    with without_programs(folder, filters) as settings:
+        yield settings | dict(variables)
+
+
+def _output(
+    folder: Path, words: tuple[str, ...], variables: Mapping[str, str], timeout: float, max_bytes: int
+) -> bytes:
     """Return up to `max_bytes` of what a command prints.
 
     Raises:
@@ -301,11 +318,11 @@ def run(
         GitFailed: git failed, with its own words, or timed out.
     """
     try:
-        with _prepared(folder, words, allowed_filters) as settings:
+        with _prepared(folder, words, allowed_filters, variables or {}) as all_variables:
             done = subprocess.run(
                 ["git", *_OPTIONS, *_with_flags(words)],
                 cwd=folder,
-                env=_variables(settings | dict(variables or {})),
+                env=_variables(all_variables),
                 input=given,
                 capture_output=True,
                 timeout=timeout,

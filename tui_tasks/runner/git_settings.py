@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
+
+from tui_tasks.runner import temporary_folders
 
 _LIST: Final = ("config", "--list", "-z")
 MAX_BYTES: Final = 1024 * 1024
@@ -55,11 +56,11 @@ def without_programs(printed_by_git: Print, filters: Collection[str]) -> Iterato
         raise ValueError(f"over {MAX_BYTES:,} bytes of git settings")
     kept = {name: value for name, value in _pairs(listed).items() if _KEPT.fullmatch(name)}
     kept |= _own_filters(printed_by_git, filters)
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-git-") as made:
+    with temporary_folders.make("git") as made:
         for name in {*(entry.name for entry in Path(common).iterdir()), *_MADE_BY_GIT} - _NOT_LINKED:
-            Path(made, name).symlink_to(Path(common, name))
-        Path(made, "config").write_bytes("".join(_lines(kept)).encode(errors="surrogateescape"))
-        yield {"GIT_DIR": directory, "GIT_COMMON_DIR": made, "GIT_WORK_TREE": top}
+            (made / name).symlink_to(Path(common, name))
+        (made / "config").write_bytes("".join(_lines(kept)).encode(errors="surrogateescape"))
+        yield {"GIT_DIR": directory, "GIT_COMMON_DIR": str(made), "GIT_WORK_TREE": top}
 
 
 def own_files(home: Path | None = None) -> list[Path]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from typing import Final
 from tui_tasks.core.errors import Conflict
 from tui_tasks.default_paths import data_folder
 from tui_tasks.regular_files import open_regular
-from tui_tasks.runner import git
+from tui_tasks.runner import git, temporary_folders
 from tui_tasks.runner.checks.inputs import MAX_FILE_BYTES, InputHasher
 
 MAX_UNTRACKED_BYTES: Final = 256 * 1024 * 1024
@@ -51,7 +50,8 @@ def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
         GitFailed: git failed.
     """
     check_folder(folder)
-    with index(folder) as variables:
+    with index(folder) as own, git.without_programs(folder, filters) as settings:
+        variables = settings | own
         git.run(folder, "read-tree", "HEAD", variables=variables)
         others = names(folder, variables, "--others", "--exclude-standard")
         _check_size(folder, others)
@@ -65,7 +65,6 @@ def tree_of(folder: Path, *, filters: Collection[str] = ()) -> str:
             *("update-index", "-z", "--add", "--remove", "--stdin"),
             given=given,
             variables=variables,
-            allowed_filters=filters,
         )
         return git.run(folder, "write-tree", variables=variables).text
 
@@ -119,8 +118,8 @@ def _check_size(folder: Path, others: list[bytes]) -> None:
 @contextlib.contextmanager
 def index(folder: Path) -> Iterator[dict[str, str]]:
     """Yield variables by which git uses an index of its own, which is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-index-") as made:
-        yield {"GIT_INDEX_FILE": str(Path(made) / "index")}
+    with temporary_folders.make("index") as made:
+        yield {"GIT_INDEX_FILE": str(made / "index")}
 
 
 def checked_tree(

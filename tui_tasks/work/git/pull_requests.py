@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
-from tui_tasks.runner import git
+from tui_tasks.runner import git, temporary_folders
 from tui_tasks.runner.git import GitFailed
 
 GH: Final = "gh"
@@ -117,7 +116,7 @@ def _check_login(program: str, host: str) -> None:
 
 def _run(words: list[str], text: str) -> subprocess.CompletedProcess[str]:
     """Run `gh` in an empty folder, where it finds no repository."""
-    with tempfile.TemporaryDirectory(prefix="tui-tasks-gh-") as folder:
+    with temporary_folders.make("gh") as folder:
         try:
             return subprocess.run(
                 words,

@@ -1,0 +1,86 @@
+"""What a killed process has left in the temporary folder is removed, and never what another process still uses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.work.repositories import make
+from tui_tasks.runner import git_settings, git_trees, temporary_folders
+
+HOLDS = """
+import sys
+from tui_tasks.runner import temporary_folders
+with temporary_folders.make("git"), temporary_folders.make("index"):
+    print("made", flush=True)
+    sys.stdin.read()
+"""
+NOW = 1_900_000_000.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "tmp"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def other(folder: Path):
+    """Another process that has two folders there."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDS],
+        env=os.environ | {"TMPDIR": str(folder)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert child.stdout.readline() == b"made\n"
+    yield child
+    child.kill()
+    child.communicate()
+
+
+def test_folders_of_a_killed_process_are_removed_and_those_of_a_living_one_stay(folder, other):
+    temporary_folders.remove_left(folder, NOW)
+    assert len(list(folder.iterdir())) == 2
+    other.send_signal(signal.SIGKILL)
+    other.wait()
+    temporary_folders.remove_left(folder, NOW)
+    assert list(folder.iterdir()) == []
+
+
+def test_the_next_process_that_makes_a_folder_removes_them(folder, other, monkeypatch):
+    other.send_signal(signal.SIGKILL)
+    other.wait()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    with temporary_folders.make("git") as made:
+        assert list(folder.iterdir()) == [made]
+    assert list(folder.iterdir()) == []
+
+
+def test_folders_of_an_unknown_process_are_removed_after_a_day_and_what_is_named_otherwise_stays(folder):
+    unknown = folder / "tui-tasks-git-00000000-1-1-abc"
+    for path in (unknown, folder / "tui-tasks-git-mine", folder / "tui-tasks-run-1"):
+        path.mkdir()
+        os.utime(path, (NOW, NOW))
+    (folder / "tui-tasks-index-00000000-1-1-abc").symlink_to(folder / "tui-tasks-run-1")
+    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS)
+    assert unknown.is_dir()
+    temporary_folders.remove_left(folder, NOW + temporary_folders.UNKNOWN_SECONDS + 1)
+    assert not unknown.exists()
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_a_tree_is_read_with_one_copy_of_the_settings(tmp_path, monkeypatch):
+    place = make(tmp_path)
+    copies = []
+    copied = git_settings.without_programs
+    monkeypatch.setattr(git_settings, "without_programs", lambda *words: copies.append(1) or copied(*words))
+    git_trees.tree_of(place.tree)
+    assert len(copies) == 1
