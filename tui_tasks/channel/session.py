@@ -153,6 +153,12 @@ class Session:
             self._presence.record_speakers(self._executor.speakers, now)
         return [self._encoder.line(reply) for reply in replies if reply is not None]
 
+    def settle_claims(self) -> None:
+        """Release lapsed claims, so that a read shows what holds; not while the database is locked."""
+        if not self.identity.read_only:
+            with contextlib.suppress(StorageFailed):
+                release_lapsed(self.store, self._elapsed, self.clock())
+
     def look_at_checks(self) -> None:
         """Bring the state of checks up to date with the files (docs: protocol, section 11)."""
         if self.checks is not None:
@@ -296,10 +302,8 @@ class Session:
         now = self.clock()
         try:
             self.store.look_again()
-            lapse = self.store.next_lapse()
-            if lapse is not None and lapse <= self._elapsed.look(self.store.db, now) and not self.identity.read_only:
-                with self.store.transaction(now) as transaction:
-                    _release_lapsed_claims(transaction)
+            if not self.identity.read_only:
+                release_lapsed(self.store, self._elapsed, now)
         except StorageFailed:
             # After the end of the input there may be no later call: the waits are answered with the refusal.
             if not ending:
@@ -322,6 +326,18 @@ def _group_lines(lines: list[Line]) -> Iterator[list[Line]]:
     for alone, together in groupby(lines, _is_in_steps):
         group = list(together)
         yield from ([line] for line in group) if alone else [group]
+
+
+def release_lapsed(store: Store, passed: Elapsed, now: int) -> None:
+    """Release the claims whose lease has ended, if there are some.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    lapse = store.next_lapse()
+    if lapse is not None and lapse <= passed.look(store.db, now):
+        with store.transaction(now) as transaction:
+            _release_lapsed_claims(transaction)
 
 
 def _release_lapsed_claims(transaction: Transaction) -> None:

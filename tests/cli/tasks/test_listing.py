@@ -8,13 +8,15 @@ import tempfile
 import pytest
 
 from tests.conftest import START
+from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.cli.screen import monitor
 from tui_tasks.cli.tasks import json_listing
+from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
-from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, ImportLog, LogTask
+from tui_tasks.core.operations.tasks import AddTask, ClaimNext, EditTask, EnsureList, ImportLog, LogTask
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.overview import Alert
 from tui_tasks.core.read.tasks import json_export
@@ -117,3 +119,18 @@ def test_a_task_whose_agent_asks_is_marked_though_the_question_does_not_name_it(
         store.commit(OpenAsk("Which port?"), actor="a", now=START)
     assert main(["ls", "--db", str(path)]) == 0
     assert capsys.readouterr().out.startswith("#1 ?  Ship it  [list, a ")
+
+
+@pytest.mark.parametrize("command", [["ls"], ["ls", "--json"], ["show", "1", "--json"]])
+def test_a_listing_shows_no_claim_whose_lease_has_ended(database, monkeypatch, capsys, command):
+    monkeypatch.setenv("TUI_TASKS_DB", database)
+    monkeypatch.setattr(clock, "uptime", lambda: clock.Uptime("m", 1_000_000))
+    with Store(database) as store:
+        store.elapsed = Elapsed(clock.uptime)
+        store.commit(ClaimNext("bob", 60_000_000), actor="bob", now=START)
+    monkeypatch.setattr(clock, "uptime", lambda: clock.Uptime("m", 62_000_000))
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "bob" not in printed
+    assert "in_progress" not in printed
+    assert "◐" not in printed

@@ -10,6 +10,7 @@ from typing import IO, Final
 
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core import schema
+from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read.tasks import json_export
 from tui_tasks.default_paths import is_replica
@@ -37,6 +38,8 @@ def print_json(
     with contextlib.closing(schema.opened(database, read_only=read_only)) as db:
         if not read_only and db.scalar("SELECT EXISTS (SELECT 1 FROM check_run WHERE state = 'passed')"):
             _look_at_checks(database)
+        if not read_only and _has_lapsed(db):
+            _release_lapsed(database)
         with contextlib.closing(json_export.tasks(db, handle, statuses, project)) as rows:
             texts = _read_all(rows)
     print("[", end="")
@@ -72,6 +75,28 @@ def _temporary_file() -> IO[str]:
     import tempfile  # imported here, as hardly any list is so long
 
     return tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")
+
+
+def _has_lapsed(db: Database) -> bool:
+    """Return whether the lease of a claim has ended."""
+    if not db.scalar("SELECT EXISTS (SELECT 1 FROM claim WHERE state = 'active')"):
+        return False
+    from tui_tasks import clock
+    from tui_tasks.core.commit.elapsed import Elapsed, next_lapse
+
+    lapse = next_lapse(db)
+    return lapse is not None and lapse <= Elapsed(clock.uptime).look(db, clock.now())
+
+
+def _release_lapsed(database: str) -> None:
+    from tui_tasks import clock
+    from tui_tasks.channel.session import release_lapsed
+    from tui_tasks.core.commit.elapsed import Elapsed
+    from tui_tasks.core.store import Store
+
+    with contextlib.suppress(StorageFailed), Store(database) as store:
+        store.elapsed = Elapsed(clock.uptime)
+        release_lapsed(store, store.elapsed, clock.now())
 
 
 def _look_at_checks(database: str) -> None:

@@ -63,6 +63,8 @@ def run(name: str, options: argparse.Namespace) -> int:
         _check_named(name, options, store.db)
         session = session_of(options, store, VERBS)
         session.look_at_checks()
+        if name in ("ls", "show", "next"):
+            session.settle_claims()
         _VERBS[name][1](options, session)
     if name in ("ls", "next") and not options.json and sys.stderr.isatty() and is_without_project(options):
         print("Folders without a project share these lists; `tui-tasks init` makes one.", file=sys.stderr)
