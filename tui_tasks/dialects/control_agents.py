@@ -84,16 +84,14 @@ def cancel(call: Call, given: _Cancel) -> None:
 
 
 class _AnswerOf(Arguments):
-    ask: Annotated[Uid, Meta(description="The ticket's `ask`.")]
+    ask: Annotated[Uid, Meta(description="The ticket's `ask`, or its first 8 letters at least.")]
     wait: Annotated[float, Meta(ge=0, le=MAX_WAIT, description="Seconds to wait.")] = 0
 
 
 @ASKS.tool("control:answer_of", _AnswerOf, waits=True)
 def answer_of(call: Call, given: _AnswerOf) -> Any:
     """Read the human's answer to your earlier question; `state`: open, answered, withdrawn or timeout."""
-    asked = ask_queries.ask(call.db, given.ask)
-    if asked.agent != call.agent:
-        raise NotFound("question", given.ask)
+    asked = ask_queries.own_ask(call.db, call.agent, given.ask)
 
     def check(later: Call) -> dict[str, Any] | None:
         state = _state_of(later, asked.uid)

@@ -35,6 +35,15 @@ def test_a_question_that_waits_no_longer_stays_and_its_answer_is_read_later(talk
     assert found["at"]
 
 
+def test_the_beginning_of_an_id_that_the_shell_prints_names_the_own_question(talk: Talk) -> None:
+    uid = ticket(talk)
+    assert talk.ok("control:answer_of", ask=uid[: ask_queries.SHORT_ID])["ask"] == uid
+    talk.refused("control:answer_of", ask=uid[: ask_queries.SHORT_ID - 1])
+    other = Talk(talk.store, talk.clock, agent="other")
+    for reference in (uid, uid[: ask_queries.SHORT_ID]):
+        other.refused("control:answer_of", ask=reference)
+
+
 def test_an_answer_that_comes_before_the_ticket_is_the_reply(talk: Talk) -> None:
     assert talk.lines({"id": "q", "tool": "ask", "arguments": {"question": "Shall I?", "wait": 20}}) == []
     (asked,) = ask_queries.open_asks(talk.store.db)

@@ -159,6 +159,20 @@ def test_several_questions_of_a_program_take_an_answer_each(run: Run, database: 
     assert decision["updatedInput"]["answers"] == {"Which db?": "pg", "Which name?": "acme"}
 
 
+def test_a_request_that_only_its_own_window_can_answer_is_listed_without_options(run: Run, database: Path) -> None:
+    asks = claude("PermissionRequest", tool_name="Bash", tool_input={"command": "make"})
+    with screen(database) as human, asking("claude", json.dumps(asks).encode(), database) as process:
+        ask = human.asks(2)[-1].uid[:8]
+        assert "  1  Allow" in run("asks")[1]
+        process.kill()
+        process.wait()
+        listed = run("asks")[1]
+    assert "  Only its own window can answer now: claude-1 waits for no answer from here." in listed.splitlines()
+    assert "1  Allow" not in listed
+    status, why = run(f"asks answer {ask} 1")
+    assert (status, "Only its own window can answer now" in why) == (1, True)
+
+
 @pytest.mark.parametrize("answer", ["1", "Allow"])
 def test_what_is_redacted_is_not_allowed_from_a_shell(run: Run, database: Path, answer: str) -> None:
     given = {"command": "TOKEN=ghp_abcdefghijklmnopqrstuvwxyz012345 ls"}

@@ -28,6 +28,7 @@ from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.asks import AnswerAsk
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, EditTask, JoinTask
 from tui_tasks.core.read import ask_queries, check_queries, work_queries
+from tui_tasks.core.read.ask_queries import SHORT_ID
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
@@ -53,8 +54,6 @@ from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.settings import config, paths
 from tui_tasks.text.safe import TEXT_CHARS, safe_line, safe_text
 from tui_tasks.text.times import ago
-
-_SHORT: Final = 8
 
 
 def declare(name: str, command: argparse.ArgumentParser) -> None:
@@ -114,24 +113,32 @@ def to_json(ask: Ask) -> dict[str, Any]:
 def _lines(store: Store, ask: Ask) -> Iterator[str]:
     task = task_queries.any_task(store.db, ask.task_uid) if ask.task_uid else None
     about = f", about #{task.number} {safe_line(task.name, 60)}" if task is not None else ""
-    yield f"{ask.uid[:_SHORT]}  {names.shown(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
+    yield f"{ask.uid[:SHORT_ID]}  {names.shown(ask.agent, 30)} asks{about}  [{ago(ask.opened_at, clock.now())}]"
     yield from (f"  {line}" for line in safe_text("\n".join(ask_lines(ask))).splitlines())
+    if (why := _why_not_here(store, ask)) is not None:
+        yield f"  {safe_line(why)}"
+        return
     options = ask_options(ask, ask.options)
     yield from (f"  {number}  {safe_line(option)}" for number, option in enumerate(options, 1))
 
 
+def _why_not_here(store: Store, ask: Ask) -> str | None:
+    """Return why a question cannot be answered by a command; None: it can."""
+    if ask.agent == SHELL:
+        return "a command at a terminal asks this: it is answered on the screen"
+    return why_unanswerable(store.db, ask)
+
+
 def _answer(options: argparse.Namespace, store: Store) -> None:
     ask = _found(store, options.ask)
-    if ask.agent == SHELL:
-        raise Conflict("a command at a terminal asks this: it is answered on the screen")
+    if (why := _why_not_here(store, ask)) is not None:
+        raise Conflict(why)
     answer, choices = _answers(ask, options.answer)
     takes_up = answer in ask.options or allows(answer) or any(choice is not None for choice in choices)
     if takes_up and answer != DENY and not _is_shown_whole(ask):
         raise Conflict(
-            f"not all of question {ask.uid[:_SHORT]} can be shown: answer it in words of your own, or deny it"
+            f"not all of question {ask.uid[:SHORT_ID]} can be shown: answer it in words of your own, or deny it"
         )
-    if (why := why_unanswerable(store.db, ask)) is not None:
-        raise Conflict(why)
     given = None if options.input is None else _edited(ask, answer, options.input)
     what = [f"{names.shown(ask.agent)} asks:", *(f"│ {line}" for line in ask_lines(ask))]
     what += ["The answer:", *quoted(answer, is_prose=False)]
@@ -140,7 +147,7 @@ def _answer(options: argparse.Namespace, store: Store) -> None:
     if options.json:
         print_json(to_json(ask))
     else:
-        print(f"answered {ask.uid[:_SHORT]}  {names.shown(ask.agent, 30)}: {safe_line(answer)}")
+        print(f"answered {ask.uid[:SHORT_ID]}  {names.shown(ask.agent, 30)}: {safe_line(answer)}")
 
 
 def _found(store: Store, reference: str) -> Ask:
@@ -150,9 +157,9 @@ def _found(store: Store, reference: str) -> Ask:
         NotFound: there is none.
         Conflict: several questions match.
     """
-    if len(reference) < _SHORT:
+    if len(reference) < SHORT_ID:
         # An agent could ask until another question has a short beginning.
-        raise InvalidArgument("ask", f"a question is named by {_SHORT} letters of its id at least: `tui-tasks asks`")
+        raise InvalidArgument("ask", f"a question is named by {SHORT_ID} letters of its id at least: `tui-tasks asks`")
     asks = [ask for ask in ask_queries.open_asks(store.db) if ask.uid.startswith(reference)]
     if not asks:
         raise NotFound("open question", f"{reference}; `tui-tasks asks` lists them")

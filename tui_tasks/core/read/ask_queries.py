@@ -21,6 +21,8 @@ from tui_tasks.core.snapshots import reader
 # How many of the newest questions are searched for a closed one, for which a hook waits no longer than it takes to tell
 # the hook so.
 _NEWEST: Final = 200
+SHORT_ID: Final = 8
+"""The fewest letters of its id that name a question; listings show so many."""
 
 _COLUMNS = tuple(columns(AskRow).values())
 _read = reader(Ask, AskRow)
@@ -64,6 +66,21 @@ def ask(db: Database, uid: str) -> Ask:
     if row is None:
         raise NotFound("question", uid)
     return _read(row)
+
+
+def own_ask(db: Database, agent: str, reference: str) -> Ask:
+    """Return the question of an agent with that id, or whose id alone begins with it.
+
+    Raises:
+        NotFound: there is none, or there are several.
+    """
+    if len(reference) >= SHORT_ID:
+        rows = db.sql(
+            "SELECT uid FROM ask WHERE agent = ? AND substr(uid, 1, ?) = ? LIMIT 2", (agent, len(reference), reference)
+        ).fetchall()
+        if len(rows) == 1:
+            return ask(db, rows[0][0])
+    raise NotFound("question", reference)
 
 
 def open_asks(db: Database) -> list[Ask]:
