@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tui_tasks.core.job_snapshots import CheckRun, Heartbeat
+from tui_tasks.core.agent_snapshots import CheckRun
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import BeginCheck, ChangeInputs, ClaimCheck, DefineChecks, EndCheck, NamedCheck
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.store import Store

@@ -13,8 +13,8 @@ from tests.runner.hosting import hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
+from tui_tasks.core.agent_snapshots import host_of
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.job_snapshots import host_of
 from tui_tasks.core.operations.jobs import DefineChecks, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import check_queries

@@ -12,9 +12,8 @@ from tests.postgres.machines import digest
 from tests.work.conftest import git
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import Work, host_of
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.job_snapshots import host_of
 from tui_tasks.core.operations.sessions import EndSession
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import BeginMerge, SetAuto, SetWork, StartWork

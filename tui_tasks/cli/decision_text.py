@@ -11,8 +11,8 @@ from tui_tasks.core import names
 from tui_tasks.core.rules.agents.request_text import decided_line
 
 if TYPE_CHECKING:
+    from tui_tasks.core.agent_snapshots import Check
     from tui_tasks.core.engine.database import Database
-    from tui_tasks.core.job_snapshots import Check
     from tui_tasks.core.snapshots import Task
     from tui_tasks.work.git.reviewing import Review
 

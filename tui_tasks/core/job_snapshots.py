@@ -1,14 +1,12 @@
-"""What reads of jobs, checks and their runs return (see `snapshots`). Instants are microseconds, UTC."""
+"""What reads of jobs, their runs, and the processes that hold runs return (see `snapshots`). In microseconds, UTC."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
-
-from tui_tasks.core.snapshots import iso
 
 # What the human sees of a held job, and accepts: its name, what it does, and when.
 ACCEPTED: Final = ("name", "system_prompt", "prompt", "schedule", "plan", "timezone", "dedicated_context", "settings")
@@ -114,93 +112,3 @@ class Heartbeat(msgspec.Struct, frozen=True, gc=False):
     def is_on(self, machine: str) -> bool:
         """Return whether the process is on that machine; one that was moved with a file counts as everybody's."""
         return self.namespace.partition("@")[2] in ("", machine)
-
-
-def host_of(machine: str) -> str:
-    """Return the host's name in the id of a machine of a server, for people."""
-    return machine.rpartition("-")[0] or machine
-
-
-class CheckPlace(NamedTuple):
-    """How a machine runs a check: the digest of its command, folder and inputs, the folder, and the settings file."""
-
-    digest: str
-    cwd: str
-    source: str
-
-
-class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
-    """A check that a configuration file defines. `digest` is of its command, folder and inputs.
-
-    `cwd` is empty if it was recorded before schema 4. On a server command and folder are those of each machine:
-    `digest` is of the inputs alone, `cwd` is empty, and `machines` has a place for each machine that has a command.
-    """
-
-    uid: str
-    source: str
-    name: str
-    digest: str
-    lists: tuple[str, ...]
-    gate: bool
-    deleted: bool
-    cwd: str = ""
-    inputs: tuple[str, ...] = ()
-    machines: dict[str, CheckPlace] = {}
-
-    def place(self, machine: str) -> CheckPlace | None:
-        """Return how a machine runs it, None if it cannot; the machine of a file is empty."""
-        return self.machines.get(machine) if machine else CheckPlace(self.digest, self.cwd, self.source)
-
-
-class CheckRun(msgspec.Struct, frozen=True, gc=False):
-    """One run of a check's command. Its fields are described in `schema.tables.jobs.CheckRunRow`."""
-
-    id: int
-    uid: str
-    check_uid: str
-    digest: str
-    state: str
-    requested_by: str
-    requested_at: int
-    started_at: int | None
-    ended_at: int | None
-    exit_code: int | None
-    output: str | None
-    inputs: str | None
-    git_commit: str | None
-    git_diff: str | None
-    cwd: str | None = None
-    worktree: str | None = None
-    tree: str | None = None
-    machine: str = ""
-
-
-class Check(msgspec.Struct, frozen=True, gc=False):
-    """One check of a task with its state, one of `vocab.CHECK_STATES`."""
-
-    name: str
-    state: str
-    run: CheckRun | None = None
-    gate: bool = False
-    uid: str = ""  # the definition's; empty if no definition has the name
-    is_waived: bool = False  # the human accepts the task as done although it failed
-
-    @property
-    def host(self) -> str:
-        """The host on which its last run is or was; empty but on a server."""
-        return host_of(self.run.machine) if self.run is not None else ""
-
-    def brief(self) -> dict[str, Any]:
-        """Return what a journal entry keeps of it; `read.check_queries.briefs_to_json` adds the rest."""
-        return {"name": self.name, "state": self.state, "run_id": self.run.uid if self.run else None}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it as the channel shows it (docs: protocol, section 11)."""
-        run = self.run
-        return self.brief() | {
-            "exit_code": run.exit_code if run else None,
-            "output": run.output if run else None,
-            "at": iso(run.ended_at or run.started_at) if run else None,
-            "commit": run.git_commit if run else None,
-            "diff": run.git_diff if run else None,
-        }

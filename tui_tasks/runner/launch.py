@@ -21,8 +21,9 @@ from typing import Final
 import msgspec
 
 import tui_tasks
+from tui_tasks.core.agent_snapshots import CheckRun
 from tui_tasks.core.engine.driver import DRIVER
-from tui_tasks.core.job_snapshots import CheckRun, Job, Run
+from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import EndCheck, EndRun
 from tui_tasks.core.schedule import policy
 from tui_tasks.core.store import Store

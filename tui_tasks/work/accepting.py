@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.private_files import make_folder
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork
 from tui_tasks.core.read import check_queries, work_queries

@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.operations.jobs import ProveTree
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries

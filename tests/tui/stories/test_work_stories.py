@@ -11,7 +11,7 @@ from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository
 from tests.tui.work.test_work_screen import begun
 from tests.work.repositories import git
-from tui_tasks.core.job_snapshots import Check
+from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.operations.work import CountWork, WorkReady
 from tui_tasks.core.store import Store

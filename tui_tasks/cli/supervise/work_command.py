@@ -32,8 +32,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
-    from tui_tasks.core.agent_snapshots import Work
-    from tui_tasks.core.job_snapshots import Check
+    from tui_tasks.core.agent_snapshots import Check, Work
     from tui_tasks.core.snapshots import Task
     from tui_tasks.core.store import Store
     from tui_tasks.work.accepting import Acceptance, Outcome, Sent

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tui_tasks.channel.session import Session
-    from tui_tasks.core.job_snapshots import Check, CheckDefinition
+    from tui_tasks.core.agent_snapshots import Check, CheckDefinition
     from tui_tasks.core.snapshots import Task
     from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
@@ -104,7 +104,7 @@ def _elsewhere(check: CheckDefinition, machine: str) -> str:
 
 def _hosts(check: CheckDefinition) -> str:
     """Return the machines of a server that have a command for a check, for people."""
-    from tui_tasks.core.job_snapshots import host_of
+    from tui_tasks.core.agent_snapshots import host_of
 
     return ", ".join(sorted(map(host_of, check.machines))) or "none"
 

@@ -13,10 +13,9 @@ from tui_tasks.cli.options import left_now
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
-from tui_tasks.core.agent_snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import InvalidArgument
-from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.tasks import ready_tasks, task_queries

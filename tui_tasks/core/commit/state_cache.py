@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, Final
 
-from tui_tasks.core.agent_snapshots import Agent, HumanMessage
+from tui_tasks.core.agent_snapshots import Agent, Check, CheckDefinition, HumanMessage
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.job_snapshots import Check, CheckDefinition
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries

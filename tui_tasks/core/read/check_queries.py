@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.job_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.snapshots import Task, TaskList, verified
 

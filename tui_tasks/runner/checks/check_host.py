@@ -9,7 +9,8 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from tui_tasks.core import heartbeats
-from tui_tasks.core.job_snapshots import CheckRun, Heartbeat
+from tui_tasks.core.agent_snapshots import CheckRun
+from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import AbandonCheck, ClaimCheck
 from tui_tasks.core.read import check_queries

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from tui_tasks.core.job_snapshots import CheckDefinition
+    from tui_tasks.core.agent_snapshots import CheckDefinition
     from tui_tasks.core.operations.jobs import DefineChecks
 
 Definition = tuple[str, tuple[str, ...], bool, str, tuple[str, ...]]

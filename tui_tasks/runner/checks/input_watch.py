@@ -19,10 +19,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import CheckDefinition, CheckRun, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.job_snapshots import CheckDefinition, CheckRun
 from tui_tasks.core.operations.jobs import ChangeInputs
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.store import Store

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.job_snapshots import Check
+from tui_tasks.core.agent_snapshots import Ask, Check
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.jobs import GiveChecks, RequestChecks
 from tui_tasks.core.read import check_queries

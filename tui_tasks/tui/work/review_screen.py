@@ -15,9 +15,8 @@ from textual.binding import BindingType
 from textual.containers import Container, Vertical
 from typing_extensions import override
 
-from tui_tasks.core.agent_snapshots import Work
+from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
-from tui_tasks.core.job_snapshots import Check
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import Work
-from tui_tasks.core.job_snapshots import Check
+from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
 from tui_tasks.text.safe import fit, safe_line

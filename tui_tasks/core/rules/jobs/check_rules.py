@@ -13,8 +13,8 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 
 from tui_tasks.core import heartbeats, vocab
+from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument, NotFound
-from tui_tasks.core.job_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.operations import ChangeMachine
 from tui_tasks.core.operations.jobs import (
     AbandonCheck,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckRun, host_of
 from tui_tasks.core.errors import InputsUnread, NotProven
-from tui_tasks.core.job_snapshots import Check, CheckDefinition, CheckRun, host_of
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.snapshots import Task, TaskList, verified
 
