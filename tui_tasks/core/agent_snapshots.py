@@ -11,7 +11,7 @@ from tui_tasks.core.snapshots import iso
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):
-    """A question to the human. Its fields are described in `schema.tables.agents.AskRow`."""
+    """A question to the human. Its fields are described in `schema.agent_tables.AskRow`."""
 
     id: int
     uid: str
@@ -53,7 +53,7 @@ class HumanMessage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Work(msgspec.Struct, frozen=True, gc=False):
-    """An agent at work on a task. Its fields are described in `schema.tables.work.WorkRow`."""
+    """An agent at work on a task. Its fields are described in `schema.work_tables.WorkRow`."""
 
     id: int
     uid: str
@@ -98,7 +98,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
 
 
 class Auto(msgspec.Struct, frozen=True, gc=False):
-    """Whether a list works itself off. Its fields are described in `schema.tables.work.AutoRow`."""
+    """Whether a list works itself off. Its fields are described in `schema.work_tables.AutoRow`."""
 
     uid: str
     program: str
@@ -154,7 +154,7 @@ class CheckDefinition(msgspec.Struct, frozen=True, gc=False):
 
 
 class CheckRun(msgspec.Struct, frozen=True, gc=False):
-    """One run of a check's command. Its fields are described in `schema.tables.jobs.CheckRunRow`."""
+    """One run of a check's command. Its fields are described in `schema.job_tables.CheckRunRow`."""
 
     id: int
     uid: str

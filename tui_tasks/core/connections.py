@@ -13,8 +13,8 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.operations.sessions import Process
-from tui_tasks.core.schema.tables.agents import AskerRow, AskRow
-from tui_tasks.core.schema.tables.agents import ConnectionRow as C
+from tui_tasks.core.schema.agent_tables import AskerRow, AskRow
+from tui_tasks.core.schema.agent_tables import ConnectionRow as C
 
 _IS: Any = (
     (C.agent == slot("agent"))

@@ -14,8 +14,8 @@ from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.job_snapshots import Heartbeat
+from tui_tasks.core.schema.agent_tables import HeartbeatRow as B
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.agents import HeartbeatRow as B
 from tui_tasks.core.snapshots import reader
 
 _COLUMNS = tuple(columns(B).values())

@@ -13,7 +13,7 @@ ACCEPTED: Final = ("name", "system_prompt", "prompt", "schedule", "plan", "timez
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
-    """A job of the scheduler (seed 003). Its fields are described in `schema.tables.jobs.JobRow`."""
+    """A job of the scheduler (seed 003). Its fields are described in `schema.job_tables.JobRow`."""
 
     id: int
     uid: str
@@ -63,7 +63,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
 
 class Run(msgspec.Struct, frozen=True, gc=False):
     """One nominal time or manual start of a job, and its outcome. Its fields are described in
-    `schema.tables.jobs.RunRow`.
+    `schema.job_tables.RunRow`.
     """
 
     id: int

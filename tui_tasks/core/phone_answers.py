@@ -15,8 +15,8 @@ import msgspec
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.schema.tables.agents import PhoneAnswerRow as A
-from tui_tasks.core.schema.tables.agents import PhoneMessageRow as M
+from tui_tasks.core.schema.agent_tables import PhoneAnswerRow as A
+from tui_tasks.core.schema.agent_tables import PhoneMessageRow as M
 
 KEEP: Final = 30 * 86_400_000_000
 """For how many microseconds an expired answer is kept, to distinguish it from one that never existed."""

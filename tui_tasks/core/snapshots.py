@@ -20,7 +20,7 @@ from tui_tasks.core.schema.task_fields import FIELDS
 
 class TaskList(msgspec.Struct, frozen=True, gc=False):
     """A list of tasks, with the number of its tasks in each status. Its fields are described in
-    `schema.tables.tasks.ListRow`.
+    `schema.tables.ListRow`.
     """
 
     id: int
@@ -55,7 +55,7 @@ class TaskList(msgspec.Struct, frozen=True, gc=False):
 
 
 class Task(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A task with all its fields (docs: protocol, section 4), described in `schema.tables.tasks.TaskRow`.
+    """A task with all its fields (docs: protocol, section 4), described in `schema.tables.TaskRow`.
 
     A field that older journal entries, copies or backups lack has its default here.
     """
@@ -158,7 +158,7 @@ class Memory(msgspec.Struct, frozen=True, gc=False):
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """An agent's hold on a task; `lease` is in microseconds. Its fields are described in
-    `schema.tables.tasks.ClaimRow`.
+    `schema.tables.ClaimRow`.
     """
 
     id: int

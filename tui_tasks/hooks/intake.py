@@ -28,7 +28,7 @@ from tui_tasks.core.operations.sessions import Process, RecordReport, RefuseRepo
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.agents.session_rules import agent_of, goes_on
-from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
+from tui_tasks.core.schema.agent_tables import ProcessedPayloadRow
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures, programs, redaction, session_records
 from tui_tasks.hooks.replies import answer_file

@@ -26,9 +26,7 @@ from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AddTask
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema import tables as tables_package
-from tui_tasks.core.schema.tables import STATE, columns
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import STATE, TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS
 from tui_tasks.core.store import Store
 
@@ -38,8 +36,9 @@ LATER = START + 10_000 * SECOND
 # The models of all tables.
 ALL = {
     model
-    for name in ("", *(f".{module.name}" for module in iter_modules(tables_package.__path__)))
-    for model in vars(import_module(tables_package.__name__ + name)).values()
+    for module in iter_modules(schema.__path__, f"{schema.__name__}.")
+    if module.name.endswith("tables")
+    for model in vars(import_module(module.name)).values()
     if isinstance(model, type) and issubclass(model, Model) and model is not Model
 }
 

@@ -15,8 +15,7 @@ import msgspec
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
-from tui_tasks.core.schema.tables import Flag, JsonField, columns, model_of
-from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.schema.tables import EdgeRow, Flag, JsonField, ListRow, TaskRow, columns, model_of
 
 _encode = msgspec.json.Encoder().encode
 

@@ -9,8 +9,8 @@ from uuid import UUID, uuid5
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
+from tui_tasks.core.schema.job_tables import CheckRunRow, JobRow, RunLogRow, RunRow, TaskCheckRow
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.jobs import CheckRunRow, JobRow, RunLogRow, RunRow, TaskCheckRow
 
 _COLUMNS = columns(RunRow)
 _INSERT = Statement(lambda: RunRow.insert({field: slot(name) for name, field in _COLUMNS.items()}))

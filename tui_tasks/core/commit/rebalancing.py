@@ -16,7 +16,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J
-from tui_tasks.core.schema.tables.tasks import ListRow
+from tui_tasks.core.schema.tables import ListRow
 from tui_tasks.core.snapshots import Task
 
 if TYPE_CHECKING:

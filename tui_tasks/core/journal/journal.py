@@ -21,8 +21,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
 from tui_tasks.core.errors import CursorExpired
 from tui_tasks.core.schema.tables import JournalRow as J
-from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.snapshots import Entry, Task, full_task, image_since, reader
 
 # A text with more characters is left out of an entry's image; `event_task` finds it.

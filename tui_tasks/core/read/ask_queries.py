@@ -12,10 +12,10 @@ from tui_tasks.core.agent_snapshots import Agent, Ask, HumanMessage
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
+from tui_tasks.core.schema.agent_tables import AgentRow, AskRow
+from tui_tasks.core.schema.agent_tables import HumanMessageRow as M
 from tui_tasks.core.schema.tables import JournalRow, columns
 from tui_tasks.core.schema.tables import JournalRow as J
-from tui_tasks.core.schema.tables.agents import AgentRow, AskRow
-from tui_tasks.core.schema.tables.agents import HumanMessageRow as M
 from tui_tasks.core.snapshots import reader
 
 # How many of the newest questions are searched for a closed one, for which a hook waits no longer than it takes to tell

@@ -11,8 +11,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.read.overview import Change
+from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.text.safe import telling_line
 
 # How many outcomes a line shows as a job's history.

@@ -14,9 +14,9 @@ from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.schedule import policy, run_logs
 from tui_tasks.core.schedule.policy import Load
 from tui_tasks.core.schedule.run_logs import RunLog
+from tui_tasks.core.schema.agent_tables import HeartbeatRow
+from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.agents import HeartbeatRow
-from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
 from tui_tasks.core.snapshots import reader
 
 HOUR: Final = 3_600_000_000  # microseconds

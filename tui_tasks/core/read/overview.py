@@ -14,9 +14,8 @@ from tui_tasks.core.engine.orm import JOIN, SQL, Case, Statement, fn, slot
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
-from tui_tasks.core.schema.tables import JournalRow
-from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
-from tui_tasks.core.schema.tables.tasks import EdgeRow, TaskRow
+from tui_tasks.core.schema.job_tables import JobRow, RunRow
+from tui_tasks.core.schema.tables import EdgeRow, JournalRow, TaskRow
 
 J = JournalRow
 

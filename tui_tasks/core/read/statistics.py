@@ -16,10 +16,9 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, slot
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.schedule.policy import ON_TIME
-from tui_tasks.core.schema.tables import JournalRow
-from tui_tasks.core.schema.tables.agents import AskRow
-from tui_tasks.core.schema.tables.jobs import JobRow, RunRow
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.agent_tables import AskRow
+from tui_tasks.core.schema.job_tables import JobRow, RunRow
+from tui_tasks.core.schema.tables import JournalRow, TaskRow
 from tui_tasks.core.vocab import HUMAN, OPEN
 
 MAX: Final = 200_000

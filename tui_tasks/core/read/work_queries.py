@@ -12,7 +12,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work, host_of
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.schema.tables.work import AutoRow, WorkRow
+from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
 from tui_tasks.core.snapshots import reader
 from tui_tasks.core.vocab import LIVE_WORK
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, fn, slot
-from tui_tasks.core.schema.tables.jobs import RunLogRow as L
+from tui_tasks.core.schema.job_tables import RunLogRow as L
 
 HEAD: Final = 512 * 1024
 TAIL: Final = 512 * 1024

@@ -22,9 +22,8 @@ from tui_tasks.core.read.agents.stuck_agents import AgentActivity, Sign
 from tui_tasks.core.read.pages.list_pages import LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_queries import LIVE
-from tui_tasks.core.schema.tables import JournalRow, columns
-from tui_tasks.core.schema.tables.agents import AgentRow, StuckRow
-from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.schema.agent_tables import AgentRow, StuckRow
+from tui_tasks.core.schema.tables import EdgeRow, JournalRow, ListRow, TaskRow, columns
 from tui_tasks.core.snapshots import reader
 
 # How many of an agent's newest entries are searched for its last word.

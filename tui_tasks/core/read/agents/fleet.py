@@ -21,8 +21,8 @@ from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.agents.session_queries import GONE, STOPPED, AgentSession, Seen, Stuck
 from tui_tasks.core.read.pages.list_pages import TaskLine
+from tui_tasks.core.schema.agent_tables import AgentRow
 from tui_tasks.core.schema.tables import JournalRow
-from tui_tasks.core.schema.tables.agents import AgentRow
 
 MINUTE: Final = 60_000_000
 PULSE_MINUTES: Final = 12

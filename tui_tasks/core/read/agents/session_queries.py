@@ -13,13 +13,13 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.read import ask_queries
+from tui_tasks.core.schema.agent_tables import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.schema.tables import JournalRow, columns
-from tui_tasks.core.schema.tables.agents import ActivityRow, SessionNameRow, SessionRow
 from tui_tasks.core.snapshots import reader
 
 
 class AgentSession(msgspec.Struct, frozen=True, gc=False):
-    """A session of an agent program. Its fields are described in `schema.tables.agents.SessionRow`.
+    """A session of an agent program. Its fields are described in `schema.agent_tables.SessionRow`.
 
     `state` is the one in the journal; `read.agents.session_queries` finds what the session is doing.
     """
@@ -52,7 +52,7 @@ class AgentSession(msgspec.Struct, frozen=True, gc=False):
 class SessionActivity(msgspec.Struct, gc=False):
     """What a session is doing, between two entries about it; `news` are columns that the next entry writes.
 
-    Its fields are described in `schema.tables.agents.ActivityRow`.
+    Its fields are described in `schema.agent_tables.ActivityRow`.
     """
 
     uid: str

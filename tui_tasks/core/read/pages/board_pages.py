@@ -18,8 +18,8 @@ from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions
 from tui_tasks.core.read.pages.list_pages import FIRST, LAST, LINE, TaskLine, read_line
 from tui_tasks.core.read.tasks.task_queries import LIVE
-from tui_tasks.core.schema.tables.agents import AskRow
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.agent_tables import AskRow
+from tui_tasks.core.schema.tables import TaskRow
 from tui_tasks.core.vocab import OPEN
 
 # With a filter, reading stops early after so many cards: each letter reads every column, and must not block for long.

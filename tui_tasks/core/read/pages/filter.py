@@ -12,8 +12,7 @@ import msgspec
 
 from tui_tasks.core import vocab
 from tui_tasks.core.engine.orm import Value, fn
-from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.schema.task_fields import FIELDS, NONE, OVERDUE, Range
 
 _COLUMNS: Final = columns(TaskRow)

@@ -19,8 +19,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, Tuple, fn, slot
 from tui_tasks.core.read.pages.filter import ALL, Filter, conditions, words
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
-from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import TaskRow, columns
 from tui_tasks.core.vocab import OPEN
 
 # With a filter, rows are read in stretches; after `MAX_PASSED` rows reading stops early.

@@ -14,8 +14,7 @@ from tui_tasks.core.engine.orm import JOIN, SQL, Statement, fn, slot
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import job_lines, job_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema.tables import JournalRow
-from tui_tasks.core.schema.tables.tasks import ListRow, TaskRow
+from tui_tasks.core.schema.tables import JournalRow, ListRow, TaskRow
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "new": ("task.created", "list.created", "job.created"),

@@ -24,8 +24,7 @@ from tui_tasks.core.read.pages.log_lines import (
     read_line,
 )
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.schema.tables import JournalRow
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import JournalRow, TaskRow
 from tui_tasks.core.snapshots import TaskList
 
 J = JournalRow

@@ -15,7 +15,7 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL
 from tui_tasks.core.journal import journal
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import TaskRow
 
 # With fewer tasks than this, reading each takes no longer than a frame.
 WORTH_IT: Final = 5_000

@@ -12,7 +12,7 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.tables import JournalRow as J
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import TaskRow
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count

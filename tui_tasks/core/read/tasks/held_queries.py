@@ -9,9 +9,8 @@ import msgspec
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.read.tasks.task_queries import HELD
-from tui_tasks.core.schema.tables import JournalRow
-from tui_tasks.core.schema.tables.jobs import JobRow
-from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.schema.job_tables import JobRow
+from tui_tasks.core.schema.tables import EdgeRow, JournalRow, ListRow, TaskRow
 
 
 class HeldTask(msgspec.Struct, frozen=True, gc=False):

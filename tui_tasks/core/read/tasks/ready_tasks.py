@@ -16,7 +16,7 @@ from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
 from tui_tasks.core.read.tasks.task_queries import LIVE, TASK, read_task
-from tui_tasks.core.schema.tables.tasks import WAITS, ListRow, TaskRow
+from tui_tasks.core.schema.tables import WAITS, ListRow, TaskRow
 from tui_tasks.core.snapshots import Task, TaskList
 
 # How many ready tasks of unsuitable lists are passed over, before each list is queried by itself.

@@ -10,8 +10,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
-from tui_tasks.core.schema.tables import columns, model_of
-from tui_tasks.core.schema.tables.tasks import EdgeRow, ListRow, TaskRow
+from tui_tasks.core.schema.tables import EdgeRow, ListRow, TaskRow, columns, model_of
 from tui_tasks.core.snapshots import Task, TaskList, reader
 
 TASK = tuple(columns(TaskRow).values())

@@ -16,7 +16,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read.tasks.task_queries import IN_LIVE_LIST, LIVE
-from tui_tasks.core.schema.tables.tasks import TaskRow
+from tui_tasks.core.schema.tables import TaskRow
 
 
 class TaskSummary(msgspec.Struct, frozen=True, gc=False):

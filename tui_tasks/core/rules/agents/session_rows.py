@@ -28,8 +28,8 @@ from tui_tasks.core.rules.agents.program_lists import ORIGIN
 from tui_tasks.core.rules.tasks.list_rules import ensure_list
 from tui_tasks.core.rules.tasks.record_rules import log_task
 from tui_tasks.core.rules.tasks.task_rules import add_task, delete_task, edit_task
+from tui_tasks.core.schema.agent_tables import ActivityRow, SessionNameRow
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.schema.tables.agents import ActivityRow, SessionNameRow
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:

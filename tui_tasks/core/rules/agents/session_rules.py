@@ -28,7 +28,7 @@ from tui_tasks.core.read.agents.session_queries import AgentSession, SessionActi
 from tui_tasks.core.rules import rule
 from tui_tasks.core.rules.agents import session_rows
 from tui_tasks.core.rules.agents.session_events import ReportHandler
-from tui_tasks.core.schema.tables.agents import ProcessedPayloadRow
+from tui_tasks.core.schema.agent_tables import ProcessedPayloadRow
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction

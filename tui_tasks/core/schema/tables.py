@@ -1,11 +1,133 @@
-"""The tables of lists, tasks and what belongs to a task."""
+"""The tables of tasks and of the journal, as Peewee models; others have modules of their own. Instants: microseconds.
+
+The models are bound to no database: `statements` compiles queries from them once, and `database` runs the SQL. `apply`
+maintains what is derived (counts, `waiting_on`, `solo`, the edges).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
 
-from tui_tasks.core.engine.orm import SQL, BigIntegerField, CompositeKey, IntegerField, Model, TextField
-from tui_tasks.core.schema.tables import Flag, Id, JsonField
+from tui_tasks.core.engine.orm import (
+    SQL,
+    BigIntegerField,
+    BlobField,
+    CompositeKey,
+    Field,
+    IntegerField,
+    Model,
+    TextField,
+)
+
+
+class JsonField(TextField):
+    """A JSON value stored as text; `apply` encodes and `snapshots` decodes it."""
+
+
+class Flag(IntegerField):
+    """A boolean, stored as 1 or 0."""
+
+
+class Id(BigIntegerField):
+    """The row's number, ascending in order of creation; SQLite's rowid."""
+
+
+def columns(model: type[Model]) -> dict[str, Field]:
+    """Return the model's fields by name, in the order of the table."""
+    fields: dict[str, Any] = {field.name: field for field in model._meta.sorted_fields}
+    return fields
+
+
+# The module in `core.schema` with the model of each table.
+STATE: Final = {
+    "list": "tables",
+    "task": "tables",
+    "edge": "tables",
+    "log": "tables",
+    "state": "tables",
+    "memory": "tables",
+    "claim": "tables",
+    "ask": "agent_tables",
+    "agent": "agent_tables",
+    "human_message": "agent_tables",
+    "session": "agent_tables",
+    "stuck": "agent_tables",
+    "job": "job_tables",
+    "run": "job_tables",
+    "check_definition": "job_tables",
+    "check_run": "job_tables",
+    "task_check": "job_tables",
+    "settings": "job_tables",
+    "work": "work_tables",
+    "auto": "work_tables",
+}
+
+
+@cache
+def model_of(table: str) -> type[Model]:
+    """Return the model of a table of `STATE`, whose module is imported on first use: a command needs few of them."""
+    module = import_module(f"tui_tasks.core.schema.{STATE[table]}")
+    models = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Model))
+    return next(model for model in models if model is not Model and model._meta.table_name == table)
+
+
+class JournalRow(Model):
+    """One change: who, when, the values before and after, why. Rows are only ever added."""
+
+    seq = Id(primary_key=True)
+    at = BigIntegerField()
+    actor = TextField()
+    kind = TextField()
+    entity = TextField()  # the table
+    uid = TextField()  # the row there
+    task = TextField(null=True)  # the task it is about
+    change = BigIntegerField()  # seq of the first entry of the same request or batch
+    undoes = BigIntegerField(null=True)  # the change that it undoes
+    old = JsonField(null=True)
+    new = JsonField(null=True)
+    image = JsonField(null=True)  # the task after it, without long unchanged texts
+    why = JsonField(null=True)
+    hash = BlobField()
+
+    class Meta:
+        table_name = "journal"
+
+
+class StoredReplyRow(Model):
+    """The reply to a request that carried an idempotency key (docs: protocol, section 2)."""
+
+    agent = TextField()
+    key = TextField()
+    fingerprint = TextField()
+    reply = TextField()
+    at = BigIntegerField()
+
+    class Meta:
+        table_name = "kept_reply"
+        primary_key = CompositeKey("agent", "key")
+
+
+class ViewRow(Model):
+    """What a screen remembers for the human: last looked, saved filters. No part of the state."""
+
+    key = TextField(primary_key=True)
+    value = JsonField()
+
+    class Meta:
+        table_name = "view"
+
+
+class UnfinishedChangeRow(Model):
+    """A change some of whose steps are committed (`core.commit.unfinished`). No part of the state."""
+
+    change = BigIntegerField(primary_key=True)
+    actor = TextField()
+    lock = TextField()
+
+    class Meta:
+        table_name = "unfinished_change"
 
 
 class ListRow(Model):
