@@ -13,9 +13,9 @@ from tests.runner.hosting import hosted, runners, until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
-from tui_tasks.core.agent_snapshots import host_of
+from tui_tasks.core import heartbeats
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.operations.jobs import DefineChecks, RequestChecks
+from tui_tasks.core.operations.jobs import DefineChecks, FreeCheck, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -218,11 +218,39 @@ def test_new_inputs_make_the_proofs_of_all_machines_stale(machines):
     assert check_queries.definitions(there.store.db)[0].machines.keys() == {here.id, there.id}
 
 
+def test_a_check_that_only_a_lost_machine_can_run_is_ended(machines):
+    _, gone = machines
+    gone.configure()
+    uid = add(gone)
+    request(gone, uid)
+    (run,) = check_queries.runs_in(gone.store.db, "waiting")
+    gone.store.commit(FreeCheck(run.uid, gone.id), actor="system", now=clock.now())
+    assert check_queries.run(gone.store.db, run.uid).state == "interrupted"
+    request(gone, uid)
+    assert len(check_queries.runs_in(gone.store.db, "waiting")) == 1
+
+
+def test_machines_of_one_host_are_told_apart_and_the_channel_names_the_machine_of_a_check(machines):
+    here, there = machines
+    assert heartbeats.machine_name(here.store.db, here.id) == here.id.rpartition("-")[0]
+    for machine in (here, there):
+        machine.store.db.renew_lease()
+    here.store.db.catch_up()
+    assert [heartbeats.machine_name(here.store.db, machine.id) for machine in (here, there)] == [here.id, there.id]
+    here.configure()
+    uid = add(here)
+    request(here, uid)
+    db = here.store.db
+    task = task_queries.task(db, uid)
+    (check,) = check_queries.json_of_task(db, task, task_queries.list_by_id(db, task.list_id))
+    assert check["machine"] == here.id
+
+
 def test_a_machine_without_a_command_says_so(machines, monkeypatch, server_url, capsys):
     here, there = machines
     here.configure()
     there.store.db.catch_up()
-    host = host_of(here.id)
+    host = heartbeats.machine_name(there.store.db, here.id)
     assert check_queries.not_run_here(here.store.db, {"tests"}) is None
     assert "no command for tests" in check_queries.not_run_here(there.store.db, ())
     monkeypatch.setenv("XDG_STATE_HOME", str(there.folder.parent / "b"))

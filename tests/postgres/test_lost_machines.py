@@ -8,6 +8,7 @@ import pytest
 
 from tests.entries import all_entries
 from tests.postgres.machines import digest
+from tests.postgres.test_checks import Machine, add, request
 from tests.postgres.test_machines import START, leave, state_of
 from tests.runner.hosting import Host, runners, until
 from tests.started import Started
@@ -21,6 +22,7 @@ from tui_tasks.core.heartbeats import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import follower
@@ -101,6 +103,20 @@ def test_what_a_lost_machine_holds_is_ended_by_another_and_the_journal_names_it(
     assert look(here) == 0
     gone.db.catch_up()
     assert digest(here.path) == digest(gone.path)
+
+
+def test_a_check_that_waits_for_a_lost_machine_is_run_by_another_that_can(store_on, time, tmp_path):
+    here, gone = (Machine(store_on(name), tmp_path / name) for name in ("a", "b"))
+    hear(here.store, gone.store)
+    here.configure()
+    gone.configure()
+    here.store.commit(EnsureList("tasklist", "task"), actor="human", now=clock.now())
+    request(gone, add(here))
+    pass_by(time, LEASE, here.store)
+    assert here.states() == [("unproven", gone.id)]
+    assert (look(here.store), look(here.store)) == (1, 0)
+    with here.hosted():
+        here.wait_for(("passed", here.id))
 
 
 def test_two_machines_end_what_a_third_held_once(store_on, time):

@@ -117,11 +117,6 @@ WORK_COUNTS: Final = ("ahead", "behind", "files", "insertions", "deletions")
 """What git counts of a work, beside whether its worktree has uncommitted changes."""
 
 
-def host_of(machine: str) -> str:
-    """Return the host's name in the id of a machine of a server, for people."""
-    return machine.rpartition("-")[0] or machine
-
-
 class CheckPlace(NamedTuple):
     """How a machine runs a check: the digest of its command, folder and inputs, the folder, and the settings file."""
 
@@ -185,11 +180,7 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     gate: bool = False
     uid: str = ""  # the definition's; empty if no definition has the name
     is_waived: bool = False  # the human accepts the task as done although it failed
-
-    @property
-    def host(self) -> str:
-        """The host on which its last run is or was; empty but on a server."""
-        return host_of(self.run.machine) if self.run is not None else ""
+    host: str = ""  # of the machine of its last run, for people; empty but on a server
 
     def brief(self) -> dict[str, Any]:
         """Return what a journal entry keeps of it; `read.check_queries.briefs_to_json` adds the rest."""
@@ -204,4 +195,5 @@ class Check(msgspec.Struct, frozen=True, gc=False):
             "at": iso(run.ended_at or run.started_at) if run else None,
             "commit": run.git_commit if run else None,
             "diff": run.git_diff if run else None,
+            "machine": (run.machine or None) if run else None,
         }

@@ -67,6 +67,7 @@ _HOLDERS: Final = """
 SELECT namespace FROM session WHERE state != 'gone'
 UNION SELECT namespace FROM beat
 UNION SELECT asker.namespace FROM asker JOIN ask ON ask.uid = asker.ask WHERE ask.state = 'open'
+UNION SELECT '@' || machine FROM check_run WHERE state = 'waiting' AND machine <> ''
 """
 
 
@@ -122,6 +123,19 @@ def lost_machines(db: Database, passed: int) -> set[str]:
 
 
 def _holders(db: Database) -> set[str]:
-    """Return the other machines with a live session, a run that has begun, or a process that waits for an answer."""
+    """Return the other machines with a live session, a run that has begun, or a process that waits for an answer, or
+    with a check to run.
+    """
     machines = {namespace.partition("@")[2] for (namespace,) in db.sql(_HOLDERS).fetchall()}
     return machines - {"", db.machine}
+
+
+def machine_name(db: Database, machine: str) -> str:
+    """Return a machine as people read it: its host, or its whole id if several machines of the host are known."""
+    host = _host_of(machine)
+    known = {db.machine, *leases(db)} if machine else set()
+    return machine if any(_host_of(other) == host for other in known - {machine}) else host
+
+
+def _host_of(machine: str) -> str:
+    return machine.rpartition("-")[0] or machine

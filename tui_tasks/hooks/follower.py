@@ -24,9 +24,9 @@ from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
 from tui_tasks.core.heartbeats import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
-from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun
+from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun, FreeCheck
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted
-from tui_tasks.core.read import job_queries
+from tui_tasks.core.read import check_queries, job_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import Seen
 from tui_tasks.core.store import Store
@@ -270,7 +270,10 @@ class LostMachines:
 
 
 def _end(tx: Transaction, machine: str) -> int:
-    """End what a machine holds: its sessions, the questions for whose answer its processes wait, and its runs."""
+    """End what a machine holds: its sessions, the questions for whose answer its processes wait, and its runs.
+
+    What waits to be run there may run elsewhere.
+    """
     reason = f"machine {machine} was not heard of for {LEASE // _MINUTE} min"
     why = {"topic": reason}
     sessions = [one.uid for one in session_queries.live(tx.db) if session_queries.process(one).machine == machine]
@@ -287,8 +290,13 @@ def _end(tx: Transaction, machine: str) -> int:
         with tx.change():
             tx.speak(vocab.SYSTEM, why)
             tx.run(AbandonRun(one.run_uid, one, reason) if is_job else AbandonCheck(one.run_uid, one))
+    waiting = [run.uid for run in check_queries.runs_in(tx.db, "waiting") if run.machine == machine]
+    for uid in waiting:
+        with tx.change():
+            tx.speak(vocab.SYSTEM, why)
+            tx.run(FreeCheck(uid, machine))
     end_lease(tx.db, machine)
-    return len(sessions) + len(asks) + len(held)
+    return len(sessions) + len(asks) + len(held) + len(waiting)
 
 
 def restore(store: Store, now: int) -> int:

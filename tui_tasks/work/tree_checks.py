@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from tui_tasks.core import heartbeats
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict
@@ -42,7 +43,11 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
         definition = by_uid.get(check.uid)
         if definition is not None and place.folder_of(definition) is not None:
             run = check_queries.on_tree(db, check.uid, tree)
-            check = Check(check.name, check_queries.state_of(definition, run), run, check.gate, check.uid)
+            state, host = (
+                check_queries.state_of(definition, run),
+                heartbeats.machine_name(db, run.machine if run else ""),
+            )
+            check = Check(check.name, state, run, check.gate, check.uid, host=host)
         checks.append(check)
     return tuple(checks)
 

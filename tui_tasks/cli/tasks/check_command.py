@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tui_tasks.channel.session import Session
     from tui_tasks.core.agent_snapshots import Check, CheckDefinition
+    from tui_tasks.core.engine.database import Database
     from tui_tasks.core.snapshots import Task
     from tui_tasks.runner.checks.check_profiles import CheckProfiles
 
@@ -78,35 +79,35 @@ def _print_definitions(session: Session, *, as_json: bool) -> int:
         if home is None:
             raise NotFound("list", named)
         checks = tuple(check for check in checks if {home.name, home.uid}.intersection(check.lists))
-    profiles, machine = CheckSettings()(), session.store.db.machine
+    profiles, db = CheckSettings()(), session.store.db
     if as_json:
-        print_json({"checks": [_to_json(check, profiles, machine) for check in checks]}, indent=2)
+        print_json({"checks": [_to_json(check, profiles, db.machine) for check in checks]}, indent=2)
     elif not checks:
         print(f"no check is configured{f' for the list {safe_line(named)}' if named else ''}; see `tui-tasks config`")
     else:
-        print("\n".join(safe_line(_line(check, profiles, machine)) for check in checks))
+        print("\n".join(safe_line(_line(db, check, profiles)) for check in checks))
     return 0
 
 
-def _line(check: CheckDefinition, profiles: CheckProfiles, machine: str) -> str:
-    profile = profiles.find(check, machine)
-    what = f"{shlex.join(profile.command)}  in {profile.cwd}" if profile is not None else _elsewhere(check, machine)
+def _line(db: Database, check: CheckDefinition, profiles: CheckProfiles) -> str:
+    profile = profiles.find(check, db.machine)
+    what = f"{shlex.join(profile.command)}  in {profile.cwd}" if profile is not None else _elsewhere(db, check)
     facts = [f"for {', '.join(check.lists)}"] * bool(check.lists) + ["gate"] * check.gate
     return "  ".join([check.name, what, *facts])
 
 
-def _elsewhere(check: CheckDefinition, machine: str) -> str:
+def _elsewhere(db: Database, check: CheckDefinition) -> str:
     """Return where a check comes from that the settings of this process do not run."""
-    if not machine or check.place(machine) is not None:
+    if not db.machine or check.place(db.machine) is not None:
         return f"of {check.source}"
-    return f"no command on this machine: runs on {_hosts(check)}"
+    return f"no command on this machine: runs on {_hosts(db, check)}"
 
 
-def _hosts(check: CheckDefinition) -> str:
+def _hosts(db: Database, check: CheckDefinition) -> str:
     """Return the machines of a server that have a command for a check, for people."""
-    from tui_tasks.core.agent_snapshots import host_of
+    from tui_tasks.core import heartbeats
 
-    return ", ".join(sorted(map(host_of, check.machines))) or "none"
+    return ", ".join(sorted(heartbeats.machine_name(db, machine) for machine in check.machines)) or "none"
 
 
 def _to_json(check: CheckDefinition, profiles: CheckProfiles, machine: str) -> dict[str, Any]:
@@ -137,22 +138,22 @@ def _request_run(session: Session, options: argparse.Namespace, reference: str, 
     checks = _checks_of(session, task, name)
     ours = all(check.uid in runs_here for check in checks)
     if not ours or not hosts_scheduler(options):
-        print(_waits_for(read_checks.definitions(db), checks, db.machine), file=sys.stderr)
+        print(_waits_for(db, read_checks.definitions(db), checks), file=sys.stderr)
         return _print_states(session, options, task, name, is_over=False)
     with hosting.hosted(session.store.path, wanted=True):
         _wait_for_runs(session, task, name)
     return _print_states(session, options, task, name, is_over=True)
 
 
-def _waits_for(known: Sequence[CheckDefinition], checks: Sequence[Check], machine: str) -> str:
+def _waits_for(db: Database, known: Sequence[CheckDefinition], checks: Sequence[Check]) -> str:
     """Return what runs of checks wait for that this process does not start."""
     from tui_tasks.text.safe import safe_line
 
     wanted = {check.uid for check in checks}
-    lacking = [each for each in known if each.uid in wanted and each.place(machine) is None]
+    lacking = [each for each in known if each.uid in wanted and each.place(db.machine) is None]
     if not lacking:
         return "waits for a process that hosts the scheduler with its settings"
-    where = "; ".join(f"{safe_line(each.name)} runs on {_hosts(each)}" for each in lacking)
+    where = "; ".join(f"{safe_line(each.name)} runs on {_hosts(db, each)}" for each in lacking)
     return f"this machine has no command for them: {where}"
 
 
@@ -226,7 +227,7 @@ def _assign(session: Session, options: argparse.Namespace, verb: str, reference:
     profiles = CheckSettings()()
     for check in check_queries.definitions(db):
         if check.name in {*has, *(names or ())}:
-            what += ["A check:", *quoted(_line(check, profiles, db.machine), is_prose=False)]
+            what += ["A check:", *quoted(_line(db, check, profiles), is_prose=False)]
     person.commit(options, session.store, GiveChecks(task.uid, names), what=what)
     now = task_queries.task(db, task.uid)
     value = check_queries.json_of_task(db, now, task_queries.list_by_id(db, now.list_id))

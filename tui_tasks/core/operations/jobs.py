@@ -374,6 +374,13 @@ class AbandonCheck(Operation, frozen=True):
     seen: Heartbeat | None
 
 
+class FreeCheck(Operation, frozen=True):
+    """Let any machine begin a waiting run whose machine is lost; end it if none can. Result: whether it waited."""
+
+    uid: str
+    machine: str
+
+
 class ChangeInputs(Operation, frozen=True):
     """Make the passed runs of a check stale whose inputs do not hash to `inputs`. Result: how many.
 

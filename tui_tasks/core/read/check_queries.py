@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import vocab
+from tui_tasks.core import heartbeats, vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import task_queries
@@ -100,7 +100,7 @@ def of_task(db: Database, task: Task, home: TaskList, known: Sequence[CheckDefin
     if not wanted:
         return []
     runs = _runs(db, [task.uid]).get(task.uid, {})
-    return [_check(name, one, runs) for name, one in wanted]
+    return [_check(db, name, one, runs) for name, one in wanted]
 
 
 def json_of_task(db: Database, task: Task, home: TaskList) -> list[dict[str, Any]]:
@@ -117,14 +117,17 @@ def of_tasks(
     """
     wanted = {uid: named for uid, names in tasks if (named := _wanted(names, (home.name, home.uid), known))}
     runs = _runs(db, list(wanted))
-    return {uid: [_check(name, named, runs.get(uid, {})) for name, named in checks] for uid, checks in wanted.items()}
+    return {
+        uid: [_check(db, name, named, runs.get(uid, {})) for name, named in checks] for uid, checks in wanted.items()
+    }
 
 
-def _check(name: str, found: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]) -> Check:
+def _check(db: Database, name: str, found: CheckDefinition | None, runs: dict[str, tuple[CheckRun, bool]]) -> Check:
     if found is None:
         return Check(name, "unproven")
     run, is_waived = runs.get(found.uid, (None, False))
-    return Check(name, state_of(found, run), run, found.gate, found.uid, is_waived)
+    host = heartbeats.machine_name(db, run.machine) if run is not None else ""
+    return Check(name, state_of(found, run), run, found.gate, found.uid, is_waived, host)
 
 
 def state_of(found: CheckDefinition, run: CheckRun | None) -> str:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work, host_of
+from tui_tasks.core import heartbeats
+from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.schema.work_tables import AutoRow, WorkRow
@@ -78,7 +79,7 @@ def host_of_other(db: Database, work: Work) -> str | None:
     """Return the host that has the worktree of a work; None: this machine has it."""
     if work.machine == db.machine:
         return None
-    return host_of(work.machine) or "another machine"
+    return heartbeats.machine_name(db, work.machine) or "another machine"
 
 
 def is_elsewhere(db: Database, work: Work) -> str | None:

@@ -23,6 +23,7 @@ from tui_tasks.core.operations.jobs import (
     ClaimCheck,
     DefineChecks,
     EndCheck,
+    FreeCheck,
     GiveChecks,
     NamedCheck,
     PlaceChecks,
@@ -247,6 +248,22 @@ def abandon_check(tx: Transaction, op: AbandonCheck) -> bool:
     if run is None or run.state != "running" or heartbeats.find(tx.db, op.uid) != op.seen:
         return False
     _end(tx, run, "interrupted")
+    return True
+
+
+@rule(FreeCheck)
+def free_check(tx: Transaction, op: FreeCheck) -> bool:
+    """Let any machine begin a waiting run whose machine is lost. What no other can run is ended, and may be asked anew.
+
+    The files of a worktree are on its own machine alone.
+    """
+    run = check_queries.run(tx.db, op.uid)
+    if run is None or run.state != "waiting" or run.machine != op.machine:
+        return False
+    if run.worktree is None and check_queries.definition(tx.db, run.check_uid).machines.keys() - {op.machine}:
+        _change(tx, run, "check.queued", {"machine": ""})
+    else:
+        _end(tx, run, "interrupted")
     return True
 
 
