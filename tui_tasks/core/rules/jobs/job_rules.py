@@ -15,9 +15,9 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations.jobs import CreateJob, DeleteJob, DisableJob, EditJob, EnableJob
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.jobs import held_jobs
+from tui_tasks.core.rules.jobs import job_steps
+from tui_tasks.core.rules.jobs.job_steps import disable, end_unbegun, finish, refuse_inside_run
 from tui_tasks.core.rules.jobs.run_rules import record
-from tui_tasks.core.rules.jobs.run_steps import disable, end_unbegun, finish, refuse_inside_run
 from tui_tasks.core.schedule import fire_times, policy
 from tui_tasks.core.schedule.cron import FIELDS, Cron, ScheduleError
 from tui_tasks.core.schedule.fire_times import parse_plan, zone_of
@@ -74,9 +74,9 @@ def create_job(tx: Transaction, op: CreateJob) -> Job:
         plan = _plan(op.plan, op.timezone, tx.now) if op.plan is not None else None
     settings = policy.changed_settings({}, op.settings)
     _refuse_same_name(tx, op.name)
-    is_held = held_jobs.holds_new(tx)
+    is_held = job_steps.holds_new(tx)
     if is_held:
-        held_jobs.refuse_too_many(tx)
+        job_steps.refuse_too_many(tx)
     job = Job(
         id=tx.state_cache.next_id("job"),
         uid=tx.new_uid(),
@@ -131,10 +131,10 @@ def _from_now(job: Job, now: int) -> int:
 def change_job(tx: Transaction, job: Job, kind: str, changes: Mapping[str, Any]) -> Job:
     """Set fields of a job, with its next time; fields that are equal already are left out."""
     new = {name: value for name, value in changes.items() if getattr(job, name) != value}
-    if job.enabled and "enabled" not in new and held_jobs.is_held_by(tx, job, new):
+    if job.enabled and "enabled" not in new and job_steps.is_held_by(tx, job, new):
         disable(tx, job, "the job was changed and waits for the human")
         job = job_queries.job(tx.db, job.uid)
-    held_jobs.follow_acceptance(tx, job, new)
+    job_steps.follow_acceptance(tx, job, new)
     new = {name: value for name, value in new.items() if getattr(job, name) != value}
     if not new:
         return job
@@ -171,7 +171,7 @@ def edit_job(tx: Transaction, op: EditJob) -> Job:
     if op.settings:
         changes["settings"] = policy.changed_settings(job.settings, op.settings)
         _refuse_fewer_runs(tx, job, changes["settings"])
-    held_jobs.refuse_edit(tx, job)
+    job_steps.refuse_edit(tx, job)
     return change_job(tx, job, "job.updated", changes)
 
 
@@ -189,7 +189,7 @@ def enable_job(tx: Transaction, op: EnableJob) -> Job:
     job = job_queries.job(tx.db, op.uid)
     if job.enabled:
         return job
-    held_jobs.refuse_start(tx, job)
+    job_steps.refuse_start(tx, job)
     if job.held and op.seen != job.version:
         raise Conflict(
             f"job {job.name!r} is held, and this is not the version that you have seen: accept it in the inbox",
@@ -227,7 +227,7 @@ def delete_job(tx: Transaction, op: DeleteJob) -> Job:
     """Delete a job; a running one is ended first (docs: protocol, section 6)."""
     refuse_inside_run(tx)
     job = job_queries.job(tx.db, op.uid)
-    held_jobs.refuse_edit(tx, job)
+    job_steps.refuse_edit(tx, job)
     end_unbegun(tx, job, "the job was deleted")
     for run in job_queries.open_runs(tx.db, job.uid):
         finish(tx, job_queries.run(tx.db, run.uid), "interrupted", reason="the job was deleted")

@@ -25,8 +25,8 @@ from tui_tasks.core.operations.jobs import (
 )
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.jobs import held_jobs
-from tui_tasks.core.rules.jobs.run_steps import change_run, expire, finish, new_run, refuse_inside_run, request
+from tui_tasks.core.rules.jobs import job_steps
+from tui_tasks.core.rules.jobs.job_steps import change_run, expire, finish, new_run, refuse_inside_run, request
 from tui_tasks.core.schedule import fire_times
 from tui_tasks.core.schedule.fire_times import SECOND
 from tui_tasks.core.schedule.policy import ON_TIME, Decision, decide, read_settings
@@ -134,7 +134,7 @@ def run_job(tx: Transaction, op: RunJob) -> Run:
         raise Forbidden(f'{explanation}; send "force": true if the user asked for it', rule="S3", uuid=job.uid)
     if job.active and expire(tx):
         job = job_queries.job(tx.db, op.uid)
-    held_jobs.refuse_start(tx, job)
+    job_steps.refuse_start(tx, job)
     if not job.enabled:
         raise Conflict(f"job {job.name!r} is disabled", uuid=job.uid, state="disabled")
     if job.active:
