@@ -19,15 +19,15 @@ import pytest
 from tests.core.engine.databases import add
 from tests.started import DEADLINE, Started
 from tui_tasks.core import heartbeats
-from tui_tasks.core.engine import private_files, watch, write_queue
+from tui_tasks.core.engine import file_writes, watch, write_queue
 from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.file_writes import replace
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes, run_context
 from tui_tasks.runner.holder_check import Leases
 from tui_tasks.runner.processes import ProcessIdentity
-from tui_tasks.settings import atomic_file
 from tui_tasks.tui.log.log_actions import MARKDOWN, Export
 
 
@@ -233,9 +233,9 @@ def test_the_drives_own_memory_is_flushed_where_fsync_does_not(tmp_path, path, m
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     monkeypatch.setattr(fcntl, "fcntl", lambda handle, command: asked.append(command))
     monkeypatch.setattr(os, "fsync", lambda handle: pytest.fail("fsync alone"))
-    private_files.sync_folder(str(tmp_path))
+    file_writes.sync_folder(str(tmp_path))
     assert asked == [51]
-    atomic_file.replace(tmp_path / "config.toml", b"")
+    replace(tmp_path / "config.toml", b"")
     assert asked == [51] * 3, "the file and its folder"
     reader = partial(Database, str(path), read_only=True)
     Export(tmp_path / "log.md", str(path), reader, MARKDOWN, UTC).run(lambda done: None, threading.Event())

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Final
 from tui_tasks import clock, regular_files
 from tui_tasks.core import vocab
 from tui_tasks.core.commit.transaction import Transaction
+from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument, ParseError, Paused, Refusal
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read import ask_queries, views
@@ -31,7 +32,6 @@ from tui_tasks.dialects import todo
 from tui_tasks.dialects.requests import strict_json
 from tui_tasks.dialects.requests.arguments import decode
 from tui_tasks.dialects.todo import TodoArguments
-from tui_tasks.settings import atomic_file
 from tui_tasks.state.opening import opened_store
 
 AGENT: Final = "agent"
@@ -272,7 +272,7 @@ class TodoTool:
     def _write_file(self, tx: Transaction, tasks: Sequence[KeyedTask], there: bytes | None) -> None:
         content = json.dumps([todo.item_json(task) for task in tasks], ensure_ascii=False, indent=4).encode() + b"\n"
         if content != there:
-            atomic_file.replace(self.checkpoint_path, content)
+            file_writes.replace(self.checkpoint_path, content)
         views.put_within(tx.db, _WRITTEN, _hash(content))
 
 

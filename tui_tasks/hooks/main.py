@@ -157,7 +157,7 @@ def _path(database: str) -> str:
 
     path = default_database()
     if not os.path.isdir(os.path.dirname(path)):
-        from tui_tasks.core.engine.private_files import make_folder
+        from tui_tasks.core.engine.file_writes import make_folder
 
         make_folder(os.path.dirname(path))
     return path

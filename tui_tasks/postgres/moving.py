@@ -17,7 +17,7 @@ import psycopg
 from tui_tasks import clock
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.private_files import sync_folder
+from tui_tasks.core.engine.file_writes import sync_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import backup, diagnosis

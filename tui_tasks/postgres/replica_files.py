@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.default_paths import REPLICA, known_replica, replica_pointer
 

@@ -12,7 +12,7 @@ import psycopg
 
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.private_files import make_private
+from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup

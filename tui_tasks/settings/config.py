@@ -17,14 +17,15 @@ import msgspec
 from msgspec import Meta
 
 from tui_tasks import regular_files
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine import file_writes
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.ask_limits import AskLimits
 from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
-from tui_tasks.settings import atomic_file, paths, work_settings
+from tui_tasks.settings import paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 
 Seconds = Annotated[int, Meta(ge=1)]
@@ -254,7 +255,7 @@ def keep_theme(path: Path, name: str) -> None:
     if tomllib.loads(text) != wanted:
         raise ValueError(f"line {line} is not of the form theme = …")
     make_folder(str(path.parent))
-    atomic_file.replace(path, text.encode())
+    file_writes.replace(path, text.encode())
 
 
 def describe(path: Path, config: Config) -> str:
@@ -299,7 +300,7 @@ def add(path: Path, rule: AnswerRule) -> None:
     if _parsed(path, added) != wanted:
         raise Conflict(f"{path} has its rules in another form: add this one in an editor", path=str(path))
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    atomic_file.replace(path, added.encode())
+    file_writes.replace(path, added.encode())
 
 
 def _gap(text: str) -> str:
@@ -338,5 +339,5 @@ def remove(path: Path, number: int, rules: Sequence[AnswerRule]) -> AnswerRule:
         del lines[begin : next(following, len(lines))]
     if len(heads) != len(rules) or _parsed(path, "".join(lines)) != wanted:
         raise Conflict(f"the table of rule {number} is not found in {path}: remove it in an editor")
-    atomic_file.replace(path, "".join(lines).encode())
+    file_writes.replace(path, "".join(lines).encode())
     return rules[number - 1]

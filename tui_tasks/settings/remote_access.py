@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 
 from tui_tasks import regular_files
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine import file_writes
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, DatabaseRefused, NotFound
-from tui_tasks.settings import atomic_file
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 """The names by which this machine calls itself, which are accepted for what it serves."""
@@ -117,7 +117,7 @@ class Tokens:
             make_folder(str(self.path.parent.absolute()))
             if self.path.exists():
                 self.path.chmod(0o600)
-            atomic_file.replace(self.path, msgspec.json.format(msgspec.json.encode(tokens)) + b"\n")
+            file_writes.replace(self.path, msgspec.json.format(msgspec.json.encode(tokens)) + b"\n")
         except OSError as error:
             raise DatabaseRefused(f"cannot write the tokens in {self.path}: {error.strerror}") from error
 

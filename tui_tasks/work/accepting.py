@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tui_tasks.core.agent_snapshots import Check, Work
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
 from tui_tasks.core.operations.work import CommentWork, ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tui_tasks import regular_files
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, InvalidArgument, NotFound
 from tui_tasks.runner import git
 from tui_tasks.runner.git import GitFailed

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tui_tasks.core.agent_snapshots import Auto, Work
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.operations.asks import DeliverMessages, ReturnMessages
 from tui_tasks.core.operations.sessions import EndSession

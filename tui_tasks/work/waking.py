@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks.core.agent_snapshots import HumanMessage, Work
-from tui_tasks.core.engine.private_files import make_folder
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store

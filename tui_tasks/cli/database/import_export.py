@@ -19,6 +19,7 @@ from tui_tasks import clock, regular_files
 from tui_tasks.cli.options import REFUSED, declare_new, identity_of, open_store, require_database
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.cli.tasks import lookup
+from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import Forbidden, InvalidArgument, Paused, as_utf8
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.tasks import task_queries
@@ -32,7 +33,6 @@ from tui_tasks.formats.file_records import ExportData, ParsedFile, Step
 from tui_tasks.formats.format_table import FORMATS, Format
 from tui_tasks.formats.importing import LEFT_ALONE, Importer
 from tui_tasks.runner.run_context import inside_run
-from tui_tasks.settings import atomic_file
 from tui_tasks.state.opening import check_keeper
 from tui_tasks.text.safe import safe_line
 
@@ -125,7 +125,7 @@ def write_folder(folder: Path, files: Mapping[str, str], bar: ProgressBar) -> No
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        atomic_file.write_named(path, BOM_UTF8 * _has_mark(path) + text.encode())
+        file_writes.write_named(path, BOM_UTF8 * _has_mark(path) + text.encode())
         bar.step()
 
 
@@ -242,7 +242,7 @@ def _write_file(file: str | None, parts: Iterable[str]) -> None:
     if file is None:
         sys.stdout.writelines(parts)
         return
-    atomic_file.write_named(Path(file), (part.encode() for part in parts))
+    file_writes.write_named(Path(file), (part.encode() for part in parts))
 
 
 def _compose_file(format_: Format, rows: ExportData, file: str | None) -> _ComposedExport:

@@ -21,6 +21,7 @@ from typing import Final
 from tui_tasks import clock, regular_files
 from tui_tasks.cli.database.import_export import MAX_BYTES, decoded_lines, os_errors_printed
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
+from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import InvalidArgument, as_utf8
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.schema.task_fields import local_time
@@ -30,7 +31,6 @@ from tui_tasks.formats import exporting
 from tui_tasks.formats.file_records import ExportData, uid_of
 from tui_tasks.formats.standards import json_lines
 from tui_tasks.runner import git
-from tui_tasks.settings import atomic_file
 from tui_tasks.text.safe import safe_line
 
 _NAME: Final = "tui-tasks"
@@ -138,7 +138,7 @@ def _write(store: Store, path: Path, rows: ExportData, present: bytes | None) ->
     before = (present or b"").decode(errors="replace")
     content = json_lines.team_text(rows, before, lambda uid: task_queries.any_task(store.db, uid) is not None).encode()
     if content != present:
-        atomic_file.write_named(path, content)
+        file_writes.write_named(path, content)
     return content
 
 
@@ -178,7 +178,7 @@ def install_merge(path: Path) -> str:
         present = regular_files.read_text(attributes, _MAX_ATTRIBUTES) if os.path.lexists(attributes) else ""
         end = "" if not present or present.endswith("\n") else "\n"
         inside = path.resolve().relative_to(top.resolve()).as_posix()
-        atomic_file.write_named(attributes, f"{present}{end}{_pattern(inside)} {_ATTRIBUTE}\n".encode())
+        file_writes.write_named(attributes, f"{present}{end}{_pattern(inside)} {_ATTRIBUTE}\n".encode())
     command = f"{shlex.quote(sys.executable)} -m {_MODULE} %O %A %B %L"
     for name, value in (("name", "tasks by task and field"), ("driver", command)):
         done = _git(top, "config", "--local", f"merge.{_NAME}.{name}", value)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks import regular_files
-from tui_tasks.settings import atomic_file
+from tui_tasks.core.engine import file_writes
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """The size above which a file of an agent program is not read."""
@@ -51,7 +51,7 @@ class File:
                 self._remove_empty_folders()
                 return
             self.real.parent.mkdir(parents=True, exist_ok=True)
-            atomic_file.write_named(self.real, self.after.encode())
+            file_writes.write_named(self.real, self.after.encode())
         except OSError as error:
             raise NotSetUp(f"cannot write {self.path}: {error.strerror}") from error
 

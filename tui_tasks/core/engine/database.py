@@ -18,8 +18,8 @@ from tui_tasks.core.engine.driver import (
     sqlite3,
     storage_errors,
 )
+from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
-from tui_tasks.core.engine.private_files import make_private
 from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 

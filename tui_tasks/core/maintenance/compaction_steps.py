@@ -15,7 +15,7 @@ from typing import Final
 
 from tui_tasks.core.engine.database import CHECKPOINT, Database
 from tui_tasks.core.engine.driver import sqlite3, storage_errors
-from tui_tasks.core.engine.private_files import make_private
+from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction
 from tui_tasks.core.journal.compaction import AT_ONCE, OVERTAKEN, is_there

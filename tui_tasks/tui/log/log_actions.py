@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tui_tasks.core.engine.database import Database
-from tui_tasks.core.engine.private_files import sync
+from tui_tasks.core.engine.file_writes import sync
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read.pages import log_pages

@@ -13,7 +13,7 @@ from tests.soak import disk
 from tests.soak.disk import Disk, Record
 from tests.soak.native import NotHere, preloaded
 from tests.started import DEADLINE
-from tui_tasks.settings import atomic_file
+from tui_tasks.core.engine import file_writes
 
 TWICE = """
 import sys
@@ -85,7 +85,7 @@ def test_a_file_is_written_beside_under_a_name_that_nobody_can_guess(tmp_path: P
 
     monkeypatch.setattr(Path, "replace", noted)
     for content in (b"one", b"two"):
-        atomic_file.replace(tmp_path / "file", content)
+        file_writes.replace(tmp_path / "file", content)
         assert (tmp_path / "file").read_bytes() == content
     assert len(set(beside)) == 2
     assert [each.name for each in tmp_path.iterdir()] == ["file"]

@@ -1,14 +1,71 @@
-"""Files that are replaced atomically: the program's own, never through a link, and those that the user names."""
+"""Write files and folders: private, synced to the disk, and replaced as one."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui_tasks.core.engine.private_files import sync, sync_folder
+from tui_tasks.core.errors import DatabaseRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def make_private(path: str) -> None:
+    """Create the file with mode 0600, and its folders with 0700, where they do not exist, whatever the umask.
+
+    Raises:
+        DatabaseRefused: it cannot be made, or is no file.
+    """
+    try:
+        make_folder(os.path.dirname(os.path.abspath(path)))
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        os.fchmod(handle, 0o600)
+        os.close(handle)
+    except FileExistsError:
+        if not os.path.isfile(path):
+            raise DatabaseRefused(f"{path} is no file; name another with --db") from None
+    except OSError as error:
+        raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
+
+
+def make_folder(folder: str) -> None:
+    """Create a folder with mode 0700, and its missing parents, whatever the umask.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if os.path.exists(folder):
+        return
+    make_folder(os.path.dirname(folder))
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        os.mkdir(folder, 0o700)
+        os.chmod(folder, 0o700)
+        with contextlib.suppress(OSError):  # a folder that cannot be read, or a file system that cannot do it
+            sync_folder(os.path.dirname(folder))
+
+
+def sync(handle: int) -> None:
+    """Sync a file to the disk, past the drive's cache, which fsync does not flush on macOS."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is not None:
+        with contextlib.suppress(OSError):  # a file system that cannot do it
+            fcntl.fcntl(handle, full)
+            return
+    os.fsync(handle)
+
+
+def sync_folder(folder: str) -> None:
+    """Sync the names in a folder to the disk; SQLite itself does so for the database's folder."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        sync(handle)
+    finally:
+        os.close(handle)
 
 
 def replace(path: Path, content: bytes | Iterable[bytes], new_mode: int = 0o600) -> None:
@@ -26,7 +83,7 @@ def replace(path: Path, content: bytes | Iterable[bytes], new_mode: int = 0o600)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     handle = os.open(beside, flags, 0o600)
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
+        with open(handle, "wb") as file:
             os.fchmod(handle, mode)
             file.writelines(_parts(content))
             file.flush()
@@ -51,7 +108,7 @@ def write_named(path: Path, content: bytes | Iterable[bytes]) -> None:
     try:
         # A link of /proc to a pipe leads to no name: the system follows it, `realpath` cannot.
         if is_replaceable(path):
-            replace(Path(os.path.realpath(path)), content, 0o666 & ~_umask())
+            replace(type(path)(os.path.realpath(path)), content, 0o666 & ~_umask())
             return
         with path.open("wb", buffering=0) as file:
             for part in _parts(content):
