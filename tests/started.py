@@ -1,15 +1,28 @@
-"""Processes that tests start, none of which outlives its test or is waited for without a limit."""
+"""Processes that tests start and wait for: none outlives its test, and nothing is waited for without a limit."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterator
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 DEADLINE = 120.0
 """The most seconds that anything is waited for: nothing takes a tenth of it on a machine that has little else to do."""
+
+
+Found = TypeVar("Found")
+
+
+def until(holds: Callable[[], Found], what: str = "it") -> Found:
+    """Wait until another process or thread has done something; return what `holds` gives then."""
+    end = time.monotonic() + DEADLINE
+    while not (found := holds()):
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.005)
+    return found
 
 
 class Started(subprocess.Popen):

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from tests.hooks.test_real_programs import QUIET, scripted, touch
-from tests.runner.hosting import Host, hosted, runners, until
+from tests.runner.hosting import Host, hosted, runners
+from tests.started import until
 from tui_tasks import clock
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage
 from tui_tasks.core.read import ask_queries

@@ -9,8 +9,8 @@ import pytest
 
 from tests.agent_runs.playing import RECORDED
 from tests.core.job_steps import replayed, tables
-from tests.runner.hosting import ROOT, Host, hosted, runners, until
-from tests.started import DEADLINE
+from tests.runner.hosting import ROOT, Host, hosted, runners
+from tests.started import DEADLINE, until
 from tui_tasks import clock
 from tui_tasks.core import heartbeats
 from tui_tasks.core.operations.asks import AnswerAsk, SendMessage

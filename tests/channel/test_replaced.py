@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import SECOND, START, Talk
 from tests.core.engine.databases import put_in_place
 from tests.core.engine.test_watch import finds_commit_by_notice
-from tests.started import DEADLINE
+from tests.started import DEADLINE, until
 from tui_tasks.cli.screen import monitor
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.engine.watch import Watch
@@ -128,8 +128,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
     assert "lost 4" in heard.get(timeout=DEADLINE)
     before = monitors[0].db.file
     put_in_place(copy, path)
-    while monitors[0].db.file == before:
-        time.sleep(0.01)  # another thread's look is waited for
+    until(lambda: monitors[0].db.file != before, "the look of another thread")
     with Store(str(path)) as other:
         _rename(other, filled[1], "the end")
     assert "the end" in heard.get(timeout=DEADLINE)

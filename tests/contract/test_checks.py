@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.runner.hosting import until
-from tests.started import DEADLINE, Started
+from tests.started import DEADLINE, Started, until
 
 REPORTS = 200
 

@@ -2,20 +2,18 @@
 
 import json
 import os
-import select
 import shutil
 import signal
 import socket
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.contract.client import DEADLINE, ROOT, Agent, environment, line, program
-from tests.started import Started
+from tests.started import Started, until
 from tests.talking import ADD
 from tui_tasks import clock
 from tui_tasks.core.engine.driver import connect
@@ -216,9 +214,7 @@ def catches(pid: int, number: int) -> bool:
 def test_a_signal_ends_it_whichever_thread_the_system_gives_it_to(db, command):
     started = [sys.executable, "-c", ELSEWHERE, command, "--db", str(db)]
     with Started(started, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(db.parent)) as process:
-        deadline = time.monotonic() + DEADLINE
-        while not catches(process.pid, signal.SIGHUP) and time.monotonic() < deadline:
-            select.select([process.stdout], [], [], 0.05)
+        until(lambda: catches(process.pid, signal.SIGHUP))
         process.send_signal(signal.SIGTERM)
         try:
             assert process.wait(DEADLINE) == 0

@@ -9,7 +9,6 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 from tests.conftest import START
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import command_schemas
-from tests.started import Started
+from tests.started import Started, until
 from tests.terminals import Terminal
 from tui_tasks.cli.command_line import parser
 from tui_tasks.cli.command_table import COMMANDS
@@ -216,9 +215,7 @@ def _wait_until_it_stands(process: subprocess.Popen[bytes], words: tuple[str, ..
         return
     caught = 1 << (signal.SIGTERM - 1)
     path = Path(f"/proc/{process.pid}/status")
-    while not int(re.findall(r"^SigCgt:\s*(\w+)", path.read_text(), re.MULTILINE)[0], 16) & caught:
-        assert process.poll() is None
-        time.sleep(0.01)  # another process's work is waited for
+    until(lambda: int(re.findall(r"^SigCgt:\s*(\w+)", path.read_text(), re.MULTILINE)[0], 16) & caught)
 
 
 def test_each_command_that_the_page_names_is_there() -> None:

@@ -3,14 +3,13 @@
 import contextlib
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND
-from tests.started import Started
+from tests.started import Started, until
 from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.operations import Operation
@@ -23,14 +22,6 @@ from tui_tasks.hooks.replies.outbox import Outbox
 ALL = dict.fromkeys(("claude", "codex", "gemini", "opencode"), DEADLINE)
 
 NOBODY_WAITS: dict[str, float] = {}
-
-
-def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + DEADLINE
-    while not holds():
-        assert time.monotonic() < end, "it never came"
-        threading.Event().wait(0.005)
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ import pytest
 
 from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND, spooled
-from tests.hooks.screens import NOBODY_WAITS, Screen, screen, until
-from tests.started import Started
+from tests.hooks.screens import NOBODY_WAITS, Screen, screen
+from tests.started import Started, until
 from tui_tasks.core.operations.asks import SendMessage
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.postgres.machines import digest
-from tests.runner.hosting import hosted, runners, until
+from tests.runner.hosting import hosted, runners
+from tests.started import until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main

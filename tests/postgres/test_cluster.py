@@ -1,10 +1,8 @@
 """The private cluster of the tests: made, shared, and gone after those who used it."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -13,7 +11,7 @@ import pytest
 
 from tests.postgres import cluster as clusters
 from tests.postgres.cluster import ROOT, Cluster, Unavailable
-from tests.started import DEADLINE, Started
+from tests.started import Started, until
 
 _HOLDER = """
 import pathlib, sys
@@ -51,7 +49,7 @@ def test_a_cluster_ends_and_leaves_nothing_when_its_last_user_is_killed(tmp_path
         connection.execute("SELECT 1")
     holders[1].send_signal(signal.SIGKILL)
     holders[1].wait()
-    _until(lambda: not folder.exists() and not _lives(server))
+    until(lambda: not folder.exists() and not _lives(server))
 
 
 def test_a_cluster_of_ones_own_can_be_restarted_without_losing_what_was_committed(own_cluster):
@@ -84,10 +82,3 @@ def _can_have_one() -> bool:
 
 def _lives(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
-def _until(holds) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not holds():
-        assert time.monotonic() < deadline
-        os.sched_yield()

@@ -9,7 +9,8 @@ import pytest
 
 from tests.core.job_steps import Jobs
 from tests.postgres.machines import digest
-from tests.runner.hosting import Host, hosted, runners, until
+from tests.runner.hosting import Host, hosted, runners
+from tests.started import until
 from tui_tasks import clock
 from tui_tasks.core import heartbeats
 from tui_tasks.core.operations.jobs import StopRun

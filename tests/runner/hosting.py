@@ -5,12 +5,11 @@ import json
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.core.job_steps import Jobs
-from tests.started import DEADLINE
+from tests.started import DEADLINE, until
 from tui_tasks import clock
 from tui_tasks.core.job_snapshots import Job, Run
 from tui_tasks.core.operations.jobs import RunJob
@@ -21,15 +20,6 @@ from tui_tasks.runner.launch import Launcher
 from tui_tasks.runner.service import SchedulerService
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def until(condition: Callable[[], object], what: str) -> object:
-    """Wait for a condition to give something; fail where it does not in time."""
-    deadline = time.monotonic() + DEADLINE
-    while not (found := condition()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)  # another process's work is waited for
-    return found
 
 
 def runners(**table: object) -> profiles.Runners:

@@ -1,9 +1,13 @@
 """Killed with -9 at each step between decision and record: each run is final within a lease, none runs twice."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from tests.core.job_steps import replayed, tables
+from tests.core.job_steps import Jobs, replayed, tables
 from tests.runner.hosting import Host, hosted, killed_host, runners
+from tests.started import until
+from tui_tasks import clock
 from tui_tasks.core import heartbeats
 
 LEASE = 1.0
@@ -39,14 +43,10 @@ def test_a_run_is_final_within_a_lease_and_never_started_twice(store, path, tmp_
 
 
 def due_now(host):
-    """A job that is due once, now; what gives its run once that was decided."""
-    from datetime import UTC, datetime
-
-    moment = datetime.fromtimestamp(host.jobs.clock() / 1_000_000 + 0.05, UTC).isoformat()
-    job = host.jobs.make("once", "planned", plan=(moment,), dedicated_context=True, settings={"retries": 3})
-    from tests.runner.hosting import until
-
-    until(lambda: host.jobs.clock() >= job.next_run, "its time")
+    """A job that has been due once for half a minute; return what gives its run, once that is decided."""
+    ago = Jobs(host.jobs.store, lambda: clock.now() - 60_000_000)
+    moment = datetime.fromtimestamp(clock.now() / 1_000_000 - 30, UTC).isoformat()
+    job = ago.make("once", "planned", plan=(moment,), dedicated_context=True, settings={"retries": 3})
 
     def run():
         return until(lambda: host.jobs.runs(job.uid), "the decision")[0]

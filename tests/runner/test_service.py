@@ -8,8 +8,8 @@ import pytest
 
 from tests.conftest import SECOND, Clock
 from tests.core.job_steps import FIRST, HOUR, MINUTE, Jobs, heartbeat
-from tests.runner.hosting import hosted, runners, until
-from tests.started import DEADLINE, Started
+from tests.runner.hosting import hosted, runners
+from tests.started import DEADLINE, Started, until
 from tui_tasks.core import heartbeats
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.job_snapshots import Heartbeat

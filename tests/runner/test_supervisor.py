@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner.hosting import ROOT, Host, hosted, job_of, runners, until
-from tests.started import DEADLINE
+from tests.runner.hosting import ROOT, Host, hosted, job_of, runners
+from tests.started import DEADLINE, until
 from tui_tasks.core import heartbeats
 from tui_tasks.core.operations.jobs import DeleteJob, EditJob, StopRun
 from tui_tasks.runner import launch, processes

@@ -22,10 +22,11 @@ from collections import Counter
 from pathlib import Path
 
 from tests.core.job_steps import EVERY_MINUTE, Jobs, heartbeat
-from tests.runner.hosting import ROOT, Host, hosted, runners, until
+from tests.runner.hosting import ROOT, Host, hosted, runners
 from tests.runner.test_supervisor import STUBBORN, alive, pids, shell
 from tests.soak.budget import Budget
 from tests.soak.speaking import memory
+from tests.started import until
 from tui_tasks import clock
 from tui_tasks.core import heartbeats
 from tui_tasks.core.maintenance import backup

@@ -13,11 +13,11 @@ import threading
 import time
 from pathlib import Path
 
-from tests.runner.hosting import until
 from tests.soak.budget import Budget
 from tests.soak.native import Faults, preloaded
 from tests.soak.soundness import found
 from tests.soak.speaking import Speaker, memory, program, serve
+from tests.started import until
 from tests.terminals import Terminal
 
 UNREAD = 100_000

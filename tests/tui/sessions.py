@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.tui.plan import Plan, at
@@ -15,6 +17,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import hooks_folder
 from tui_tasks.hooks.folder import Folder
+from tui_tasks.hooks.replies import answer_file
 
 HOOK = "01795383480399000-1"
 """The name under which the hook of `asks_permission` waits."""
@@ -91,8 +94,13 @@ def three_projects(plan: Plan) -> Plan:
 @contextmanager
 def hook_waits(plan: Plan, name: str = HOOK) -> Iterator[None]:
     """A hook waits for an answer under a name."""
-    with Folder(hooks_folder(plan.path), make=True) as folder, Folder("answers", make=True, inside=folder):
+    with (
+        Folder(hooks_folder(plan.path), make=True) as folder,
+        Folder("answers", make=True, inside=folder),
+        pytest.MonkeyPatch.context() as patched,
+    ):
         path = Path(hooks_folder(plan.path)) / "answers" / name
+        patched.setattr(answer_file, "_PASSING", 0.01)  # it never passes on what it asks
         os.mkfifo(path, 0o600)
         reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:

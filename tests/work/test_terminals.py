@@ -6,12 +6,11 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.started import DEADLINE
+from tests.started import until
 from tui_tasks.core.errors import Conflict
 from tui_tasks.work import terminals
 from tui_tasks.work.terminals import Terminals
@@ -38,9 +37,7 @@ def test_a_terminal_stays_with_its_last_lines_when_its_program_has_ended(tmux: T
     os.mkfifo(fifo)
     tmux.start("work-1-abc", ["sh", "-c", f'pwd; echo "<$SECRET>"; echo done > {fifo}'], tmp_path)
     fifo.read_text()
-    deadline = time.monotonic() + DEADLINE
-    while "<" not in "".join(tmux.lines("work-1-abc", 100)) and time.monotonic() < deadline:
-        time.sleep(0.01)  # tmux reads what the program has written
+    until(lambda: "<" in "".join(tmux.lines("work-1-abc", 100)), "tmux to read what the program has written")
     assert tmux.lines("work-1-abc", 100)[:2] == [str(tmp_path), "<>"]
     assert tmux.has("work-1-abc")
     assert tmux.names() == ["work-1-abc"]

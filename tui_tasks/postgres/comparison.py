@@ -42,8 +42,9 @@ def compare(replica: Replica, now: int, *, whole: bool) -> Iterator[str]:
     try:
         connection = client.connected()
         yield f"{place(url)}: {_about(connection)}; {mine}"
+        clocks = list(_clocks(connection, now))  # comparing the entries may take long
         yield from _differences(replica, connection, whole=whole)
-        yield from _clocks(connection, now)
+        yield from clocks
     except (Busy, DatabaseRefused) as error:
         yield f"{place(url)}: not compared; {mine}"
         yield str(error)

@@ -14,8 +14,8 @@ import pytest
 
 from tests.contract.client import DEADLINE, environment
 from tests.hooks.processes import COMMAND, claude, hook, is_silent
-from tests.hooks.screens import asking, screen, until
-from tests.started import Started
+from tests.hooks.screens import asking, screen
+from tests.started import Started, until
 from tui_tasks import clock
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.watch import Watch

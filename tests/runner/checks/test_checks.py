@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Talk
-from tests.runner.hosting import hosted, runners, until
+from tests.runner.hosting import hosted, runners
+from tests.started import until
 from tests.talking import add, task
 from tui_tasks import clock
 from tui_tasks.core.read import check_queries as read_checks

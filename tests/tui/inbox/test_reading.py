@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual import events
 
+from tests import started
 from tests.hooks.processes import claude
 from tests.hooks.screens import asking
 from tests.started import DEADLINE
@@ -22,6 +23,7 @@ from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake, screen_presence
+from tui_tasks.hooks.replies import answer_file
 from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.settings.config import SessionSettings
 from tui_tasks.tui.agents import answering
@@ -174,18 +176,19 @@ async def test_the_end_of_a_long_question_must_have_stood_there_too(plan, make_a
 def asked(db: Path, payload: dict[str, Any], settings: SessionSettings | None = None, program: str = "claude"):
     """A hook waits for the answer to a payload, which is taken in."""
     with (
+        pytest.MonkeyPatch.context() as patched,
         screen_presence.announced(str(db), {program: DEADLINE}),
         asking(program, json.dumps(payload).encode(), db) as process,
         Store(str(db)) as store,
     ):
-        # `asking` has started the hook; it leaves its payload when it waits.
-        from tests.hooks.screens import until as until_
+        patched.setattr(answer_file, "_PASSING", DEADLINE)
 
+        # `asking` has started the hook; it leaves its payload when it waits.
         def come() -> bool:
             intake.process_payloads(store, NOW, settings or SessionSettings())
             return bool(ask_queries.open_asks(store.db))
 
-        until_(come)
+        started.until(come)
         yield store, process
 
 
@@ -331,9 +334,13 @@ async def test_once_the_hook_has_gone_the_line_says_that_only_its_own_window_can
             await settle(pilot, *(["a"] if screen == "a" else []))
             approve, option = ("y Approve", "1 Allow") if screen == "a" else ("y Allow", "2 Allow always")
             assert approve in shown(app) and option in shown(app)
-        await until(pilot, lambda: "Only its own window can answer now" in shown(app))
-        for offered in ("It waits for your answer", option, approve, "d Deny", "1-9"):
-            assert offered not in shown(app)
+        offered = ("It waits for your answer", option, approve, "d Deny", "1-9")
+        await until(
+            pilot,
+            lambda: (
+                "Only its own window can answer now" in shown(app) and not any(each in shown(app) for each in offered)
+            ),
+        )
         await settle(pilot, "y", "1", "x")
         assert open_ask(app, name) is not None
 

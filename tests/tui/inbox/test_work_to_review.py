@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tui.driving import SIZES, below, lines, settle, shown
+from tests.tui.driving import SIZES, below, lines, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.test_work_screen import begun
 from tui_tasks.core.operations.sessions import EndSession
@@ -67,7 +67,7 @@ async def test_the_board_counts_it_by_a_filter_too(plan, ready, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "slash", *"drill")
-        await pilot.pause(0.3)
+        await until(pilot, lambda: "Needs you 1" in shown(app))
         head = next(line for line in lines(app) if "Needs you" in line)
         assert "Needs you 1" in head and "Done 0" in head
 

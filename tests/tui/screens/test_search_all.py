@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tui.driving import SIZES, lines, opened, press, said, shown, write
+from tests.tui.driving import SIZES, lines, opened, press, said, shown, until, write
 from tests.tui.plan import NOW
 from tui_tasks.core.operations.tasks import AddTask, DeleteList
 from tui_tasks.core.read.pages import list_pages
@@ -86,10 +86,7 @@ async def test_a_long_list_is_looked_through_piece_by_piece(plan, elsewhere, mak
     async with opened(app) as pilot:
         await press(app, pilot, "ctrl+f")
         await write(pilot, "again -real")
-        for _ in range(200):
-            if "Looking" not in shown(app) and found(app):
-                break
-            await pilot.pause(0.01)
+        await until(pilot, lambda: "Looking" not in shown(app) and bool(found(app)))
         assert found(app) == ["jwt again"]
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.started import DEADLINE
+from tests.started import until
 from tests.tui.driving import said, settle
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.runner import processes
@@ -36,10 +35,7 @@ def pane(tmp_path: Path):
         [*tmux, "new-session", "-d", "-s", "mine", f"echo $$ > {file}.new; mv {file}.new {file}; exec sleep 600"],
         check=True,
     )
-    deadline = time.monotonic() + DEADLINE
-    while not file.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(file.exists, "the pid of the pane")
     yield str(socket), int(file.read_text())
     subprocess.run([*tmux, "kill-server"], check=False)
     socket.unlink(missing_ok=True)

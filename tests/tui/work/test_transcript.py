@@ -48,8 +48,9 @@ async def test_tab_on_the_last_lines_shows_the_record_with_edits_as_diffs_and_fo
         say(record, "One \x1b[31mmore\u202e.")
         await until(pilot, lambda: "One ␛[31mmore" in shown(app))
         await settle(pilot, "g")
+        before = len(app.screen._items)
         say(record, "Yet another.")
-        await pilot.pause(0.1)
+        await until(pilot, lambda: len(app.screen._items) > before)
         assert "Do the thing" in shown(app)
         # A large screen has room for all of it.
         assert size == SIZES[0] or "Yet another." not in shown(app)
