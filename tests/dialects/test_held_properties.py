@@ -42,7 +42,8 @@ from tui_tasks.core.operations.tasks import (
     SetListReview,
 )
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries
-from tui_tasks.core.rules.tasks.held_rules import ACCEPTED, ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
+from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN, SHELL
 

@@ -26,7 +26,7 @@ from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.state import caller
 from tui_tasks.work import starting

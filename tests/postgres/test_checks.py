@@ -20,7 +20,7 @@ from tui_tasks.core.operations.jobs import DefineChecks, FreeCheck, RequestCheck
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import recorded
+from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.identity import Identity

@@ -17,7 +17,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import SetAuto, StartWork
 from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import recorded
+from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import companions, moving, no_report
 from tui_tasks.postgres.moving import to_file, to_server

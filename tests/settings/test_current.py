@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.runner import profiles
 from tui_tasks.runner.checks import check_profiles
 from tui_tasks.settings import config

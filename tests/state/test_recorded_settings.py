@@ -16,8 +16,7 @@ from tui_tasks.core.maintenance.replay import replay
 from tui_tasks.core.operations.jobs import BeginCheck, ClaimCheck, DefineChecks, EndCheck, RecordSettings
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.rules.agents.ask_limits import AskLimits
-from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, ReviewPolicy, recorded
+from tui_tasks.core.rules.recorded_settings import AskLimits, RecordedSettings, ReviewPolicy, recorded
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes

@@ -17,7 +17,7 @@ from tui_tasks.core.commit.unfinished import UnfinishedChange
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation, Undo
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 
 _log = logging.getLogger(__name__)
 

@@ -23,8 +23,7 @@ from tui_tasks.core.errors import Conflict, NotFound
 from tui_tasks.core.read.agents.stuck_agents import Thresholds
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
-from tui_tasks.core.rules.agents.ask_limits import AskLimits
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
 from tui_tasks.settings import paths, work_settings
 from tui_tasks.settings.paths import MAX_SETTINGS_BYTES
 

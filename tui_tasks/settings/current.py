@@ -11,8 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tui_tasks.core.errors import DatabaseRefused
-from tui_tasks.core.rules.agents.ask_limits import AskLimits
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy
 from tui_tasks.runner.checks.check_profiles import CheckProfiles
 from tui_tasks.settings import paths
 

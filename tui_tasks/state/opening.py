@@ -15,7 +15,7 @@ from tui_tasks.default_paths import is_replica
 if TYPE_CHECKING:
     from tui_tasks.channel.session import Session
     from tui_tasks.core.engine.database import Database
-    from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+    from tui_tasks.core.rules.recorded_settings import ReviewPolicy
     from tui_tasks.core.store import Store
     from tui_tasks.dialects.base import Table
     from tui_tasks.dialects.requests.identity import Identity

@@ -8,7 +8,7 @@ from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask
 from tui_tasks.core.read.tasks import held_queries, task_queries
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 
 
 def test_what_an_agent_files_in_a_list_under_review_is_held(talk, human):

@@ -10,7 +10,7 @@ from tui_tasks.core.job_snapshots import Job
 from tui_tasks.core.operations import Redo, Undo
 from tui_tasks.core.operations.jobs import CreateJob, DecideDue, EditJob, EnableJob
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 
 EVERY_MINUTE = dict.fromkeys(("minute", "hour", "day", "month", "weekday"), "*")

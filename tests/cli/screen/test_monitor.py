@@ -19,7 +19,7 @@ from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
 from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
 

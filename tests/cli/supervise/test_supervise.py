@@ -26,7 +26,7 @@ from tui_tasks.core.read import ask_queries as messages
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.ask_queries import open_asks
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import departures

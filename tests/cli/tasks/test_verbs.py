@@ -23,7 +23,7 @@ from tui_tasks.core.operations.asks import PauseAgent
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, DeletePlan, EditTask, EnsureList, SetListRule
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.base import TABLE

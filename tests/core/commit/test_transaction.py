@@ -22,7 +22,7 @@ from tui_tasks.core.operations.jobs import DefineChecks, NamedCheck, RecordSetti
 from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.operations.work import StartWork
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Entry, TaskList
 from tui_tasks.core.store import Store, new_uids
 from tui_tasks.core.vocab import SHELL, SYSTEM

@@ -10,7 +10,7 @@ from tui_tasks.core.operations.jobs import CreateJob, EditJob
 from tui_tasks.core.operations.tasks import AddTask, EditTask, SetListReview
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.inbox import held_tasks
 from tui_tasks.tui.inbox.inbox_screen import Inbox

@@ -15,7 +15,7 @@ from tui_tasks.core.operations.asks import CloseAsk, OpenAsk
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.phone import ntfy
 

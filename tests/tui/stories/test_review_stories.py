@@ -13,7 +13,7 @@ from tests.tui.stories.conftest import Draw
 from tui_tasks.core.operations.asks import NoteStuck
 from tui_tasks.core.operations.jobs import CreateJob
 from tui_tasks.core.operations.tasks import AddTask, SetListReview
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 

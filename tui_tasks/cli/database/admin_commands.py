@@ -313,7 +313,7 @@ def _use_settings(options: argparse.Namespace) -> int:
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.jobs import PlaceChecks
     from tui_tasks.core.read import check_queries
-    from tui_tasks.core.rules.tasks.held_rules import recording
+    from tui_tasks.core.rules.recorded_settings import recording
     from tui_tasks.core.vocab import HUMAN, SYSTEM
     from tui_tasks.settings.current import CheckSettings, answer_rules, ask_limits, review_settings
     from tui_tasks.text.safe import safe_line

@@ -14,7 +14,7 @@ from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.read import check_queries, job_queries
-from tui_tasks.core.rules.tasks.held_rules import other_source
+from tui_tasks.core.rules.recorded_settings import other_source
 from tui_tasks.core.store import Store
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.current import source_of

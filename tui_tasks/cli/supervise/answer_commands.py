@@ -43,7 +43,7 @@ from tui_tasks.core.rules.agents.request_text import (
     is_kept_whole,
     question_options,
 )
-from tui_tasks.core.rules.tasks.held_rules import recorded
+from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.core.snapshots import Task, full_task, iso
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SHELL

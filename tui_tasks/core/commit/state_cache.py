@@ -15,7 +15,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.tasks.held_rules import RecordedSettings, recorded, reviewed_lists
+from tui_tasks.core.rules.recorded_settings import RecordedSettings, recorded
+from tui_tasks.core.rules.tasks.held_rules import reviewed_lists
 from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:

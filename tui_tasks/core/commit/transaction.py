@@ -18,7 +18,7 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import is_storage_error
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy
+from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.schema.tables import STATE
 from tui_tasks.core.snapshots import Task, full_task
 from tui_tasks.core.vocab import RESERVED_AGENTS, SHELL, SYSTEM

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.read import check_queries
-from tui_tasks.core.rules.agents.ask_limits import AskLimits
-from tui_tasks.core.rules.tasks.held_rules import ReviewPolicy, recorded, recording
+from tui_tasks.core.rules.recorded_settings import AskLimits, ReviewPolicy, recorded, recording
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner.checks.check_profiles import CheckProfiles

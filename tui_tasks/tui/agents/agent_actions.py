@@ -17,7 +17,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import allows, is_kept_whole
-from tui_tasks.core.rules.tasks.held_rules import recorded
+from tui_tasks.core.rules.recorded_settings import recorded
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu

@@ -27,17 +27,19 @@ from tui_tasks.core.operations.asks import (
     SettleAsks,
 )
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.read.agents import activity
+from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.agents.session_queries import Stuck
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules import rule
-from tui_tasks.core.rules.agents import answer_rules, ask_limits
+from tui_tasks.core.rules.agents import answer_rules
 from tui_tasks.core.rules.agents.answer_rules import AnswerRule
 from tui_tasks.core.rules.agents.request_text import ALLOW, DENY, MAX_OPTION, MAX_OPTIONS, allows, is_kept_whole
-from tui_tasks.core.vocab import LIMIT_OPTIONS
+from tui_tasks.core.rules.recorded_settings import AskLimits
+from tui_tasks.core.vocab import LIMIT_OPTIONS, SHELL
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
+
 
 _WITHDRAWN: Final = "the human has withdrawn it"
 NOT_WHOLE: Final = "deny it, or answer it in your own words"
@@ -81,7 +83,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
     """
     if wrong := list(problems_with(op.question, op.options)):
         raise InvalidArgument.of(wrong)
-    if (reached := ask_limits.reached(tx)) is not None:
+    if (reached := reached_limit(tx)) is not None:
         text, limit, count = reached
         raise Conflict(f"{text}, and no more may: wait until one is answered or ends", limit=limit, open=count)
     return begin_ask(tx, op)
@@ -213,7 +215,7 @@ def open_request(
         project: the project of the session.
     """
     rule = _standing_answer(tx, request, project)
-    reached = ask_limits.reached(tx) if rule is None else None
+    reached = reached_limit(tx) if rule is None else None
     ask = Ask(
         id=tx.state_cache.next_id("ask"),
         uid=tx.new_uid(),
@@ -363,3 +365,35 @@ def note_stuck(tx: Transaction, op: NoteStuck) -> bool:
     kind = "agent.stuck" if op.cause is not None else "agent.unstuck"
     tx.emit(kind, "stuck", op.agent, old=asdict(known) if known is not None else None, new=asdict(new))
     return True
+
+
+# How many questions of the live sessions of one process may wait, however many of others do.
+MAX_OF_PROCESS: Final = 5
+
+
+def reached_limit(tx: Transaction) -> tuple[str, int, int] | None:
+    """Return which limit forbids the speaker another question, in words, with the limit and how many wait; None if it
+    may ask (docs: protocol, section 7).
+
+    A flood must not bury one question. A name costs nothing, so the limit of one agent alone would not hold. Beyond
+    the limit of all, the live sessions of an agent program's process still ask a few.
+    """
+    settings = tx.state_cache.recorded_settings
+    limits = AskLimits() if settings is None else settings.asks
+    own = ask_queries.count_open(tx.db, tx.actor)
+    if own >= limits.limit:
+        return f"{own} questions of {tx.actor} wait for the human", limits.limit, own
+    everyone = ask_queries.count_open(tx.db)
+    # A shell's question is about a command of the human's own.
+    if everyone >= limits.total and tx.actor != SHELL and not _may_ask_a_few(tx):
+        return f"{everyone} questions of all agents wait for the human", limits.total, everyone
+    return None
+
+
+def _may_ask_a_few(tx: Transaction) -> bool:
+    """Return whether the speaker is a live session of a process, few of whose questions wait."""
+    session = session_queries.find(tx.db, tx.actor)
+    if session is None or session.ended_at is not None or not session.pid:
+        return False
+    sessions = session_queries.in_process(tx.db, session.pid)
+    return sum(ask_queries.count_open(tx.db, one.uid) for one in sessions) < MAX_OF_PROCESS
