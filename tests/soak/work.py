@@ -1,6 +1,7 @@
 """Work is started, merged by each method, discarded, restored and cleaned up, and its process is killed at any instant.
 
-Afterwards `git fsck` finds nothing, no commit is lost, and there is no worktree, branch or row without its other half.
+Afterwards `git fsck` finds nothing, no commit is lost, there is no worktree, branch or row without its other half, and
+the temporary folder is empty.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -25,6 +27,7 @@ from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner import git_trees
 from tui_tasks.work import recovery, starting
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.starting import Request, Starter
@@ -140,10 +143,16 @@ def soak(folder: Path, budget: Budget) -> str:
     (folder / "config.toml").write_text(SETTINGS)
     (folder / "config.toml").chmod(0o600)
     (folder / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
+    temporary = folder / "tmp"
+    temporary.mkdir()
     environment = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TUI_TASKS_CONFIG": str(folder / "config.toml")}
     killed = rounds = 0
     whole = 2.0
-    with mock.patch.dict(os.environ, environment), mock.patch.object(starting, "_start_headless", lambda *_: None):
+    with (
+        mock.patch.dict(os.environ, environment),
+        mock.patch.object(starting, "_start_headless", lambda *_: None),
+        mock.patch.object(tempfile, "tempdir", str(temporary)),
+    ):
         with Store(str(folder / "tasks.db")):
             pass
         dice = random.Random(1)
@@ -156,7 +165,11 @@ def soak(folder: Path, budget: Budget) -> str:
                 whole = time.monotonic() - began
             rounds += 1
             _recover(folder)
-        return f"{rounds} rounds, {killed} killed: {_check(folder)}"
+        told = _check(folder)
+        _in_a_process(lambda: git_trees.tree_of(root) and None, None)
+        left = [path.name for path in temporary.iterdir()]
+        assert not left, left
+        return f"{rounds} rounds, {killed} killed: {told}"
 
 
 def _check(folder: Path) -> str:

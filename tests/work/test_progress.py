@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.work.conftest import git
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages
 from tui_tasks.core.operations.sessions import (
     EndSession,
@@ -15,7 +16,7 @@ from tui_tasks.core.operations.sessions import (
     TurnInterrupted,
     UsageReported,
 )
-from tui_tasks.core.operations.work import RunWork, StartWork
+from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
@@ -52,6 +53,31 @@ def report(store: Store, clock, *events) -> None:
 
 def shown(store: Store, clock) -> str | None:
     return next(one.near for one in fleet.everyone(store.db, 0) if one.name == "claude-1")
+
+
+def test_a_reviewer_that_reports_in_the_worktree_of_another_is_not_ready_before_it_commits(store, clock, repo, task):
+    head = git(repo, "rev-parse", "HEAD")
+    place = {"branch": "task", "base": "main", "base_commit": head}
+    first = StartWork(task, "codex", str(repo), str(repo), **place)
+    store.commit(first, actor="human", now=clock())
+    store.commit(RunWork(work_queries.live(store.db)[0].uid, Process(), "Do it"), actor="system", now=clock())
+    beside = StartWork(
+        task, "claude", str(repo), str(repo), makes_worktree=False, is_shared=True, is_race=True, **place
+    )
+    (found,) = store.commit(beside, actor="human", now=clock())
+    store.commit(RunWork(found.uid, Process(), "Review it"), actor="system", now=clock())
+
+    def state() -> str:
+        progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+        return work_queries.find(store.db, found.uid).state
+
+    (repo / "of the other.txt").write_text("changed")
+    report(store, clock, TurnEnded("Looks good"))
+    assert state() == "working"
+    store.commit(ReportWork(task, "Looks good"), actor="claude-1", now=clock())
+    assert (state(), work_queries.find(store.db, found.uid).summary) == ("working", "Looks good")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "Mend it")
+    assert state() == "ready"
 
 
 def test_near_a_limit_the_fleet_shows_it_and_at_the_limit_the_human_is_asked(store, clock, work):

@@ -75,6 +75,19 @@ def test_an_agent_that_ends_without_a_change_has_failed_and_gives_the_task_back(
     assert task_queries.task(store.db, task).status == "pending"
 
 
+def test_an_agent_beside_another_that_has_ended_is_ready_only_with_a_commit_of_its_own(store, configure, starter, task):
+    configure(COMMITS)
+    first = starter.start(task, ROBOT).work
+    configure("echo looks good")
+    reviewer = starter.start(task, Request(program="robot", beside=True)).work
+    assert (reviewer.worktree, reviewer.state) == (first.worktree, "discarded")
+    assert reviewer.message == "it has ended, with no commit beside robot-1's"
+    assert work_queries.find(store.db, first.uid).state == "ready"
+    assert task_queries.task(store.db, task).status == "in_progress"
+    configure(COMMITS.replace("two", "three"))
+    assert starter.start(task, Request(program="robot", beside=True)).work.state == "ready"
+
+
 def test_an_agent_that_ends_with_an_error_has_that_as_the_reason(store, configure, starter, task):
     configure("echo 'AuthError: no key'; echo; echo 0 files changed; exit 1")
     work = starter.start(task, ROBOT).work

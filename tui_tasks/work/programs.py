@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
-from tui_tasks.core.read import check_queries
+from tui_tasks.core.read import check_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -225,6 +225,8 @@ def prompt(db: Database, task: Task, work: Work, words: str = "", *, command: st
         parts.append("Answered questions:\n" + "\n".join(f"- {asked}\n  {answer}" for asked, answer in answered))
     if checks := check_queries.of_task(db, task, home, check_queries.definitions(db)):
         parts.append("Checks that must pass: " + ", ".join(check.name for check in checks))
+    if (owner := work_queries.owner(db, work)) is not None:
+        parts.append(f"{owner.agent} has this worktree too: change files only if you are asked to.")
     parts.append(_how_to_report(task, work, command))
     text = "\n\n".join(parts)
     return safe_text(text, MAX_CHARS)

@@ -13,7 +13,7 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.work import CountWork, FailWork, LimitWork, WorkReady
+from tui_tasks.core.operations.work import CountWork, DiscardWork, FailWork, LimitWork, WorkReady
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession, Seen
@@ -25,7 +25,7 @@ from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import error_line
-from tui_tasks.work import waking
+from tui_tasks.work import merge_steps, waking
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -134,9 +134,13 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
 
 def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[str, Any], now: int) -> Operation | None:
     """Return what follows from the end of a turn, or of the agent; None while it works or waits."""
+    owner = work_queries.owner(store.db, work)
     has_changes = bool(counts["ahead"] or counts["dirty"]) and (
         work.makes_worktree or counts["head"] != work.base_commit
     )
+    if owner is not None:
+        # Its commits cannot be told from those of the other agent.
+        has_changes = has_changes and (work.summary is not None or merge_steps.is_gone(store, owner))
     if work_limits.of(work).ask is not None:
         return None  # the human says whether it goes on
     if session.state == session_queries.GONE:
@@ -145,6 +149,8 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return None  # it is being started again
         if has_changes:
             return WorkReady(work.uid)
+        if owner is not None:
+            return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
         why = error_line("\n".join(last_lines(store.path, work, _SEARCHED_LINES)))[:_MAX_REASON]
         return FailWork(work.uid, f"{work.agent} has ended without a change{f': {why}' if why else ''}")
     is_idle = session.state == "idle" and session.last_prompt is not None

@@ -37,6 +37,7 @@ from tui_tasks.settings.work_settings import WorkSettings
 from tui_tasks.text.safe import safe_line
 from tui_tasks.work import agent_worktrees, programs, terminals
 from tui_tasks.work.agent_worktrees import Place
+from tui_tasks.work.git import worktrees
 from tui_tasks.work.launcher import LaunchFile
 from tui_tasks.work.programs import prompt
 from tui_tasks.work.terminals import Terminals, is_there
@@ -203,18 +204,19 @@ class Starter:
             raise Conflict(f"{work.agent} has ended and cannot be started again: {message}") from error
 
     def _beside(self, task: Task) -> Place:
-        """Return the place of the newest work on a task.
+        """Return the place of the newest work on a task that is not over.
 
         Raises:
             Conflict: there is none, or its folder is gone.
         """
-        works = work_queries.of_task(self._store.db, task.uid)
+        works = [work for work in work_queries.of_task(self._store.db, task.uid) if work.state in LIVE_WORK]
         if works:
             work_queries.check_here(self._store.db, works[-1])
-        if not works or works[-1].state not in LIVE_WORK or not Path(works[-1].worktree).is_dir():
+        if not works or not Path(works[-1].worktree).is_dir():
             raise Conflict(f"no worktree is at work on #{task.number}: start an agent in a new one", id=task.uid)
         other = works[-1]
-        return Place(Path(other.worktree), other.branch, other.base, other.base_commit or "", is_new=False)
+        folder = Path(other.worktree)
+        return Place(folder, other.branch, other.base, worktrees.commit_of(folder, "HEAD") or "", is_new=False)
 
     def _refuse_too_many(self, found: WorkSettings) -> None:
         busy = work_queries.count_busy(self._store.db)

@@ -60,6 +60,13 @@ def of_task(db: Database, task_uid: str) -> list[Work]:
     return _where(db, "task_uid = ?", (task_uid,))
 
 
+def owner(db: Database, work: Work) -> Work | None:
+    """Return the older live work on the same task whose worktree a work shares, as a reviewer does; None without one."""
+    place = (work.worktree, work.machine)
+    older = (one for one in of_task(db, work.task_uid) if one.id < work.id and one.state in LIVE_WORK)
+    return next((one for one in older if (one.worktree, one.machine) == place), None)
+
+
 def live(db: Database) -> list[Work]:
     """Return the works that were neither merged, discarded nor failed, oldest first."""
     return _where(db, f"state IN ({_LIVE})")

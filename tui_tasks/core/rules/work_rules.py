@@ -236,6 +236,8 @@ def _give_back(tx: Transaction, work: Work) -> None:
 def report_work(tx: Transaction, op: ReportWork) -> Work:
     """Report the speaker's own work ready; the human may report any.
 
+    In another agent's worktree, as of a reviewer, only its words are kept: what is to be reviewed may be the other's.
+
     Raises:
         Conflict: the task has no work that could be ready.
         Forbidden: it is another agent's.
@@ -247,6 +249,9 @@ def report_work(tx: Transaction, op: ReportWork) -> Work:
     own = [work for work in works if tx.actor in (work.agent, vocab.HUMAN)]
     if not own:
         raise Forbidden(f"{works[-1].agent} is at work on {named(task)}: only it reports it ready")
+    if tx.actor != vocab.HUMAN and own[-1].state != "ready" and work_queries.owner(tx.db, own[-1]) is not None:
+        # It is ready once git shows a commit of its own.
+        return set_columns(tx, own[-1], "work.updated", summary=op.summary or "")
     return _be_ready(tx, own[-1], op.summary)
 
 
@@ -273,6 +278,8 @@ def follow_status(tx: Transaction, task: Task) -> None:
     if not own:
         return
     work = own[-1]
+    if work.agent != tx.actor:
+        work = work_queries.owner(tx.db, work) or work
     if task.status == "done" and work.state in ("starting", "working", "conflict"):
         _be_ready(tx, work, None)
     elif task.status == "in_progress" and work.state == "ready" and tx.actor == work.agent:
