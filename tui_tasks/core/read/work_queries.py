@@ -61,7 +61,7 @@ def of_task(db: Database, task_uid: str) -> list[Work]:
 
 
 def owner(db: Database, work: Work) -> Work | None:
-    """Return the older live work on the same task whose worktree a work shares, as a reviewer does; None without one."""
+    """Return the older live work on the same task and in the same worktree; None if the worktree is not shared."""
     place = (work.worktree, work.machine)
     older = (one for one in of_task(db, work.task_uid) if one.id < work.id and one.state in LIVE_WORK)
     return next((one for one in older if (one.worktree, one.machine) == place), None)
