@@ -116,7 +116,7 @@ def test_a_serving_scheduler_notices_new_jobs_and_a_clock_that_is_set(jobs, path
         until(lambda: len(noted.started) == 1, "the run by hand")
         timed = jobs.make("timed", dedicated_context=True)
         moved.now = FIRST + 10 * 24 * HOUR
-        until(lambda: len(noted.started) == 2, "the run after ten days", 60)
+        until(lambda: len(noted.started) == 2, "the run after ten days")
         ran = [run for run in jobs.runs(timed.uid) if run.decision == "ran"]
         assert [run.scheduled_for for run in ran] == [moved.now]
 
