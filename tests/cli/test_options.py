@@ -9,7 +9,8 @@ import shlex
 
 import pytest
 
-from tui_tasks.cli.command_line import command_of, parser, words_alone
+from tui_tasks.cli.command_line import command_of, words_alone
+from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
 from tui_tasks.cli.main import main
 from tui_tasks.cli.options import SHARED, parse

@@ -10,7 +10,7 @@ from argparse_manpage.manpage import Manpage
 
 from tests.contract.client import ROOT
 from tui_tasks import __version__
-from tui_tasks.cli.command_line import parser
+from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.options import SHARED
 
 FILE: Final = ROOT / "tui_tasks" / "docs" / "tui-tasks.1"

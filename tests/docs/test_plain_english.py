@@ -11,7 +11,7 @@ import pytest
 
 from tests.contract.client import ROOT
 from tests.docs.plain_english import MAX_WORDS, faults, prose
-from tui_tasks.cli.command_line import parser
+from tui_tasks.cli.command_parser import parser
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests.arguments import schema
 from tui_tasks.tui.keys.action_table import ACTIONS

@@ -18,7 +18,7 @@ from tests.contract.client import ROOT, program, terminal_input
 from tests.postgres.machines import digest, run
 from tests.started import DEADLINE, Started
 from tui_tasks import clock
-from tui_tasks.cli.command_line import parser as made_parser
+from tui_tasks.cli.command_parser import parser as made_parser
 from tui_tasks.cli.screen import screen_commands
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import comparison, replica_files

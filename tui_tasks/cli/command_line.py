@@ -1,6 +1,4 @@
-"""The parser of the command line, and running one: check who may run it, run it. Each command imports only what it
-needs.
-"""
+"""Reads a command line and runs it, once it is checked who may. Each command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -9,9 +7,8 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from tui_tasks import __version__
 from tui_tasks.cli import person, streams
-from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
+from tui_tasks.cli.command_table import COMMANDS, SCREEN
 from tui_tasks.cli.options import (
     INTERRUPTED,
     REFUSED,
@@ -26,75 +23,6 @@ from tui_tasks.cli.plain_words import NeedsParser, WordReader
 
 if TYPE_CHECKING:
     import argparse
-
-# The parser of the command line.
-
-
-_EPILOG = (
-    "All commands: tui-tasks help commands. One command: tui-tasks COMMAND --help. Its options may also precede it. "
-    "JSON lines on standard input are an agent's control channel; the screen stays on the terminal.\n\n"
-    "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
-)
-
-
-def parser(name: str | None = None, *, whole: bool = False) -> argparse.ArgumentParser:
-    """Return the parser of the program.
-
-    Only the named command gets its arguments, or all commands with `whole`: declaring arguments imports the command's
-    modules, which takes longer than most commands run.
-    """
-    import argparse
-
-    from tui_tasks.cli.command_parser import help_format
-
-    made = argparse.ArgumentParser(
-        prog="tui-tasks",
-        formatter_class=help_format,
-        description="A human and AI agents work on the same live tasks, in a terminal.",
-        epilog=_EPILOG,
-    )
-    made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    declare_options(made, SCREEN.options, None)
-    made.set_defaults(command=SCREEN, tools=None)
-    commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
-    if name in COMMANDS and not whole:
-        _add(commands, COMMANDS[name], declares=True)
-        return made
-
-    for command in COMMANDS.values():
-        _add(commands, command, declares=whole)
-        if not whole and command.name not in DAILY:
-            commands._choices_actions.pop()
-    return made
-
-
-def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
-    import argparse
-
-    from tui_tasks.cli.command_parser import help_format
-
-    # `call` prints its own help, with the tools.
-    added = commands.add_parser(
-        command.name,
-        help=command.help,
-        description=f"{command.help[0].upper()}{command.help[1:]}.",
-        formatter_class=help_format,
-        add_help=command.name != "call",
-    )
-    added.set_defaults(command=command)
-    if declares:
-        command.load().declare(command.name, added)
-        declare_options(added, command.options, argparse.SUPPRESS)
-        added.epilog = _with_examples(command.name, added.epilog)
-
-
-def _with_examples(name: str, epilog: str | None) -> str | None:
-
-    if name not in EXAMPLES:
-        return epilog
-    lines = EXAMPLES[name].splitlines()
-    examples = "\n".join([f"example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
-    return f"{epilog}\n\n{examples}" if epilog else examples
 
 
 def command_of(arguments: Sequence[str]) -> str | None:
@@ -179,12 +107,18 @@ def run(arguments: Sequence[str]) -> int:
         return USAGE
     try:
         # Inside the `try`: declaring a command imports its modules, and importing refuses a missing or unsafe SQLite.
-        return _run_command(words_alone(arguments) or screen_alone(arguments) or parse(parser(name), arguments))
+        return _run_command(words_alone(arguments) or screen_alone(arguments) or _parsed(name, arguments))
     except (DatabaseRefused, Refusal) as refused:
         print_refusal(refused)
         return REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _parsed(name: str | None, arguments: Sequence[str]) -> argparse.Namespace:
+    from tui_tasks.cli.command_parser import parser
+
+    return parse(parser(name), arguments)
 
 
 def _print_unknown_command(name: str) -> int:

@@ -1,4 +1,4 @@
-"""Parts of the command line's parsers: the layout of `--help`, and commands with actions (`tui-tasks jobs run JOB`)."""
+"""The parsers of the command line: the layout of `--help`, the commands, and their actions (`tui-tasks jobs run JOB`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ import os
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tui_tasks.cli.command_table import COMMANDS
+from tui_tasks import __version__
+from tui_tasks.cli.command_table import COMMANDS, DAILY, EXAMPLES, SCREEN, Command
 from tui_tasks.cli.options import declare_options
+
+_EPILOG = (
+    "All commands: tui-tasks help commands. One command: tui-tasks COMMAND --help. Its options may also precede it. "
+    "JSON lines on standard input are an agent's control channel; the screen stays on the terminal.\n\n"
+    "Exit status: 0 done, 1 refused, 2 wrong usage, 130 interrupted."
+)
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -67,3 +74,54 @@ def words(**each: str) -> Callable[[argparse.ArgumentParser], None]:
             command.add_argument(name, metavar=name.upper(), nargs=nargs, help=help_text.removeprefix("?"))
 
     return declare
+
+
+def parser(name: str | None = None, *, whole: bool = False) -> argparse.ArgumentParser:
+    """Return the parser of the program.
+
+    Only the named command gets its arguments, or all commands with `whole`: declaring arguments imports the command's
+    modules, which takes longer than most commands run.
+    """
+    made = argparse.ArgumentParser(
+        prog="tui-tasks",
+        formatter_class=help_format,
+        description="A human and AI agents work on the same live tasks, in a terminal.",
+        epilog=_EPILOG,
+    )
+    made.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    declare_options(made, SCREEN.options, None)
+    made.set_defaults(command=SCREEN, tools=None)
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", prog=made.prog)
+    if name in COMMANDS and not whole:
+        _add(commands, COMMANDS[name], declares=True)
+        return made
+
+    for command in COMMANDS.values():
+        _add(commands, command, declares=whole)
+        if not whole and command.name not in DAILY:
+            commands._choices_actions.pop()
+    return made
+
+
+def _add(commands: argparse._SubParsersAction[argparse.ArgumentParser], command: Command, *, declares: bool) -> None:
+    # `call` prints its own help, with the tools.
+    added = commands.add_parser(
+        command.name,
+        help=command.help,
+        description=f"{command.help[0].upper()}{command.help[1:]}.",
+        formatter_class=help_format,
+        add_help=command.name != "call",
+    )
+    added.set_defaults(command=command)
+    if declares:
+        command.load().declare(command.name, added)
+        declare_options(added, command.options, argparse.SUPPRESS)
+        added.epilog = _with_examples(command.name, added.epilog)
+
+
+def _with_examples(name: str, epilog: str | None) -> str | None:
+    if name not in EXAMPLES:
+        return epilog
+    lines = EXAMPLES[name].splitlines()
+    examples = "\n".join([f"example{'s' if len(lines) > 1 else ''}:", *(f"  {line}" for line in lines)])
+    return f"{epilog}\n\n{examples}" if epilog else examples

@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import argcomplete
 from argcomplete.completers import FilesCompleter, SuppressCompleter
 from argcomplete.lexers import split_line
 
-from tui_tasks.cli.command_line import command_of, parser
+from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.options import project_of
 from tui_tasks.core.vocab import OPEN, STATUSES
 
@@ -28,18 +28,20 @@ _STATUSES: Final = {"start": ("pending", "failed"), "done": OPEN, "fail": OPEN, 
 _FILES: Final = frozenset({"db", "file", "tls_cert", "tls_key"})
 
 
-def complete() -> None:
+def complete(command_of: Callable[[Sequence[str]], str | None]) -> None:
     """Print the words that may stand at the cursor, and end the process.
+
+    `command_of` returns the word that is the command.
 
     Any failure, such as a missing or damaged database, gives no words and no message.
     """
     try:
-        _complete()
+        _complete(command_of)
     except Exception:
         os._exit(1)
 
 
-def _complete() -> None:
+def _complete(command_of: Callable[[Sequence[str]], str | None]) -> None:
     line, point = os.environ.get("COMP_LINE", ""), int(os.environ.get("COMP_POINT", "0"))
     *_, words, _ = split_line(line, point)
     command = command_of(words[1:])

@@ -14,9 +14,10 @@ from tui_tasks.cli import streams
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return its exit status: 0 done, 1 refused, 2 wrong usage."""
     if arguments is None and "_ARGCOMPLETE" in os.environ and not sys.argv[1:]:
+        from tui_tasks.cli import command_line
         from tui_tasks.cli.completion import complete
 
-        complete()
+        complete(command_line.command_of)
     if (sys.argv[1:] if arguments is None else list(arguments)) == ["--version"]:
         return _flushed(_print_version)
     from tui_tasks.cli import command_line

@@ -17,6 +17,7 @@ from tests.contract.client import environment
 from tests.started import DEADLINE
 from tests.terminals import Terminal
 from tui_tasks.cli import completion
+from tui_tasks.cli.command_line import command_of
 from tui_tasks.cli.completion import SHELLS
 from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import OpenAsk
@@ -56,7 +57,7 @@ def complete(line: str, monkeypatch: pytest.MonkeyPatch, shell: str = "fish") ->
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(completion.argcomplete, "autocomplete", _finder(given))
     with contextlib.suppress(Ended):
-        completion._complete()
+        completion._complete(command_of)
     os.close(given)
     with os.fdopen(out, encoding="utf-8") as told:
         return told.read().splitlines()
