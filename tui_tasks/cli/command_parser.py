@@ -1,4 +1,4 @@
-"""The parsers of the command line: the layout of `--help`, the commands, and their actions (`tui-tasks jobs run JOB`)."""
+"""The parsers of the command line: the layout of `--help`, commands, and their actions (`jobs run JOB`)."""
 
 from __future__ import annotations
 
