@@ -18,8 +18,8 @@ from tests.conftest import Clock
 from tests.hooks.playing import Player
 from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
-from tui_tasks.cli import command_line as program
 from tui_tasks.cli import completion
+from tui_tasks.cli import main as program
 from tui_tasks.cli.database import admin_commands, import_export, sync_file
 from tui_tasks.cli.setup import files, installed
 from tui_tasks.cli.streams import ProgressBar

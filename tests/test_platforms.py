@@ -32,7 +32,7 @@ from tui_tasks.tui.log.log_actions import MARKDOWN, Export
 
 
 def test_windows_is_refused_in_one_line_that_names_wsl():
-    start = "import sys; sys.platform = 'win32'; import tui_tasks.cli.command_line"
+    start = "import sys; sys.platform = 'win32'; import tui_tasks.cli.main"
     done = subprocess.run([sys.executable, "-c", start], capture_output=True, text=True, timeout=DEADLINE, check=False)
     assert done.returncode == 1
     assert "WSL" in done.stderr

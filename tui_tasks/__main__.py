@@ -12,7 +12,7 @@ def main() -> None:
 
         if hook(sys.argv[2:]):
             os._exit(0)  # nothing is buffered, and a regular exit of the interpreter takes longer than the hook
-    from tui_tasks.cli.command_line import main as run
+    from tui_tasks.cli.main import main as run
 
     sys.exit(run())
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import START
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.store import Store
 

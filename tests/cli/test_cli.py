@@ -251,7 +251,7 @@ def test_read_only_writes_nothing_and_says_so(run, tmp_path) -> None:
 
 HEADLESS = """
 import sys
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"textual", "rich", "mcp", "pydantic", "croniter"}
 found = {name.partition(".")[0] for name in sys.modules} & needless
@@ -279,7 +279,7 @@ def test_a_process_without_a_screen_imports_neither_textual_nor_rich_nor_what_it
 
 SHORT = """
 import sys
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 main(sys.argv[1:])
 needless = {"dataclasses", "zoneinfo", "tomllib", "ctypes", "difflib", "subprocess", "asyncio"}
 needless |= {"argparse", "typing_extensions", "pathlib", "tempfile", "shutil", "platformdirs", "urllib.parse"}
@@ -321,8 +321,8 @@ def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(run, command,
 
 def test_the_version_is_printed_before_the_parser_of_the_command_line_is_imported(run) -> None:
     script = (
-        "import sys; from tui_tasks.cli.command_line import main; main(sys.argv[1:]); "
-        "print(*{'argparse', 'peewee', 'msgspec', 'tui_tasks.cli.command_line'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from tui_tasks.cli.main import main; main(sys.argv[1:]); "
+        "print(*{'argparse', 'peewee', 'msgspec', 'tui_tasks.cli.command_parser'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script, "--version"], capture_output=True, text=True, timeout=DEADLINE)
     assert (done.stdout.split()[0], done.stderr) == ("tui-tasks", "\n")
@@ -331,7 +331,7 @@ def test_the_version_is_printed_before_the_parser_of_the_command_line_is_importe
 def test_ls_json_waits_for_the_import_of_neither_peewee_nor_the_tools(run, tmp_path) -> None:
     run("add", "one", "--db", str(tmp_path / "x.db"))
     script = (
-        "import sys; from tui_tasks.cli.command_line import main; main(sys.argv[1:]); "
+        "import sys; from tui_tasks.cli.main import main; main(sys.argv[1:]); "
         "print(*{'peewee', 'msgspec', 'tui_tasks.channel.session'} & set(sys.modules), file=sys.stderr)"
     )
     command = [sys.executable, "-c", script, "ls", "--json", "--db", str(tmp_path / "x.db")]

@@ -9,9 +9,9 @@ import shlex
 
 import pytest
 
-from tui_tasks.cli.command_line import command_of, main, words_alone
 from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
+from tui_tasks.cli.main import command_of, main, words_alone
 from tui_tasks.cli.options import SHARED, parse
 
 OF_THE_CONTRACT = ("db", "agent", "list", "read-only", "no-scheduler")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_tasks.cli import command_line
+from tui_tasks.cli import main
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
 from tui_tasks.core.read.tasks import json_export, ready_tasks, task_queries
@@ -29,6 +29,6 @@ def test_a_database_that_cannot_be_read_is_told_in_one_line(path, monkeypatch, c
     with Store(str(path)):
         pass
     monkeypatch.setattr(*broken, fail)
-    assert command_line.main([*command, "--db", str(path)]) == 1
+    assert main.main([*command, "--db", str(path)]) == 1
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", f"tui-tasks: {path} cannot be read: disk I/O error\n")

@@ -160,7 +160,7 @@ def test_wrong_usage_is_told_with_2(db):
 
 def test_a_process_that_serves_imports_no_screen(db):
     code = (
-        "import sys, tui_tasks.cli.command_line as cli\n"
+        "import sys, tui_tasks.cli.main as cli\n"
         f"status = cli.main(['serve', '--db', {str(db)!r}])\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)\n"
         "sys.exit(status)"
@@ -197,7 +197,7 @@ ELSEWHERE = """
 import signal, sys, threading
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -13,8 +13,8 @@ import pytest
 from tests.client.test_client import CUTTER
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import schema_page
-from tui_tasks.cli.command_line import main
 from tui_tasks.cli.help import BASH
+from tui_tasks.cli.main import main
 
 PAGE = (ROOT / "tui_tasks" / "docs" / "scripts.md").read_text()
 

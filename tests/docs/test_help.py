@@ -18,9 +18,9 @@ import pytest
 from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import manual_page
 from tests.started import Started
-from tui_tasks.cli.command_line import main
 from tui_tasks.cli.command_table import COMMANDS
 from tui_tasks.cli.help import FORMER, GROUPS, topics
+from tui_tasks.cli.main import main
 
 TOPICS = sorted(page.stem for page in (ROOT / "tui_tasks" / "docs").glob("*.md"))
 
@@ -67,7 +67,9 @@ def test_a_topic_that_has_moved_still_works(old: str, new: str, capsys: pytest.C
 
 def test_neither_the_screen_nor_the_state_is_imported_for_it(tmp_path: Path) -> None:
     needless = "{'textual', 'rich', 'peewee', 'msgspec', 'tui_tasks.core.store'} & set(sys.modules)"
-    script = f"import sys; from tui_tasks.cli.command_line import main; main(['help', 'tools']); sys.exit(str({needless} or ''))"
+    script = (
+        f"import sys; from tui_tasks.cli.main import main; main(['help', 'tools']); sys.exit(str({needless} or ''))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment(tmp_path), timeout=DEADLINE
     )

@@ -20,9 +20,9 @@ from tests.contract.client import DEADLINE, ROOT, environment, program
 from tests.docs import command_schemas
 from tests.started import Started, until
 from tests.terminals import Terminal
-from tui_tasks.cli.command_line import main
 from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.command_table import COMMANDS
+from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read.tasks import task_queries

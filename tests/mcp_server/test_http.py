@@ -28,7 +28,7 @@ from starlette.responses import Response
 from tests.mcp_server.shared import error, held
 from tests.mcp_server.test_asking import REVISIONS
 from tests.started import DEADLINE, Started
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.errors import DatabaseRefused
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk

@@ -199,7 +199,7 @@ def test_the_shell_adds_on_one_machine_and_lists_on_another(machine, server_url)
 
 _LISTED = """
 import sys
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 main(["--db", sys.argv[1], *sys.argv[2:]])
 print("psycopg" in sys.modules)
 """

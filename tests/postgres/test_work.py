@@ -11,7 +11,7 @@ import pytest
 from tests.postgres.machines import digest
 from tests.work.conftest import git
 from tui_tasks import clock
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core import heartbeats
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict

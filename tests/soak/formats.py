@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.soak.budget import Budget
-from tui_tasks.cli import command_line as program
+from tui_tasks.cli import main as program
 from tui_tasks.core.names import IMPORTED
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries, task_records

@@ -26,7 +26,7 @@ from tests.soak.budget import Budget
 from tests.soak.forked import Forked
 from tests.soak.ledger import Author, Tally, Write
 from tests.soak.soundness import found
-from tui_tasks.cli import command_line
+from tui_tasks.cli import main
 
 # Imported once here, so that what is forked need not.
 for _name in (
@@ -62,7 +62,7 @@ class Client:
 
     def start(self) -> Forked:
         options = ["--db", str(self.folder / "tasks.db"), "--agent", self.author.name, "--no-scheduler"]
-        return Forked(partial(command_line.main, ["serve", *options]))
+        return Forked(partial(main.main, ["serve", *options]))
 
     def connect(self) -> None:
         self.process, self._held = self.start(), b""
@@ -140,7 +140,7 @@ class McpClient(Client):
 
     def start(self) -> Forked:
         options = ["--db", str(self.folder / "tasks.db"), "--agent", self.author.name]
-        return Forked(partial(command_line.main, ["mcp", *options]))
+        return Forked(partial(main.main, ["mcp", *options]))
 
     def greet(self) -> None:
         self.flight = 1
@@ -204,7 +204,7 @@ def _on_terminal(terminal: str, options: list[str]) -> int:
     os.setsid()
     # The leader of a session that opens a terminal has it for its own.
     os.dup2(os.open(terminal, os.O_RDWR), 2)
-    return command_line.main(options)
+    return main.main(options)
 
 
 class TodoClient(Client):

@@ -27,7 +27,7 @@ from tests.soak.speaking import program
 from tests.terminals import Terminal
 from tests.work.repositories import commit, git, write
 from tui_tasks import clock
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store

@@ -9,7 +9,7 @@ import pytest
 
 from tests.contract.client import Agent
 from tui_tasks import clock
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.errors import Forbidden
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.maintenance.replay import replay

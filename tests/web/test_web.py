@@ -20,8 +20,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tests.contract.client import program
 from tests.started import DEADLINE, Started
-from tui_tasks.cli.command_line import main
 from tui_tasks.cli.command_parser import parser as made_parser
+from tui_tasks.cli.main import main
 from tui_tasks.cli.screen import screen_commands
 from tui_tasks.web import server
 

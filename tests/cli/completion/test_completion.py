@@ -17,8 +17,8 @@ from tests.contract.client import environment
 from tests.started import DEADLINE
 from tests.terminals import Terminal
 from tui_tasks.cli import completion
-from tui_tasks.cli.command_line import command_of, main
 from tui_tasks.cli.completion import SHELLS
+from tui_tasks.cli.main import command_of, main
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.tasks import AddTask, CreatePlan, EditTask, EnsureList
 from tui_tasks.core.store import Store
@@ -183,7 +183,7 @@ def leave(status):
     sys.stdout.flush()
     really(status)
 really, os._exit = os._exit, leave
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 main()
 """
 

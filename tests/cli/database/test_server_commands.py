@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.contract.client import environment
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 
 
 def test_one_role_of_each_kind_is_printed_where_none_is_named(capsys) -> None:
@@ -34,7 +34,9 @@ def test_a_role_that_could_not_be_meant_is_refused(given, capsys) -> None:
 
 
 def test_they_are_printed_without_psycopg(tmp_path) -> None:
-    script = "import sys; sys.modules['psycopg'] = None; from tui_tasks.cli.command_line import main; sys.exit(main(sys.argv[1:]))"
+    script = (
+        "import sys; sys.modules['psycopg'] = None; from tui_tasks.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script, "admin", "roles"], capture_output=True, text=True, env=environment(tmp_path)
     )

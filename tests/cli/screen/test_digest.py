@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tui_tasks import clock
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.store import Store

@@ -14,7 +14,7 @@ import pytest
 
 from tests.core.engine.databases import add
 from tests.terminals import Terminal
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.store import Store
 
@@ -91,7 +91,7 @@ def build(self, seq, report):
         report(1, 100)
 
 PastState.build = build
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 sys.exit(main())
 """
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE, Started
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.cli.setup import installed
 from tui_tasks.cli.setup.programs import PROGRAMS
 

@@ -17,7 +17,7 @@ from tests.hooks.processes import claude, hook
 from tests.hooks.screens import answering, asking, screen
 from tests.terminals import Terminal
 from tui_tasks.cli import person
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, RunJob

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import START
 from tests.work.repositories import Place, commit, git, make, write
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.read import work_queries

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.hooks.playing import Player
-from tui_tasks.cli import command_line as program
+from tui_tasks.cli import main as program
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 from tui_tasks.runner import processes

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import START
 from tui_tasks import clock
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.cli.screen import monitor
 from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.commit.elapsed import Elapsed

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 

@@ -14,7 +14,7 @@ from tests.conftest import Clock, Talk
 from tests.contract.client import environment, program
 from tests.started import DEADLINE
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.cli.tasks import listing, lookup, task_changes
 from tui_tasks.core.errors import InvalidArgument, NotFound, Refusal
 from tui_tasks.core.journal import journal

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from tests.mcp_server.shared import Driven, driven
-from tui_tasks.cli.command_line import main
 from tui_tasks.cli.help import PAGES
+from tui_tasks.cli.main import main
 from tui_tasks.core.errors import InvalidRequest
 from tui_tasks.dialects.base import TABLE
 from tui_tasks.dialects.requests import confinement

@@ -28,7 +28,7 @@ def painted(app):
 
 TaskApp._begin = painted
 os.chdir(Path(sys.argv[-1]).parent)
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 main(["--db", sys.argv[1]])
 """
 

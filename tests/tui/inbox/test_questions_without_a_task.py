@@ -7,7 +7,7 @@ import pytest
 from tests.tui.boards import columns
 from tests.tui.driving import by_agent, lines, settle, shown, until
 from tests.tui.plan import NOW
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core.operations.asks import AnswerAsk, OpenAsk
 from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.store import Store

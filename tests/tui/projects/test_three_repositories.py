@@ -15,7 +15,7 @@ from tests.contract.client import environment
 from tests.started import Started
 from tests.tui.driving import named, opened, press, shown
 from tui_tasks import clock
-from tui_tasks.cli.command_line import main
+from tui_tasks.cli.main import main
 from tui_tasks.core import connections
 from tui_tasks.core.read.agents import activity, session_queries
 from tui_tasks.core.read.tasks import task_queries

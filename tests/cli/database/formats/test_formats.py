@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.formats.round_trips import filled
-from tui_tasks.cli import command_line as program
+from tui_tasks.cli import main as program
 from tui_tasks.cli import streams
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
