@@ -198,7 +198,7 @@ COMMANDS: Final[dict[str, Command]] = {
             _WRITES,
             is_short=True,
         ),
-        Command("call", "call one tool from a shell", "call", _CHANNEL, is_short=True),
+        Command("call", "call one tool from a shell", "agent_commands", _CHANNEL, is_short=True),
         Command("serve", "serve the control channel, without a screen", "servers", f"{_CHANNEL} tools"),
         Command(
             "mcp",
