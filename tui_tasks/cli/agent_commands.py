@@ -209,13 +209,13 @@ def _prime(options: argparse.Namespace) -> int:
         return 0
     with open_store(options) as store:
         lookup.check_project(options, store.db)
-        print(text(session_of(options, store)))
+        print(prime_text(session_of(options, store)))
     if is_without_project(options):
         print("\nThis folder has no project: tasks of other folders may be among these.")
     return 0
 
 
-def text(session: Session) -> str:
+def prime_text(session: Session) -> str:
     """Return the rules, the open tasks and the next task."""
     from contextlib import closing
     from itertools import islice
