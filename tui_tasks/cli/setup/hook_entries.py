@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tui_tasks.cli.setup import jsonc
-from tui_tasks.cli.setup.files import File, NotSetUp
+from tui_tasks.cli.setup.programs import File, NotSetUp
 from tui_tasks.hooks.hook_settings import ALWAYS_SUCCEEDS, shell_command
 
 

@@ -16,8 +16,7 @@ from typing import Any, Final
 
 from tui_tasks import regular_files
 from tui_tasks.cli.setup import hook_entries, plan, server_entry
-from tui_tasks.cli.setup.files import MAX_BYTES, File, NotSetUp, read
-from tui_tasks.cli.setup.programs import PROGRAMS, Target, target
+from tui_tasks.cli.setup.programs import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
 # Seconds for which a hook is tried.

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.cli.setup import files, hook_entries, server_entry
-from tui_tasks.cli.setup.files import File, NotSetUp, read
-from tui_tasks.cli.setup.programs import PROGRAMS, SERVER, TOOLS, Target, target
+from tui_tasks.cli.setup import hook_entries, programs, server_entry
+from tui_tasks.cli.setup.programs import PROGRAMS, SERVER, TOOLS, File, NotSetUp, Target, read, target
 from tui_tasks.cli.setup.server_entry import Options
 from tui_tasks.hooks import hook_settings
 
@@ -69,7 +68,7 @@ class Plan:
         notes: what is left alone, and why.
     """
 
-    files: list[File] = field(default_factory=list)
+    programs: list[File] = field(default_factory=list)
     parts: list[tuple[str, File]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -274,16 +273,16 @@ def put_guidance(text: str | None) -> str:
     """Return the text of a guidance file with the block, in its place or at the end."""
     place = find_guidance(text or "")
     if place is None:
-        return files.append(text, BLOCK)
+        return programs.append_block(text, BLOCK)
     assert text is not None
     start, end = place
-    return text[:start] + BLOCK.rstrip("\n").replace("\n", files.newline_of(text)) + text[end:]
+    return text[:start] + BLOCK.rstrip("\n").replace("\n", programs.newline_of(text)) + text[end:]
 
 
 def remove_guidance(text: str) -> str | None:
     """Return the text without the block; None if the file was created for it. A text without a block is unchanged."""
     place = find_guidance(text)
-    return text if place is None else files.remove(text, *place)
+    return text if place is None else programs.remove_block(text, *place)
 
 
 def find_guidance(text: str) -> tuple[int, int] | None:

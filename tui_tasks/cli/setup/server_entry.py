@@ -9,9 +9,8 @@ from typing import Any, Final
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from tui_tasks.cli.setup import files, jsonc
-from tui_tasks.cli.setup.files import File, NotSetUp
-from tui_tasks.cli.setup.programs import SERVER, Program
+from tui_tasks.cli.setup import jsonc, programs
+from tui_tasks.cli.setup.programs import SERVER, File, NotSetUp, Program
 
 # The options of `mcp` that `setup` writes, in their order, and whether each has a value.
 _OPTIONS: Final = {
@@ -203,7 +202,7 @@ def put_in_toml(text: str | None, name: str, entry: dict[str, Any]) -> str:
             if there.get(key) != value:
                 there[key] = value
         return mark + tomlkit.dumps(document)
-    made = mark + files.append(text.removeprefix(mark) if text is not None else None, _table_text(name, entry))
+    made = mark + programs.append_block(text.removeprefix(mark) if text is not None else None, _table_text(name, entry))
     expected = document.unwrap()
     expected.setdefault(SERVERS, {})[name] = entry
     try:
@@ -232,10 +231,10 @@ def remove_from_toml(text: str, name: str) -> str | None:
     entry = expected.get(SERVERS, {})[name]
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     body = text.removeprefix(mark)
-    block = _table_text(name, entry).rstrip("\n").replace("\n", files.newline_of(text))
+    block = _table_text(name, entry).rstrip("\n").replace("\n", programs.newline_of(text))
     start = body.find(block)
     if start >= 0:
-        left = files.remove(body, start, start + len(block))
+        left = programs.remove_block(body, start, start + len(block))
         del expected[SERVERS][name]
         if not expected[SERVERS]:
             del expected[SERVERS]

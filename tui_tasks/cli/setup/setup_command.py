@@ -13,8 +13,7 @@ from pathlib import Path
 
 from tui_tasks.cli.options import REFUSED, USAGE, print_missing_extra
 from tui_tasks.cli.setup import plan
-from tui_tasks.cli.setup.files import NotSetUp
-from tui_tasks.cli.setup.programs import PROGRAMS
+from tui_tasks.cli.setup.programs import PROGRAMS, NotSetUp
 from tui_tasks.cli.setup.server_entry import Options
 from tui_tasks.core.errors import as_utf8
 from tui_tasks.hooks import hook_settings
