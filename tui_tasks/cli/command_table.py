@@ -170,7 +170,7 @@ COMMANDS: Final[dict[str, Command]] = {
             "supervise.work_command",
             _READS,
         ),
-        Command("digest", "show what happened while you were away", "screen.digest_command", "db read-only"),
+        Command("digest", "show what happened while you were away", "screen.monitor", "db read-only"),
         Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
         Command(
             "web",
