@@ -16,7 +16,7 @@ from tests.conftest import SECOND, START, Talk
 from tests.core.engine.databases import put_in_place
 from tests.core.engine.test_watch import finds_commit_by_notice
 from tests.started import DEADLINE, until
-from tui_tasks.cli.screen import monitor
+from tui_tasks.cli.supervise import history_text
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
@@ -118,7 +118,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
     def follow() -> None:
         with Store(str(path), read_only=True) as opened:
             monitors.append(opened)
-            for said in monitor.follow(opened, journal.newest(opened.db) - 1, heard.put):
+            for said in history_text.follow(opened, journal.newest(opened.db) - 1, heard.put):
                 heard.put(said)
                 if "the end" in said:
                     return
@@ -136,7 +136,7 @@ def test_a_plain_monitor_tells_of_what_is_written_there(store, path, filled):
 
 
 def test_a_plain_monitor_says_once_that_the_file_is_gone(store, path, filled, monkeypatch):
-    monkeypatch.setattr(monitor, "LOOK_AGAIN", 0.01)
+    monkeypatch.setattr(history_text, "LOOK_AGAIN", 0.01)
     told: list[str] = []
     away = path.with_name("away")
 
@@ -146,7 +146,7 @@ def test_a_plain_monitor_says_once_that_the_file_is_gone(store, path, filled, mo
         _rename(store, filled[0], "back")
 
     path.rename(away)
-    said = monitor.follow(store, journal.newest(store.db), failed)
+    said = history_text.follow(store, journal.newest(store.db), failed)
     assert "back" in next(said)
     assert told == [f"{path} is gone: put it back"]
 

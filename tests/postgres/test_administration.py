@@ -19,7 +19,7 @@ from tests.postgres.machines import digest, run
 from tests.started import DEADLINE, Started
 from tui_tasks import clock
 from tui_tasks.cli.command_parser import parser as made_parser
-from tui_tasks.cli.screen import screen_commands
+from tui_tasks.cli.supervise import screen_commands
 from tui_tasks.core.store import Store
 from tui_tasks.postgres import comparison, replica_files
 from tui_tasks.postgres.comparison import compare

@@ -22,7 +22,7 @@ from tests.contract.client import program
 from tests.started import DEADLINE, Started
 from tui_tasks.cli.command_parser import parser as made_parser
 from tui_tasks.cli.main import main
-from tui_tasks.cli.screen import screen_commands
+from tui_tasks.cli.supervise import screen_commands
 from tui_tasks.web import server
 
 TOKEN = "the-token"

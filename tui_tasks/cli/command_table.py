@@ -106,7 +106,7 @@ _SCREEN: Final = "db agent list project read-only no-scheduler ascii"
 _WRITES: Final = "db agent list project read-only"
 _READS: Final = "db list project read-only"
 
-SCREEN: Final = Command("", "the screen", "screen.screen_commands", f"{_SCREEN} {_BOUNDS}", is_screen=True)
+SCREEN: Final = Command("", "the screen", "supervise.screen_commands", f"{_SCREEN} {_BOUNDS}", is_screen=True)
 
 
 def _verb(name: str, help_: str, options: str = _WRITES) -> Command:
@@ -170,18 +170,18 @@ COMMANDS: Final[dict[str, Command]] = {
             "supervise.work_command",
             _READS,
         ),
-        Command("digest", "show what happened while you were away", "screen.monitor", "db read-only"),
-        Command("watch", "the screen, read only", "screen.screen_commands", _SCREEN, is_screen=True),
+        Command("digest", "show what happened while you were away", "supervise.history_text", "db read-only"),
+        Command("watch", "the screen, read only", "supervise.screen_commands", _SCREEN, is_screen=True),
         Command(
             "web",
             "the screen in a browser on this machine, read only",
-            "screen.screen_commands",
+            "supervise.screen_commands",
             "db list project no-scheduler ascii",
         ),
         Command(
             "demo",
             "try it, with a temporary database and a scripted agent",
-            "screen.screen_commands",
+            "supervise.screen_commands",
             "ascii",
             is_screen=True,
         ),

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import START
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.cli.screen import monitor
+from tui_tasks.cli.supervise import history_text
 from tui_tasks.cli.tasks import json_listing
 from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.errors import StorageFailed
@@ -91,7 +91,7 @@ def test_every_command_quotes_a_name_that_looks_like_the_humans(of_a_look_alike,
 def test_watch_plain_quotes_it(of_a_look_alike):
     with Store(of_a_look_alike) as store:
         made = [entry for entry in journal.since(store.db, 0, 9) if entry.actor == LOOK_ALIKE]
-        assert all(f" {QUOTED} " in monitor.sentence(store.db, entry) for entry in made)
+        assert all(f" {QUOTED} " in history_text.sentence(store.db, entry) for entry in made)
         assert made
 
 

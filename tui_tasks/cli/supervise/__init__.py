@@ -1,1 +1,1 @@
-"""The commands by which a person supervises from a shell: lists, jobs, questions, agents, and what is held."""
+"""The commands by which a person supervises: the screen, lists, jobs, questions, agents, work, and what is held."""

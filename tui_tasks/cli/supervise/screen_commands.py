@@ -57,7 +57,7 @@ def run(name: str, options: argparse.Namespace) -> int:
 
 
 def _screen(options: argparse.Namespace) -> int:
-    from tui_tasks.cli.screen import screen_program
+    from tui_tasks.cli.supervise import screen_program
     from tui_tasks.core.errors import InvalidArgument
     from tui_tasks.tui.state.projects import ProjectChoice
 
@@ -81,20 +81,20 @@ def _screen(options: argparse.Namespace) -> int:
 
 
 def _watch_plain(options: argparse.Namespace) -> int:
-    from tui_tasks.cli.screen import monitor
+    from tui_tasks.cli.supervise import history_text
     from tui_tasks.core.journal import journal
 
     with open_store(options) as store:
         print_permission_findings(options)
         newest = journal.newest(store.db)
         print(f"Listening to {store.path} from entry {newest:,} on.", flush=True)
-        for said in monitor.follow(store, newest, print_refusal):
+        for said in history_text.follow(store, newest, print_refusal):
             print(said, flush=True)
     return 0
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from tui_tasks.cli.screen import demo, screen_program
+    from tui_tasks.cli.supervise import demo, screen_program
     from tui_tasks.tui.state.projects import ALL_PROJECTS
 
     shown = {"project": ALL_PROJECTS, "ascii_only": options.ascii}

@@ -17,7 +17,7 @@ from tests.conftest import Talk
 from tests.contract.client import environment, program
 from tests.started import DEADLINE, Started
 from tests.terminals import Terminal
-from tui_tasks.cli.screen import demo
+from tui_tasks.cli.supervise import demo
 from tui_tasks.core.operations.asks import PauseAgent, ResumeAgent
 from tui_tasks.core.operations.tasks import DeleteTask
 from tui_tasks.core.read import ask_queries, job_queries

@@ -26,7 +26,7 @@ def run(screen: Callable[[str], int]) -> int:
     `screen` is called with the database's path, with the agent's lines on standard input.
     """
     with tempfile.TemporaryDirectory(prefix="tui-tasks-demo-") as folder:
-        command = [sys.executable, "-m", "tui_tasks.cli.screen.demo"]
+        command = [sys.executable, "-m", "tui_tasks.cli.supervise.demo"]
         agent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert agent.stdin is not None
         assert agent.stdout is not None

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.started import Started
-from tui_tasks.cli.screen import monitor
+from tui_tasks.cli.supervise import history_text
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
@@ -27,7 +27,7 @@ from tui_tasks.core.store import Store
 def sentences(store: Store, since: int = 0) -> list[str]:
     """What is said of what has happened, without the time of day."""
     entries = journal.since(store.db, since, 1000)
-    return [monitor.sentence(store.db, entry).partition(" ")[2] for entry in entries]
+    return [history_text.sentence(store.db, entry).partition(" ")[2] for entry in entries]
 
 
 def test_each_event_is_one_sentence_in_plain_words(store: Store, talk: Talk, clock: Clock) -> None:
@@ -91,9 +91,9 @@ def test_a_database_that_cannot_be_read_is_told_once_and_what_came_meanwhile_onc
             raise sqlite3.OperationalError("disk I/O error")
         return read(*arguments)
 
-    monkeypatch.setattr(monitor, "LOOK_AGAIN", 0)
+    monkeypatch.setattr(history_text, "LOOK_AGAIN", 0)
     monkeypatch.setattr(journal, "since", tried)
-    said = monitor.follow(store, journal.newest(store.db), lambda failure: told.append(str(failure)))
+    said = history_text.follow(store, journal.newest(store.db), lambda failure: told.append(str(failure)))
     for number, name in enumerate(("one", "two"), 1):
         talk.ok("tasklist:add_task", name=name)
         assert next(said).endswith(f'agent added "{name}".')

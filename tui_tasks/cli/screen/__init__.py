@@ -1,1 +1,0 @@
-"""The commands that show the state: the screen, the plain monitor and the demo."""
