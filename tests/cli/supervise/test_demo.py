@@ -24,7 +24,7 @@ from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
 
-AT_ONCE = [sys.executable, "-c", "from tui_tasks.cli.screen import demo; demo.PACE = 0; demo._agent()"]
+AT_ONCE = [sys.executable, "-c", "from tui_tasks.cli.supervise import demo; demo.PACE = 0; demo._agent()"]
 
 
 class Between:
@@ -139,7 +139,7 @@ def test_the_agent_ends_without_a_word_when_the_screen_has(gone: str, tmp_path: 
 
 SCREEN = """
 import os, sys
-from tui_tasks.cli.screen import demo
+from tui_tasks.cli.supervise import demo
 def screen(db):
     request = os.read(0, 65536)
     os.write(1, b'{"id": 0, "ok": true, "result": {"seq": 0}}\\n')

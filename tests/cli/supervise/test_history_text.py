@@ -1,4 +1,4 @@
-"""`watch --plain`."""
+"""`watch --plain` and `digest`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.started import Started
+from tui_tasks import clock
+from tui_tasks.cli.main import main
 from tui_tasks.cli.supervise import history_text
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, PauseAgent, ResumeAgent, SendMessage
-from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask
+from tui_tasks.core.operations.tasks import AcceptTask, AddTask, DeclineTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.read.digest_entries import PARTS
 from tui_tasks.core.rules.recorded_settings import ReviewPolicy
 from tui_tasks.core.snapshots import Entry
 from tui_tasks.core.store import Store
@@ -124,3 +127,38 @@ def test_a_follower_in_another_process_hears_of_each_change_as_it_happens(path: 
         follower.terminate()
         server.stdin.close()
     assert [f'agent added "Task {number}".\n' in said for number, said in enumerate(heard)] == [True] * 20
+
+
+@pytest.fixture
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A task that has failed, whose agent would have the terminal obey it; the clock stands still."""
+    path, now = str(tmp_path / "tasks.db"), clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now)
+    with Store(path) as store:
+        home = store.commit(EnsureList("Plan", "task"), actor="human", now=now)[0]
+        task = store.commit(AddTask("Fix \x1b[31mthe test", home.uid), actor="claude-1", now=now)[0]
+        store.commit(EditTask(task.uid, {"status": "failed"}), LogTask(task.uid, "exit 1"), actor="claude-1", now=now)
+    return path
+
+
+def test_it_tells_each_part_with_the_entries_behind_its_lines(database: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["digest", "--db", database]) == 0
+    said = capfd.readouterr().out
+    assert "\nFailed\n  claude-1  #1 Fix ␛[31mthe test: failed: exit 1  now  [3]\n" in said
+    assert "\nFiled\n  claude-1  #1 Fix ␛[31mthe test: filed in Plan  now  [2]\n" in said
+    assert "\x1b" not in said
+
+
+def test_json_has_every_part_and_every_entry(database: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["digest", "--db", database, "--since", "2d", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert list(found) == ["schema_version", "since", "until", "after", "newest", "is_cut", *PARTS]
+    (failed,) = found["failed"]
+    assert (failed["kind"], failed["agent"], failed["entries"]) == ("task", "claude-1", [3])
+    assert found["needs_you"] == []
+
+
+def test_what_is_no_instant_is_refused_and_nothing_is_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["digest", "--db", str(tmp_path / "none.db"), "--since", "soon"]) == 2
+    assert "--since: soon is no instant: give an age" in capfd.readouterr().err
+    assert not (tmp_path / "none.db").exists()
