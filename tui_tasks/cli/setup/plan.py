@@ -68,7 +68,7 @@ class Plan:
         notes: what is left alone, and why.
     """
 
-    programs: list[File] = field(default_factory=list)
+    files: list[File] = field(default_factory=list)
     parts: list[tuple[str, File]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -89,7 +89,7 @@ class Plan:
         """Read a file, or return it if it was read before, also under another path.
 
         Raises:
-            NotSetUp: as `files.read`.
+            NotSetUp: as `read`.
         """
         opened = read(path, root)
         for file in self.files:
