@@ -214,7 +214,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("import", "read tasks of another program, or their changes", "database.import_export", _WRITES),
         Command("sync-file", "keep a file of all tasks up to date, for a team's git", "database.sync_file", _READS),
         Command("scheduler", "run the scheduler alone, as a service", "servers", "db"),
-        Command("doctor", "check the database, its file, the clock and the settings", "database.admin_commands", "db"),
+        Command("doctor", "check the database, its file, the clock and the settings", "database.doctor", "db"),
         Command("backup", "copy the database while it is in use", "database.admin_commands", "db"),
         Command("restore", "restore a backup, even while the database is in use", "database.admin_commands", "db"),
         Command("compact", "drop the oldest entries of the journal", "database.admin_commands", "db"),

@@ -21,7 +21,7 @@ from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 
 if TYPE_CHECKING:
-    from tui_tasks.core.store import Store
+    pass
 
 
 _MAX_CONFIG_BYTES: Final = 1024 * 1024
@@ -118,64 +118,6 @@ def declare(name: str, command: argparse.ArgumentParser) -> None:
 def run(name: str, options: argparse.Namespace) -> int:
     """Run a command; return the exit status."""
     return _RUN[name](options)
-
-
-def _declare_doctor(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--replay", action="store_true", help="compare the tables with a long journal too")
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from tui_tasks import clock
-    from tui_tasks.cli.database import doctor, sync_file
-
-    options.read_only = True
-    with open_store(options) as store:
-        print(doctor.summary(store, replays=options.replay))
-        named = Path(paths.database(options.db))
-        findings = list(doctor.findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
-        findings += _print_server(store, whole=options.replay)
-        findings += _print_programs(store)
-        findings += sync_file.merge_findings(Path.cwd())
-    for finding in findings:
-        print(f"! {safe_line(finding)}")
-    print(count(len(findings), "problem") if findings else "no problems")
-    return REFUSED if findings else 0
-
-
-def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
-    """Print what the server of a replica holds; yield what is wrong there, or with the replica."""
-    from tui_tasks import clock
-    from tui_tasks.default_paths import is_replica
-
-    if not is_replica(store.path):
-        return
-    from tui_tasks.postgres.comparison import compare
-    from tui_tasks.postgres.replica import Replica
-
-    assert isinstance(store.db, Replica)
-    about, *findings = compare(store.db, clock.now(), whole=whole)
-    print(safe_line(about))
-    yield from findings
-
-
-def _print_programs(store: Store) -> Iterator[str]:
-    """Print which agent programs are set up here, and when each last sent a report; yield their problems."""
-    from tui_tasks.cli.setup import installed
-    from tui_tasks.core.read.agents import session_queries
-    from tui_tasks.core.snapshots import iso
-
-    last_seen: dict[str, int] = {}
-    for seen in session_queries.everyone(store.db):
-        program = seen.session.program
-        last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
-    for one in installed.all_installed(Path.cwd()):
-        parts = " and ".join(one.parts)
-        if one.has_hooks:
-            at = last_seen.get(one.name)
-            parts += ", never heard" if at is None else f", last heard {iso(at)}"
-        print(safe_line(f"{one.name}: {parts or 'cannot be read'}, {one.place}"))
-        for problem in one.problems:
-            yield f"{one.name}: {problem}"
 
 
 def _declare_backup(command: argparse.ArgumentParser) -> None:
@@ -364,7 +306,6 @@ def _config(options: argparse.Namespace) -> int:
 
 _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
     "init": _declare_init,
-    "doctor": _declare_doctor,
     "backup": _declare_backup,
     "restore": _declare_restore,
     "compact": _declare_compact,
@@ -372,7 +313,6 @@ _DECLARE: Final[dict[str, Callable[[argparse.ArgumentParser], None]]] = {
 }
 _RUN: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
     "init": _init,
-    "doctor": _doctor,
     "backup": _backup,
     "restore": _restore,
     "compact": _compact,

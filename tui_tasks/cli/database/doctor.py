@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+from tui_tasks import clock
+from tui_tasks.cli.database import sync_file
+from tui_tasks.cli.options import REFUSED, open_store
+from tui_tasks.cli.setup import installed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.read import check_queries, job_queries
+from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.rules.recorded_settings import other_source
+from tui_tasks.core.snapshots import iso
 from tui_tasks.core.store import Store
+from tui_tasks.default_paths import is_replica
 from tui_tasks.settings import config, paths
 from tui_tasks.settings.current import source_of
+from tui_tasks.text.safe import safe_line
+from tui_tasks.text.times import count
 
 # Microseconds by which a clock may be behind the newest entry: small drifts are normal.
 DRIFT = 2_000_000
@@ -25,6 +35,56 @@ DRIFT = 2_000_000
 WRONG = 30_000_000
 # The number of newest entries that are compared.
 LOOKED_AT = 10_000
+
+
+def declare(_name: str, command: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    command.add_argument("--replay", action="store_true", help="compare the tables with a long journal too")
+
+
+def run(_name: str, options: argparse.Namespace) -> int:
+    """Print the problems; return the exit status."""
+    options.read_only = True
+    with open_store(options) as store:
+        print(summary(store, replays=options.replay))
+        named = Path(paths.database(options.db))
+        found = list(findings(store, paths.configuration(), clock.now(), named, replays=options.replay))
+        found += _print_server(store, whole=options.replay)
+        found += _print_programs(store)
+        found += sync_file.merge_findings(Path.cwd())
+    for finding in found:
+        print(f"! {safe_line(finding)}")
+    print(count(len(found), "problem") if found else "no problems")
+    return REFUSED if found else 0
+
+
+def _print_server(store: Store, *, whole: bool) -> Iterator[str]:
+    """Print what the server of a replica holds; yield what is wrong there, or with the replica."""
+    if not is_replica(store.path):
+        return
+    from tui_tasks.postgres.comparison import compare
+    from tui_tasks.postgres.replica import Replica
+
+    assert isinstance(store.db, Replica)
+    about, *findings = compare(store.db, clock.now(), whole=whole)
+    print(safe_line(about))
+    yield from findings
+
+
+def _print_programs(store: Store) -> Iterator[str]:
+    """Print which agent programs are set up here, and when each last sent a report; yield their problems."""
+    last_seen: dict[str, int] = {}
+    for seen in session_queries.everyone(store.db):
+        program = seen.session.program
+        last_seen[program] = max(last_seen.get(program, 0), seen.activity.last_seen)
+    for one in installed.all_installed(Path.cwd()):
+        parts = " and ".join(one.parts)
+        if one.has_hooks:
+            at = last_seen.get(one.name)
+            parts += ", never heard" if at is None else f", last heard {iso(at)}"
+        print(safe_line(f"{one.name}: {parts or 'cannot be read'}, {one.place}"))
+        for problem in one.problems:
+            yield f"{one.name}: {problem}"
 
 
 def findings(
