@@ -20,8 +20,8 @@ from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion
 from tui_tasks.cli import main as program
-from tui_tasks.cli.database import admin_commands, import_export, sync_file
-from tui_tasks.cli.setup import installed, programs
+from tui_tasks.cli.database import import_export, sync_file
+from tui_tasks.cli.setup import installed, programs, setup_command
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
@@ -94,7 +94,7 @@ def test_as_the_project_file_of_a_command(
 
 def test_as_the_configuration_of_a_git_repository(tmp_path: Path, hostile: Put) -> None:
     hostile(tmp_path / "shop" / ".git" / "config")
-    assert admin_commands.proposed(tmp_path / "shop") == "shop"
+    assert setup_command.proposed(tmp_path / "shop") == "shop"
 
 
 def test_as_the_attributes_of_a_git_repository(tmp_path: Path, hostile: Put, monkeypatch: pytest.MonkeyPatch) -> None:

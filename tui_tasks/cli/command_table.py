@@ -209,7 +209,7 @@ COMMANDS: Final[dict[str, Command]] = {
         Command("token", "make or revoke a token, for an agent on another machine", "servers", "db read-only"),
         Command("hook", "report an event of an agent program (its hooks run this)", "agent_commands", "db project"),
         Command("schema", "print the JSON Schemas of the channel and of --json", "help"),
-        Command("init", "make this folder a project with its own lists", "database.admin_commands", "project"),
+        Command("init", "make this folder a project with its own lists", "setup.setup_command", "project"),
         Command("export", "write tasks in the format of another program", "database.import_export", _READS),
         Command("import", "read tasks of another program, or their changes", "database.import_export", _WRITES),
         Command("sync-file", "keep a file of all tasks up to date, for a team's git", "database.sync_file", _READS),

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tui_tasks.cli.database import admin_commands
+from tui_tasks.cli.setup import setup_command
 from tui_tasks.settings import project
 
 
@@ -27,18 +27,18 @@ def folder(tmp_path):
 def test_the_remote_proposes_a_name_else_the_work_tree(folder, url, name):
     tree = folder.parent
     subprocess.run(["git", "init", "-q", tree], check=True)
-    assert admin_commands.proposed(folder) == "src"
+    assert setup_command.proposed(folder) == "src"
     subprocess.run(["git", "-C", tree, "config", "remote.origin.url", url], check=True)
-    assert admin_commands.proposed(folder) in (name, "web-api")
+    assert setup_command.proposed(folder) in (name, "web-api")
 
 
 def test_outside_a_work_tree_the_folder_proposes_its_own_name(folder):
-    assert admin_commands.proposed(folder) == "deep"
+    assert setup_command.proposed(folder) == "deep"
 
 
 def test_what_init_writes_is_read_and_never_written_over(folder):
-    file = admin_commands.write_project_file(folder, "web")
+    file = setup_command.write_project_file(folder, "web")
     assert project.of_folder(folder) == "web"
     with pytest.raises(project.ProjectRefused, match="is there already"):
-        admin_commands.write_project_file(folder, "other")
+        setup_command.write_project_file(folder, "other")
     assert "web" in file.read_text()
