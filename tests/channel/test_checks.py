@@ -24,7 +24,7 @@ def test_a_task_tells_what_is_verified_of_it_and_by_which_runs(talk, checks, clo
     unproven = {"name": "tests", "state": "unproven", "run_id": None, "exit_code": None, "output": None}
     assert (task(talk, uid)["verified"], task(talk, uid)["checks"]) == (
         "unproven",
-        [unproven | {"at": None, "commit": None, "diff": None}],
+        [unproven | {"at": None, "commit": None, "diff": None, "machine": None}],
     )
     free = add(talk, list="elsewhere")
     assert (task(talk, free)["verified"], task(talk, free)["checks"]) == (None, [])
@@ -41,6 +41,7 @@ def test_a_task_tells_what_is_verified_of_it_and_by_which_runs(talk, checks, clo
             "at": "2026-01-02T11:22:14.000+00:00",
             "commit": "c0ffee",
             "diff": "d1ff",
+            "machine": None,
         }
     ]
 
