@@ -156,7 +156,7 @@ def _stop_writing(speaker: Speaker, name: str) -> None:
     """Have it write until it stops."""
     while not _is_stopped(speaker.pid):
         speaker.send(_add(name))
-        until(lambda: _is_stopped(speaker.pid) or _has_line(speaker), "the writer to stop", PATIENCE)
+        until(lambda: _is_stopped(speaker.pid) or _has_line(speaker), "the writer to stop")
 
 
 def _is_stopped(pid: int) -> bool:
