@@ -14,7 +14,7 @@ from tests.started import until
 from tui_tasks import clock
 from tui_tasks.channel.session import ask
 from tui_tasks.cli.main import main
-from tui_tasks.core import heartbeats
+from tui_tasks.core import machine_leases
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.operations.jobs import DefineChecks, FreeCheck, RequestChecks
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
@@ -233,11 +233,11 @@ def test_a_check_that_only_a_lost_machine_can_run_is_ended(machines):
 
 def test_machines_of_one_host_are_told_apart_and_the_channel_names_the_machine_of_a_check(machines):
     here, there = machines
-    assert heartbeats.machine_name(here.store.db, here.id) == here.id.rpartition("-")[0]
+    assert machine_leases.machine_name(here.store.db, here.id) == here.id.rpartition("-")[0]
     for machine in (here, there):
         machine.store.db.renew_lease()
     here.store.db.catch_up()
-    assert [heartbeats.machine_name(here.store.db, machine.id) for machine in (here, there)] == [here.id, there.id]
+    assert [machine_leases.machine_name(here.store.db, machine.id) for machine in (here, there)] == [here.id, there.id]
     here.configure()
     uid = add(here)
     request(here, uid)
@@ -251,7 +251,7 @@ def test_a_machine_without_a_command_says_so(machines, monkeypatch, server_url, 
     here, there = machines
     here.configure()
     there.store.db.catch_up()
-    host = heartbeats.machine_name(there.store.db, here.id)
+    host = machine_leases.machine_name(there.store.db, here.id)
     assert check_queries.not_run_here(here.store.db, {"tests"}) is None
     assert "no command for tests" in check_queries.not_run_here(there.store.db, ())
     monkeypatch.setenv("XDG_STATE_HOME", str(there.folder.parent / "b"))

@@ -18,7 +18,7 @@ from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
 from tui_tasks.core import connections, heartbeats
 from tui_tasks.core.errors import OutcomeUnknown, RoleRefused
-from tui_tasks.core.heartbeats import LEASE, LEASE_RENEWED, leases
+from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process

@@ -12,7 +12,7 @@ from tests.postgres.machines import digest
 from tests.work.conftest import git
 from tui_tasks import clock
 from tui_tasks.cli.main import main
-from tui_tasks.core import heartbeats
+from tui_tasks.core import machine_leases
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.sessions import EndSession
@@ -95,7 +95,7 @@ def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(mac
     assert work.state == "ready"
     assert work_queries.counts_text(there.db, work.uid) == work_queries.counts_text(here.db, work.uid) != ""
     acceptance = Acceptance(there, clock.now)
-    host = heartbeats.machine_name(there.db, here.db.machine)
+    host = machine_leases.machine_name(there.db, here.db.machine)
     named = f"the work of {work.agent} is on {host}: .*fetch its branch {work.branch}"
     review = Acceptance(here, clock.now).review(work)
     for act in (
@@ -116,7 +116,7 @@ def test_another_machine_sees_state_and_counts_and_names_the_machine_instead(mac
 def test_commands_of_another_machine_mark_the_work_and_name_its_machine(machines, repo, server_url, machine, capsys):
     here, there = machines
     work = start(here, repo, add(here))
-    host = heartbeats.machine_name(there.db, here.db.machine)
+    host = machine_leases.machine_name(there.db, here.db.machine)
     machine("b")
     assert main(["work", "ls", "--db", server_url]) == 0
     assert f"{work.agent} on {host}" in capsys.readouterr().out

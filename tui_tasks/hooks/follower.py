@@ -23,7 +23,7 @@ from tui_tasks.core.commit.elapsed import Elapsed
 from tui_tasks.core.commit.transaction import Transaction
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import DatabaseRefused, Refusal, RoleRefused
-from tui_tasks.core.heartbeats import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
+from tui_tasks.core.machine_leases import LEASE, begin_lease, end_lease, lost_machines, unknown_machines
 from tui_tasks.core.operations.jobs import AbandonCheck, AbandonRun, FreeCheck
 from tui_tasks.core.operations.sessions import EndSession, RestoreSession, SessionReport, TurnInterrupted
 from tui_tasks.core.read import check_queries, job_queries

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tui_tasks.core import connections, heartbeats, phone_answers
+from tui_tasks.core import connections, machine_leases, phone_answers
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
@@ -306,7 +306,7 @@ def _tag(machine: str) -> str:
 
 
 def _is_tagged_by_another(db: Database, nonce: str) -> bool:
-    others = heartbeats.leases(db).keys() - {db.machine} if db.machine else ()
+    others = machine_leases.leases(db).keys() - {db.machine} if db.machine else ()
     return any(nonce.startswith(_tag(machine)) for machine in others)
 
 

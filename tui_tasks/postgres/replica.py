@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core import heartbeats
+from tui_tasks.core import machine_leases
 from tui_tasks.core.commit import elapsed
 from tui_tasks.core.commit.apply import TOUCHING, apply, touch
 from tui_tasks.core.engine.database import Database
@@ -292,9 +292,9 @@ class Replica(Database):
             StorageFailed: this role may not write.
         """
         now = clock.now() + self._ahead
-        if heartbeats.is_lease_due(self, self._elapsed.look(self, now)):
+        if machine_leases.is_lease_due(self, self._elapsed.look(self, now)):
             with self.state_transaction(write=True):
-                heartbeats.renew_lease(self, self._elapsed.record(self, now))
+                machine_leases.renew_lease(self, self._elapsed.record(self, now))
 
     @property
     def address(self) -> str:

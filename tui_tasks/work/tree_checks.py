@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from tui_tasks.core import heartbeats
+from tui_tasks.core import machine_leases
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict
@@ -45,7 +45,7 @@ def states(store: Store, work: Work, tree: str) -> tuple[Check, ...]:
             run = check_queries.on_tree(db, check.uid, tree)
             state, host = (
                 check_queries.state_of(definition, run),
-                heartbeats.machine_name(db, run.machine if run else ""),
+                machine_leases.machine_name(db, run.machine if run else ""),
             )
             check = Check(check.name, state, run, check.gate, check.uid, host=host)
         checks.append(check)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import heartbeats, vocab
+from tui_tasks.core import machine_leases, vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckPlace, CheckRun
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read.tasks import task_queries
@@ -126,7 +126,7 @@ def _check(db: Database, name: str, found: CheckDefinition | None, runs: dict[st
     if found is None:
         return Check(name, "unproven")
     run, is_waived = runs.get(found.uid, (None, False))
-    host = heartbeats.machine_name(db, run.machine) if run is not None else ""
+    host = machine_leases.machine_name(db, run.machine) if run is not None else ""
     return Check(name, state_of(found, run), run, found.gate, found.uid, is_waived, host)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import heartbeats
+from tui_tasks.core import machine_leases
 from tui_tasks.core.agent_snapshots import WORK_COUNTS, Auto, Work
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound
@@ -86,7 +86,7 @@ def host_of_other(db: Database, work: Work) -> str | None:
     """Return the host that has the worktree of a work; None: this machine has it."""
     if work.machine == db.machine:
         return None
-    return heartbeats.machine_name(db, work.machine) or "another machine"
+    return machine_leases.machine_name(db, work.machine) or "another machine"
 
 
 def is_elsewhere(db: Database, work: Work) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tui_tasks.core import heartbeats, names, vocab
+from tui_tasks.core import machine_leases, names, vocab
 from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.read import work_queries
@@ -235,7 +235,7 @@ def is_over(member: Member, now: int, seen_at: int) -> bool:
 def where(member: Member, context: Context) -> str:
     """Return where an agent works: its projects, else the name of its folder, and the host if it is another one."""
     machine = process(member.session).machine if member.session is not None else ""
-    host = f"@{heartbeats.machine_name(context.db, machine)}" if machine and machine != context.db.machine else ""
+    host = f"@{machine_leases.machine_name(context.db, machine)}" if machine and machine != context.db.machine else ""
     return f"{_place(member, context)}{host}"
 
 

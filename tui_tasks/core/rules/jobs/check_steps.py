@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from tui_tasks.core import heartbeats, vocab
+from tui_tasks.core import machine_leases, vocab
 from tui_tasks.core.agent_snapshots import Check, CheckDefinition, CheckRun
 from tui_tasks.core.errors import InputsUnread, NotProven
 from tui_tasks.core.read import check_queries
@@ -89,7 +89,7 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
     reason = f"task {task.uid} is not done before {_names(missing)} has passed ({state})"
     unable = [check for check in missing if not _can_run(tx, check, place)]
     if unable and place is not None:
-        host = heartbeats.machine_name(tx.db, place.machine)
+        host = machine_leases.machine_name(tx.db, place.machine)
         reason = f"{reason}: {host}, where the work on it is, has no command for {_names(unable)}"
         raise NotProven(reason, "tell the human", None, verified=state, output=output, id=task.uid)
     if _are_checks_of(tx, stored, missing):
