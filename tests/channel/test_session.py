@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import Clock, Talk
 from tests.talking import ADD, add, names
-from tui_tasks.core.engine import database
+from tui_tasks.core.engine import driver
 from tui_tasks.core.errors import StorageFailed
 from tui_tasks.core.journal import journal
 from tui_tasks.core.maintenance import backup
@@ -136,9 +136,9 @@ def full_disk(talk: Talk, monkeypatch):
     """No page more than there are, for this connection and for those that are opened meanwhile."""
     pages = talk.store.db.scalar("PRAGMA page_count")
     talk.store.db.sql(f"PRAGMA max_page_count = {pages}")
-    pragmas = database._pragmas
+    pragmas = driver._pragmas
     with monkeypatch.context() as full:
-        full.setattr(database, "_pragmas", lambda read_only: [*pragmas(read_only), ("max_page_count", pages)])
+        full.setattr(driver, "_pragmas", lambda read_only: [*pragmas(read_only), ("max_page_count", pages)])
         yield
     talk.store.db.sql("PRAGMA max_page_count = 1000000")
 

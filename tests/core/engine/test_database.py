@@ -17,7 +17,7 @@ import pytest
 from tests.core.engine.databases import NOW, add, begun, contents, foreign, made_database
 from tests.entries import all_entries
 from tests.started import DEADLINE, Started
-from tui_tasks.core.engine import database, open_checks
+from tui_tasks.core.engine import database, driver, open_checks
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.engine.open_checks import APPLICATION_ID
@@ -300,7 +300,7 @@ def test_a_database_of_another_program_in_its_place_is_left_as_it_is(path):
 
 
 def test_a_log_that_one_large_change_has_made_long_is_cut(path, monkeypatch):
-    monkeypatch.setattr(database, "LOG_STAYS", 100_000)
+    monkeypatch.setattr(driver, "LOG_STAYS", 100_000)
     log = Path(f"{path}-wal")
     with Store(str(path)) as store:
         uid = add(store, "large")

@@ -1,4 +1,4 @@
-"""A connection to SQLite: opening, pragmas, transactions, and running statements."""
+"""A connection to a database: opening it, transactions, and running statements."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tui_tasks.core.engine import open_checks, write_queue
 from tui_tasks.core.engine.driver import (
     BUSY_SECONDS,
+    close_without_checkpoint,
     connect,
     is_busy,
     needs_opening,
+    prepare,
     refuse_faulty_library,
     sqlite3,
     storage_errors,
 )
 from tui_tasks.core.engine.file_writes import make_private
+from tui_tasks.core.engine.open_checks import naming_cut_log
 from tui_tasks.core.engine.open_files import FileState, OpenFiles
-from tui_tasks.core.engine.write_queue import WriteQueue
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
 
 if TYPE_CHECKING:
@@ -71,17 +73,14 @@ class Database:
     def _connect(self) -> None:
         files = OpenFiles(self.path)
         uri = open_checks.uri(self.path, open_checks.read_query(self.path) if self.read_only else "mode=rw")
-        with open_checks.refusing(self.path), contextlib.ExitStack() as failed, _naming_cut_log(files, self.path):
+        with open_checks.refusing(self.path), contextlib.ExitStack() as failed, naming_cut_log(files, self.path):
             connection = connect(uri if self._is_file else self.path, timeout=BUSY_SECONDS, uri=True)
             failed.callback(connection.close)
             failed.callback(files.close)
             if self._is_file:
                 # Before the first read, which would combine the file with a log that is not its own.
                 open_checks.refuse_leftovers(files, self.path)
-            for name, value in _pragmas(self.read_only):
-                connection.execute(f"PRAGMA {name} = {value}")
-            connection.create_function("casefold", 1, _casefold, deterministic=True)
-            connection.create_function("has_tag", 2, _has_tag, deterministic=True)
+            prepare(connection, read_only=self.read_only)
             open_checks.refuse_other(open_checks.head_of(connection), self.path)
             if self._is_file:
                 open_checks.refuse_cut_short(connection, self.path)
@@ -91,7 +90,7 @@ class Database:
                     raise DatabaseRefused(f"{self.path} was replaced while it was opened: try again")
             self._prepare(connection)
             failed.pop_all()
-        self._queue = _join_write_queue(connection, self.path) if self._is_file and not self.read_only else None
+        self._queue = write_queue.joined(connection, self.path) if self._is_file and not self.read_only else None
         self._connection = connection
         self._cursor = connection.cursor()
         self._files, self.file = files, files.file
@@ -416,84 +415,10 @@ class Database:
     def close(self) -> None:
         """Close the connection."""
         if self._is_file and self._files.state(reads_log=True) in (FileState.OVERWRITTEN, FileState.LOG_CUT):
-            _leave_log(self._connection)
+            close_without_checkpoint(self._connection)
         else:
             self._connection.close()
         self._files.close()
         if self._queue is not None:
             self._queue.close()
             self._queue = None
-
-
-def _join_write_queue(connection: Any, path: str) -> WriteQueue | None:
-    """Give a connection a place in the write queue, where driver and folder allow it; else SQLite's own wait serves."""
-    if not hasattr(connection, "set_busy_handler"):
-        return None
-    try:
-        queue = WriteQueue(path, BUSY_SECONDS)
-    except OSError:
-        return None
-    connection.set_busy_handler(queue.wait)
-    return queue
-
-
-@contextlib.contextmanager
-def _naming_cut_log(files: OpenFiles, path: str) -> Iterator[None]:
-    """Refuse a database that cannot be opened because its log was cut while other processes have it open.
-
-    Raises:
-        DatabaseRefused: it was.
-    """
-    try:
-        yield
-    except (sqlite3.Error, DatabaseRefused) as error:
-        files.note_log()
-        if files.is_log_cut():
-            raise DatabaseRefused(f"{path} {FileState.LOG_CUT.value}") from error
-        raise
-
-
-def _leave_log(connection: Any) -> None:
-    """Close a connection without a checkpoint, which would write a log that is not the file's own or is not whole."""
-    if hasattr(connection, "setconfig"):
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
-        connection.close()
-        return
-    # pysqlite3 has no such setting: the connection is leaked, and ends with the process.
-    import ctypes
-
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-
-
-def _casefold(text: str | None) -> str | None:
-    """Fold case for all of Unicode; SQLite's lower() folds ASCII alone."""
-    return None if text is None else text.casefold()
-
-
-def _has_tag(tags: str, tag: str) -> bool:
-    import json
-
-    return tag in json.loads(tags)
-
-
-# Half a megabyte of cache for each connection: the system caches the file as well, once for all processes.
-_CACHE: Final = -500
-# Pages between checkpoints (16 MiB): each checkpoint copies the pages that every commit changes, so few are better.
-CHECKPOINT: Final = 4_000
-# Bytes to which a log is cut at its next start, where one large change has made it longer.
-LOG_STAYS: Final = 64 << 20
-
-
-def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
-    if read_only:
-        return [("query_only", 1), ("cache_size", _CACHE)]
-    return [
-        ("synchronous", "full"),
-        ("foreign_keys", 0),
-        ("cache_size", _CACHE),
-        ("wal_autocheckpoint", CHECKPOINT),
-        ("journal_size_limit", LOG_STAYS),
-        # On macOS fsync does not flush the drive's cache. Elsewhere these two change nothing.
-        ("fullfsync", 1),
-        ("checkpoint_fullfsync", 1),
-    ]

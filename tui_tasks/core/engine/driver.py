@@ -1,4 +1,4 @@
-"""Choose the SQLite driver: one that brings its own SQLite, whatever version the system has.
+"""Choose the SQLite driver, one that brings its own SQLite whatever the system has, and prepare its connections.
 
 pysqlite3 is used where it is installed, else apsw, which has wheels where pysqlite3 has none (pip compiles pysqlite3
 there against the system's SQLite). Python's own driver is the last resort.
@@ -196,3 +196,57 @@ def needs_opening(error: BaseException) -> bool:
     while cause is not None and not isinstance(cause, sqlite3.Error):
         cause = cause.__cause__
     return cause is not None and not is_busy(cause) and "full" not in str(cause)
+
+
+def close_without_checkpoint(connection: Any) -> None:
+    """Close a connection without a checkpoint, which would write a log that is not the file's own or is not whole."""
+    if hasattr(connection, "setconfig"):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, True)
+        connection.close()
+        return
+    # pysqlite3 has no such setting: the connection is leaked, and ends with the process.
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+def prepare(connection: Any, *, read_only: bool) -> None:
+    """Set a new connection's pragmas, and give it the functions that the program's SQL calls."""
+    for name, value in _pragmas(read_only):
+        connection.execute(f"PRAGMA {name} = {value}")
+    connection.create_function("casefold", 1, _casefold, deterministic=True)
+    connection.create_function("has_tag", 2, _has_tag, deterministic=True)
+
+
+def _casefold(text: str | None) -> str | None:
+    """Fold case for all of Unicode; SQLite's lower() folds ASCII alone."""
+    return None if text is None else text.casefold()
+
+
+def _has_tag(tags: str, tag: str) -> bool:
+    import json
+
+    return tag in json.loads(tags)
+
+
+# Half a megabyte of cache for each connection: the system caches the file as well, once for all processes.
+_CACHE: Final = -500
+# Pages between checkpoints (16 MiB): each checkpoint copies the pages that every commit changes, so few are better.
+CHECKPOINT: Final = 4_000
+# Bytes to which a log is cut at its next start, where one large change has made it longer.
+LOG_STAYS: Final = 64 << 20
+
+
+def _pragmas(read_only: bool) -> list[tuple[str, Any]]:
+    if read_only:
+        return [("query_only", 1), ("cache_size", _CACHE)]
+    return [
+        ("synchronous", "full"),
+        ("foreign_keys", 0),
+        ("cache_size", _CACHE),
+        ("wal_autocheckpoint", CHECKPOINT),
+        ("journal_size_limit", LOG_STAYS),
+        # On macOS fsync does not flush the drive's cache. Elsewhere these two change nothing.
+        ("fullfsync", 1),
+        ("checkpoint_fullfsync", 1),
+    ]

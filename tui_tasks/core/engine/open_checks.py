@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from tui_tasks.core.engine.driver import connect, sqlite3
-from tui_tasks.core.engine.open_files import OpenFiles
+from tui_tasks.core.engine.open_files import FileState, OpenFiles
 from tui_tasks.core.errors import DatabaseRefused
 
 APPLICATION_ID: Final = 0x7475_6954  # "tuiT"
@@ -248,3 +248,19 @@ def refuse_cut_short(connection: Any, path: str) -> None:
     (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
     if not _size(f"{path}-wal") and os.stat(path).st_size < size:
         raise DatabaseRefused(f"{path} is damaged (it was cut short); it was left as it is")
+
+
+@contextlib.contextmanager
+def naming_cut_log(files: OpenFiles, path: str) -> Iterator[None]:
+    """Refuse a database that cannot be opened because its log was cut while other processes have it open.
+
+    Raises:
+        DatabaseRefused: it was.
+    """
+    try:
+        yield
+    except (sqlite3.Error, DatabaseRefused) as error:
+        files.note_log()
+        if files.is_log_cut():
+            raise DatabaseRefused(f"{path} {FileState.LOG_CUT.value}") from error
+        raise

@@ -21,7 +21,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from tui_tasks.core.engine.driver import BUSY_SECONDS
 from tui_tasks.core.errors import Busy, DatabaseRefused
@@ -211,3 +211,15 @@ class WriteQueue:
 
     def _flock(self, kind: int, start: int, length: int) -> bytes:
         return _FLOCK.pack(kind, os.SEEK_SET, start, length, 0)
+
+
+def joined(connection: Any, path: str) -> WriteQueue | None:
+    """Give a connection a place in the write queue, where driver and folder allow it; else SQLite's own wait serves."""
+    if not hasattr(connection, "set_busy_handler"):
+        return None
+    try:
+        queue = WriteQueue(path, BUSY_SECONDS)
+    except OSError:
+        return None
+    connection.set_busy_handler(queue.wait)
+    return queue

@@ -13,8 +13,8 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final
 
-from tui_tasks.core.engine.database import CHECKPOINT, Database
-from tui_tasks.core.engine.driver import sqlite3, storage_errors
+from tui_tasks.core.engine.database import Database
+from tui_tasks.core.engine.driver import CHECKPOINT, sqlite3, storage_errors
 from tui_tasks.core.engine.file_writes import make_private
 from tui_tasks.core.errors import Conflict, DatabaseRefused, StorageFailed
 from tui_tasks.core.journal import compaction
