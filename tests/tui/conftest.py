@@ -56,6 +56,12 @@ def _going_on_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(textual.screen, "UPDATE_PERIOD", 0.001)
 
 
+@pytest.fixture
+def holding_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pilot not wait for threads, which the test holds up."""
+    monkeypatch.setattr(idle, "thread_seconds", 0.0)
+
+
 @pytest.fixture(autouse=True)
 def fast_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys come here faster than a person reads; the tests of `standing` have a clock of their own."""

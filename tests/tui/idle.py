@@ -16,12 +16,12 @@ from typing import Any
 
 from textual import _wait
 
+from tests.started import DEADLINE
+
 # Of a timer that is due within these seconds, the end is waited for: it draws what has changed, or reads it.
 SOON = 0.04
-# Work of a thread is waited for this long at most: it may wait for what the test holds.
-THREAD_SECONDS = 1.0
-# Where something is always due soon, the test goes on after this long.
-LIMIT = 10.0
+# Work of a thread is waited for this long at most; not at all where the test holds it up (`holding_threads`).
+thread_seconds = DEADLINE
 
 
 class IdleLoop(asyncio.SelectorEventLoop):
@@ -52,14 +52,14 @@ class IdleLoop(asyncio.SelectorEventLoop):
         """Wait until nothing is left to do, and nothing will be within `soon` seconds."""
         waiting = self.create_future()
         self._waiting.append((waiting, soon))
-        await asyncio.wait({waiting}, timeout=LIMIT)
+        await asyncio.wait_for(waiting, DEADLINE)
 
     def note_rest(self, seconds: float | None) -> float | None:
         """Take in that there is nothing to do for `seconds` (None: for ever); return how long to wait for it."""
         if not self._waiting:
             return seconds
         if self._work:
-            rest = max(self._work.values()) + THREAD_SECONDS - time.monotonic()
+            rest = max(self._work.values()) + thread_seconds - time.monotonic()
             if rest > 0:
                 return rest if seconds is None else min(rest, seconds)
         rested = [one for one in self._waiting if seconds is None or seconds > one[1]]

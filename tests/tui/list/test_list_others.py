@@ -184,6 +184,7 @@ async def test_of_an_age_that_ticks_its_cells_are_painted_and_no_others(plan, ma
 # What a lock, a flood and a long list do
 
 
+@pytest.mark.usefixtures("holding_threads")
 async def test_a_write_that_has_to_wait_says_so_and_the_screen_goes_on(app, plan, agent):
     async with opened(app) as pilot:
         with Store(plan.path) as other, other.db.transaction(write=True):

@@ -66,6 +66,7 @@ async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(p
         assert "test_dst_gap: expected 02:30" in shown(pilot.app)
 
 
+@pytest.mark.usefixtures("holding_threads")
 async def test_many_entries_are_read_in_a_thread_and_keys_are_handled_meanwhile(
     plan: Plan, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

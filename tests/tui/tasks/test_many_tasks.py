@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from tests.started import DEADLINE
 from tests.tui.driving import by_agent, opened, press, said, shown, task, until, write
 from tests.tui.idle import SOON
@@ -38,6 +40,7 @@ class Gate:
         monkeypatch.setattr(database_link, "TOLD_EVERY", 2 * SOON)
 
 
+@pytest.mark.usefixtures("holding_threads")
 async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan, monkeypatch):
     async with opened(app) as pilot:
         gate = Gate(monkeypatch, before=4)
@@ -57,6 +60,7 @@ async def test_a_long_write_tells_how_far_it_is_and_keys_come_through(app, plan,
         assert all(task(app, plan[place]).deleted for place in range(1, 10))
 
 
+@pytest.mark.usefixtures("holding_threads")
 async def test_what_is_refused_on_the_way_is_not_half_done(app, plan, monkeypatch):
     async with opened(app) as pilot:
         gate = Gate(monkeypatch, before=7, refuse=True)
@@ -69,6 +73,7 @@ async def test_what_is_refused_on_the_way_is_not_half_done(app, plan, monkeypatc
         assert not any(task(app, plan[place]).deleted for place in range(1, 10))
 
 
+@pytest.mark.usefixtures("holding_threads")
 async def test_a_long_undo_tells_how_many_changes_it_has_made(app, plan, monkeypatch):
     async with opened(app) as pilot:
         await press(app, pilot, "V", "d", "y")
