@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks import regular_files
+from tui_tasks.cli.admin import setup_plan
+from tui_tasks.cli.admin.agent_programs import PROGRAMS, NotSetUp
+from tui_tasks.cli.admin.server_entry import Options
 from tui_tasks.cli.options import REFUSED, USAGE, print_missing_extra
-from tui_tasks.cli.setup import plan
-from tui_tasks.cli.setup.programs import PROGRAMS, NotSetUp
-from tui_tasks.cli.setup.server_entry import Options
 from tui_tasks.core.errors import as_utf8
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings import paths, project
@@ -68,7 +68,7 @@ def _setup(options: argparse.Namespace) -> int:
         return USAGE
     try:
         request = _request(options)
-        planned = plan.plan_removal(request) if options.remove else plan.plan_setup(request)
+        planned = setup_plan.plan_removal(request) if options.remove else setup_plan.plan_setup(request)
         if options.print:
             print("".join(_differences(planned)) or "Nothing would change.")
             return 0
@@ -82,8 +82,8 @@ def _setup(options: argparse.Namespace) -> int:
     return 0
 
 
-def _request(options: argparse.Namespace) -> plan.SetupRequest:
-    return plan.SetupRequest(
+def _request(options: argparse.Namespace) -> setup_plan.SetupRequest:
+    return setup_plan.SetupRequest(
         options.program,
         Path.cwd(),
         for_user=options.user,
@@ -118,7 +118,7 @@ def _given(options: argparse.Namespace) -> Options:
     return given
 
 
-def _differences(planned: plan.Plan) -> Iterator[str]:
+def _differences(planned: setup_plan.Plan) -> Iterator[str]:
     for file in planned.changed():
         before, after = (text.splitlines(keepends=True) for text in (file.before or "", file.after or ""))
         old, new = (str(file.path) if text is not None else os.devnull for text in (file.before, file.after))
@@ -126,7 +126,7 @@ def _differences(planned: plan.Plan) -> Iterator[str]:
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _check(planned: plan.Plan) -> int:
+def _check(planned: setup_plan.Plan) -> int:
     changed = planned.changed()
     for what, file in planned.parts:
         print(f"{'would be written' if file in changed else 'up to date'}: {what} ({file.path})")
@@ -135,7 +135,7 @@ def _check(planned: plan.Plan) -> int:
     return REFUSED if planned.changed() else 0
 
 
-def _print_result(planned: plan.Plan, request: plan.SetupRequest, *, is_removing: bool) -> None:
+def _print_result(planned: setup_plan.Plan, request: setup_plan.SetupRequest, *, is_removing: bool) -> None:
     program, changed = PROGRAMS[request.name], planned.changed()
     if not planned.parts and not planned.notes:
         print(f"Nothing of tui-tasks is set up for {request.name} here.")

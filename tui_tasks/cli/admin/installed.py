@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tui_tasks import regular_files
-from tui_tasks.cli.setup import hook_entries, plan, server_entry
-from tui_tasks.cli.setup.programs import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
+from tui_tasks.cli.admin import hook_entries, server_entry, setup_plan
+from tui_tasks.cli.admin.agent_programs import MAX_BYTES, PROGRAMS, File, NotSetUp, Target, read, target
 from tui_tasks.hooks import hook_settings
 
 # Seconds for which a hook is tried.
@@ -71,11 +71,11 @@ def _inspect(found: Installed, at: Target, folder: Path) -> None:
         return
     file = read(at.path(at.files.hooks), at.root)
     if file.path.suffix == ".js":
-        if plan.is_our_plugin(file.before):
+        if setup_plan.is_our_plugin(file.before):
             found.parts.append("hooks")
             found.has_hooks = True
             found.problems += _old_plugin(file, f"{again} --hooks")
-            found.problems += _unstartable(plan.plugin_command(file.before), at, file, f"{again} --hooks")
+            found.problems += _unstartable(setup_plan.plugin_command(file.before), at, file, f"{again} --hooks")
         return
     commands = hook_entries.commands(file)
     if not commands:
@@ -101,7 +101,7 @@ def _missing_program(word: str, again: str) -> Iterator[str]:
 def _unstartable(words: list[str], at: Target, file: File, again: str) -> Iterator[str]:
     """Try a hook, without a payload; yield why it does not start. Only what `setup` may have written is run."""
     line = shlex.join(words)
-    if not plan.is_hook_command(words, is_user=at.is_user):
+    if not setup_plan.is_hook_command(words, is_user=at.is_user):
         yield f"{file.path} runs {line}, which is not what setup writes, so it was not tried; {again}"
         return
     program = shutil.which(words[0])
@@ -158,7 +158,7 @@ def _old_hooks(program: str, file: File, again: str) -> Iterator[str]:
 
 def _old_plugin(file: File, again: str) -> Iterator[str]:
     text = file.before or ""
-    command = plan.plugin_command(text)
+    command = setup_plan.plugin_command(text)
     if not command or text != hook_settings.opencode_plugin(command):
         yield f"{file.path} is too old, or was changed; {again}"
 

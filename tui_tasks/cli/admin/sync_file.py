@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from tui_tasks import clock, regular_files
-from tui_tasks.cli.database.import_export import MAX_BYTES, decoded_lines, os_errors_printed
+from tui_tasks.cli.admin.import_export import MAX_BYTES, decoded_lines, os_errors_printed
 from tui_tasks.cli.options import REFUSED, identity_of, open_store, require_database
 from tui_tasks.core.engine import file_writes
 from tui_tasks.core.errors import InvalidArgument, as_utf8

@@ -1,6 +1,6 @@
 """Our hooks among the hooks of a program: the entry for each event, and where a file has them.
 
-`cli.setup` decides where they go beside existing settings.
+`setup_plan` decides where they go beside existing settings.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tui_tasks.cli.setup import jsonc
-from tui_tasks.cli.setup.programs import File, NotSetUp
+from tui_tasks.cli.admin import jsonc
+from tui_tasks.cli.admin.agent_programs import File, NotSetUp
 from tui_tasks.hooks.hook_settings import ALWAYS_SUCCEEDS, shell_command
 
 

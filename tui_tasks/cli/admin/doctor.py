@@ -10,9 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from tui_tasks import clock
-from tui_tasks.cli.database import sync_file
+from tui_tasks.cli.admin import installed, sync_file
 from tui_tasks.cli.options import REFUSED, open_store
-from tui_tasks.cli.setup import installed
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import library_version, storage_errors
 from tui_tasks.core.errors import StorageFailed
