@@ -20,8 +20,7 @@ from tests.hooks.processes import claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion
 from tui_tasks.cli import main as program
-from tui_tasks.cli.database import import_export, sync_file
-from tui_tasks.cli.setup import installed, programs, setup_command
+from tui_tasks.cli.admin import agent_programs, import_export, installed, setup_command, sync_file
 from tui_tasks.cli.streams import ProgressBar
 from tui_tasks.core.errors import DatabaseRefused, InvalidArgument
 from tui_tasks.core.operations.tasks import EnsureList
@@ -127,8 +126,8 @@ def test_as_the_checkpoint_of_todo_tool(tmp_path: Path, hostile: Put) -> None:
 
 def test_as_a_file_of_an_agent_program(tmp_path: Path, hostile: Put) -> None:
     file = hostile(tmp_path / "settings.json")
-    with pytest.raises(programs.NotSetUp, match=re.escape(str(file))):
-        programs.read(file, tmp_path)
+    with pytest.raises(agent_programs.NotSetUp, match=re.escape(str(file))):
+        agent_programs.read(file, tmp_path)
     assert installed._json(file) == {}
 
 

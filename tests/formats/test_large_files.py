@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, filled, lost, out
-from tui_tasks.cli.database import import_export
-from tui_tasks.cli.database.import_export import decoded_lines
+from tui_tasks.cli.admin import import_export
+from tui_tasks.cli.admin.import_export import decoded_lines
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tui_tasks.cli.setup import hook_entries
+from tui_tasks.cli.admin import hook_entries
 from tui_tasks.hooks import hook_settings
 from tui_tasks.hooks.main import PROGRAMS
 from tui_tasks.hooks.replies import hook_output, outbox

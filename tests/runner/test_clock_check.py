@@ -13,7 +13,7 @@ from tests.runner.hosting import runners
 from tests.talking import ADD, add, task
 from tui_tasks.channel import replies
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.database import doctor
+from tui_tasks.cli.admin import doctor
 from tui_tasks.clock import Uptime
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import EndRun, ExpireRuns, RunJob, TakeBackDue

@@ -18,7 +18,7 @@ from tests.runner.hosting import runners
 from tests.soak.budget import Budget
 from tui_tasks import clock
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.database import doctor
+from tui_tasks.cli.admin import doctor
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.read import job_queries

@@ -17,7 +17,7 @@ from tests.soak.budget import Budget
 from tests.soak.load import Load
 from tests.soak.speaking import program
 from tui_tasks import clock
-from tui_tasks.cli.database import doctor
+from tui_tasks.cli.admin import doctor
 from tui_tasks.core.engine.driver import connect, sqlite3
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.store import Store

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW
 from tests.started import DEADLINE
-from tui_tasks.cli.database import sync_file
+from tui_tasks.cli.admin import sync_file
 from tui_tasks.core.errors import InvalidArgument, Refusal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations import Operation

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Clock
 from tests.formats.round_trips import NOW, bring, counts, filled, out, read
-from tui_tasks.cli.database import import_export
+from tui_tasks.cli.admin import import_export
 from tui_tasks.core.errors import InvalidArgument
 from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask, MoveTask
 from tui_tasks.core.read.tasks import task_queries, task_records

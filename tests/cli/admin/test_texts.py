@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui_tasks.cli.setup import jsonc, plan, server_entry
+from tui_tasks.cli.admin import jsonc, server_entry, setup_plan
 
 SERVER = ("mcpServers", "tui-tasks")
 ENTRY = {"command": "tui-tasks", "args": ["mcp", "ü"]}
@@ -90,13 +90,13 @@ def test_what_was_put_into_toml_is_taken_out_to_the_byte(text: str | None) -> No
 
 @given(in_other_forms(st.text(alphabet="ab ü\n#<!->", max_size=40)))
 def test_a_block_of_guidance_is_written_once_and_taken_out_to_the_byte(text: str | None) -> None:
-    made = plan.put_guidance(text)
-    assert plan.put_guidance(made) == made
-    assert plan.remove_guidance(made) == text
+    made = setup_plan.put_guidance(text)
+    assert setup_plan.put_guidance(made) == made
+    assert setup_plan.remove_guidance(made) == text
 
 
 def test_the_guidance_is_short() -> None:
-    assert len(plan.BLOCK.split()) < 120
+    assert len(setup_plan.BLOCK.split()) < 120
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE, Started
+from tui_tasks.cli.admin import installed
+from tui_tasks.cli.admin.agent_programs import PROGRAMS
 from tui_tasks.cli.main import main
-from tui_tasks.cli.setup import installed
-from tui_tasks.cli.setup.programs import PROGRAMS
 
 HOOKED = [name for name, program in PROGRAMS.items() if program.next_hooks]
 

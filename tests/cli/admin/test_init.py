@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tui_tasks.cli.setup import setup_command
+from tui_tasks.cli.admin import setup_command
 from tui_tasks.settings import project
 
 

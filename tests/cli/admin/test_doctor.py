@@ -20,7 +20,7 @@ from tests.conftest import SECOND, START
 from tests.entries import all_entries
 from tests.started import DEADLINE, Started
 from tui_tasks import clock
-from tui_tasks.cli.database import doctor
+from tui_tasks.cli.admin import doctor
 from tui_tasks.core import schema
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.driver import connect, sqlite3
@@ -120,7 +120,7 @@ def copied_replays(empty_database: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         shutil.copy(empty_database, path)
         return schema.opened(path)
 
-    monkeypatch.setattr(diagnosis, "migrations", SimpleNamespace(opened=opened))
+    monkeypatch.setattr(diagnosis, "schema", SimpleNamespace(opened=opened))
 
 
 STRANGE = ("x'ff'", "CAST(x'ff' AS TEXT)", "99999999999999", "0.5", "''", "'[1'", "NULL")
