@@ -9,10 +9,15 @@ import shlex
 
 import pytest
 
+
 from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
 from tui_tasks.cli.main import command_of, main, words_alone
 from tui_tasks.cli.options import SHARED, parse
+from tui_tasks.core.engine.driver import sqlite3
+from tui_tasks.core.journal import journal
+from tui_tasks.core.read.tasks import json_export, ready_tasks, task_queries
+from tui_tasks.core.store import Store
 
 OF_THE_CONTRACT = ("db", "agent", "list", "read-only", "no-scheduler")
 
@@ -200,3 +205,26 @@ def test_a_line_of_words_is_read_without_argparse_as_argparse_reads_it(line: str
 )
 def test_options_and_wrong_usage_are_left_to_argparse(line: str) -> None:
     assert words_alone(line.split()) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "broken"),
+    [
+        (["ls"], (task_queries, "lists")),
+        (["ls", "--json"], (json_export, "_pages")),
+        (["show", "abc"], (task_queries, "tasks_beginning")),
+        (["next"], (ready_tasks, "next_task")),
+        (["watch", "--plain"], (journal, "newest")),
+    ],
+    ids=str,
+)
+def test_a_database_that_cannot_be_read_is_told_in_one_line(path, monkeypatch, capsys, command, broken) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with Store(str(path)):
+        pass
+    monkeypatch.setattr(*broken, fail)
+    assert main([*command, "--db", str(path)]) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"tui-tasks: {path} cannot be read: disk I/O error\n")

@@ -1,9 +1,10 @@
-"""The human's answer in the form of each program."""
+"""What a hook prints in the form of each program: answers, words for the model, refused tools, ended turns."""
 
 from typing import Any
 
 import pytest
 
+from tui_tasks.hooks.replies import hook_output
 from tui_tasks.hooks.replies.hook_output import formed
 
 DENIED = "The human denied this."
@@ -98,3 +99,56 @@ def test_a_chosen_option_is_answered_in_the_words_of_its_program() -> None:
     place = {"questions": questions}
     changed = {"behavior": "allow", "updatedInput": {**place, "answers": {"Which?": "token=abcdefgh"}}}
     assert formed("claude", {"tool_input": place}, decision) == permission_decision(changed)
+
+
+def of_hook(event: str, **fields: str) -> dict[str, object]:
+    return {"hookSpecificOutput": {"hookEventName": event, **fields}}
+
+
+REFUSED = of_hook("PreToolUse", permissionDecision="deny", permissionDecisionReason="no")
+
+
+@pytest.mark.parametrize(
+    ("program", "event", "form"),
+    [
+        ("claude", "UserPromptSubmit", of_hook("UserPromptSubmit", additionalContext="no")),
+        ("claude", "Stop", {"decision": "block", "reason": "no"}),
+        ("codex", "Stop", {"decision": "block", "reason": "no"}),
+        ("gemini", "AfterAgent", {"decision": "deny", "reason": "no"}),
+        ("opencode", hook_output.MAILBOX, {"message": "no"}),
+        ("claude", "SessionEnd", None),
+        ("opencode", "chat.message", None),
+    ],
+)
+def test_words_for_the_model(program: str, event: str, form: object) -> None:
+    assert hook_output.context(program, event, "no") == form
+
+
+@pytest.mark.parametrize(
+    ("program", "event", "form"),
+    [
+        ("claude", "PreToolUse", REFUSED),
+        ("codex", "PreToolUse", REFUSED),
+        ("gemini", "BeforeTool", {"decision": "deny", "reason": "no"}),
+        ("opencode", "tool.execute.before", {"refuse": "no"}),
+        ("claude", "PostToolUse", None),
+        ("opencode", hook_output.MAILBOX, None),
+    ],
+)
+def test_a_tool_is_refused(program: str, event: str, form: object) -> None:
+    assert hook_output.refuse_tool(program, event, "no") == form
+
+
+@pytest.mark.parametrize(
+    ("program", "event", "form"),
+    [
+        ("claude", "PostToolUse", {"continue": False, "stopReason": "no"}),
+        ("gemini", "AfterTool", {"continue": False, "stopReason": "no"}),
+        ("codex", "PreToolUse", REFUSED),
+        ("opencode", "tool.execute.before", {"refuse": "no", "abort": True}),
+        ("opencode", hook_output.MAILBOX, {"abort": True, "message": "no"}),
+        ("claude", "SessionEnd", None),
+    ],
+)
+def test_a_turn_is_ended(program: str, event: str, form: object) -> None:
+    assert hook_output.stop(program, event, "no") == form

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Clock
-from tests.hooks.records.test_records import Program
+from tests.hooks.test_records import Program
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import transcripts
 from tui_tasks.hooks.programs import opencode
