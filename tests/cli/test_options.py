@@ -9,7 +9,6 @@ import shlex
 
 import pytest
 
-
 from tui_tasks.cli.command_parser import parser
 from tui_tasks.cli.command_table import COMMANDS, DAILY, HEADINGS
 from tui_tasks.cli.main import command_of, main, words_alone
