@@ -18,11 +18,11 @@ WIDTH: Final = 80
 _HEAD: Final = """\
 # Tools
 
-Every tool with its arguments. `python -m tests.docs.tools_page` makes this page.
+Every tool with its arguments.
 
-A tool that `reads` writes nothing; one that `waits` may reply late. Bold arguments are
-required, `[]` marks an array. `control:hello` with `tools`, and `tui-tasks schema`, have
-types, defaults and descriptions.
+Required arguments are bold, arrays have `[]`. `reads` tools write nothing, `waits` tools
+may reply late. `control:hello` with `tools`, and `tui-tasks schema`, have types, defaults
+and descriptions. `python -m tests.docs.tools_page` makes this page.
 """
 _FAMILIES: Final = {
     "control": "control, ask",

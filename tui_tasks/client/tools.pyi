@@ -13,7 +13,7 @@ class _Methods(Generic[_Result]):
     def control_hello(self, *, tools: list[str] | None = ...) -> _Result:
         """Learn your name here and the tools, in brief; name those that you want in full."""
     def control_history(self, *, since: int | None = ..., limit: int | None = ..., task: str | None = ...) -> _Result:
-        """Read the history: who changed what, when and why, with old and new values."""
+        """Read who changed what, when and why, with old and new values."""
     def control_task(self, *, uid: str) -> _Result:
         """Read one task with every field."""
     def control_find(
@@ -60,11 +60,11 @@ class _Methods(Generic[_Result]):
         target: str,
         remove: bool | None = ...,
     ) -> _Result:
-        """Link a task to its work: a branch, a commit, a pull request or a file; `remove` unlinks."""
+        """Link a task to a branch, commit, pull request or file; `remove` unlinks."""
     def control_agents(
         self, *, everyone: bool | None = ..., limit: int | None = ..., after: str | None = ...
     ) -> _Result:
-        """List the agents: sessions of agent programs, and agents of this channel, oldest first, with their states."""
+        """List sessions of agent programs and agents of this channel, oldest first, with their states."""
     def control_undo(self) -> _Result:
         """Undo your newest change that still stands; a request or a batch is one."""
     def control_request_check(self, *, uid: str, check: str | None = ...) -> _Result:
@@ -94,9 +94,9 @@ class _Methods(Generic[_Result]):
     def tasklist_add_task(self, *, name: str, description: str | None = ...) -> _Result:
         """Append a task to the tasklist, to plan work in steps."""
     def tasklist_add_task_before(self, *, uid: str, name: str, description: str | None = ...) -> _Result:
-        """Insert a task right before another, into its list."""
+        """Insert a task right before another."""
     def tasklist_add_task_after(self, *, uid: str, name: str, description: str | None = ...) -> _Result:
-        """Insert a task right after another, into its list."""
+        """Insert a task right after another."""
     def tasklist_delete_task(self, *, uid: str) -> _Result:
         """Delete a task."""
     def tasklist_update_task(
@@ -111,7 +111,7 @@ class _Methods(Generic[_Result]):
     def tasklist_swap_tasks(self, *, uid1: str, uid2: str) -> _Result:
         """Swap two tasks of one list."""
     def tasklist_set_task_pending(self, *, uid: str) -> _Result:
-        """Set a task's status to "pending": to do, and not started."""
+        """Set a task's status to "pending": not started yet."""
     def tasklist_set_task_in_progress(self, *, uid: str) -> _Result:
         """Set a task's status to "in_progress": you start it."""
     def tasklist_set_task_done(self, *, uid: str) -> _Result:
@@ -173,7 +173,7 @@ class _Methods(Generic[_Result]):
         limit: int | None = ...,
         memory_id: str | None = ...,
     ) -> _Result:
-        """The memories: results of completed tasks, kept even if the task is deleted."""
+        """Results of completed tasks, kept even if the task is deleted."""
     def todo(
         self,
         *,
@@ -258,7 +258,7 @@ class _Methods(Generic[_Result]):
         keep_runs: int | None = ...,
         runner: str | None = ...,
     ) -> _Result:
-        """Change a job, its schedule or its settings: at least one field."""
+        """Change a job: at least one field."""
     def scheduler_enable_task(self, *, uuid: str) -> _Result:
         """Switch a disabled job on again."""
     def scheduler_disable_task(self, *, uuid: str) -> _Result:
@@ -306,13 +306,13 @@ class _Methods(Generic[_Result]):
         context_snapshot: str | None = ...,
         node_ids: list[str] | None = ...,
     ) -> _Result:
-        """Plans: tasks with agents and saved states, for work of several agents or sessions."""
+        """Plans: tasks with agents and saved states, across sessions."""
     def create_plan(
         self, *, title: str, tasks: list[dict[str, Any]], description: str | None = ..., agent_id: str | None = ...
     ) -> _Result:
         """Make a plan, its own list, whose tasks outlast the session."""
     def get_plans(self, *, agent_id: str | None = ..., limit: int | None = ..., after: str | None = ...) -> _Result:
-        """Read plans, oldest first, with their numbers of tasks: all, or the next `limit` after one."""
+        """Read plans, oldest first, with their numbers of tasks."""
     def get_pending_tasks(
         self,
         *,

@@ -374,5 +374,5 @@ def get_memory(call: Call, given: _GetMemory) -> dict[str, Any]:
 MEMORY.make_tool(
     BOARD,
     "memory",
-    "The memories: results of completed tasks, kept even if the task is deleted. Search them before you repeat work.",
+    "Results of completed tasks, kept even if the task is deleted. Search them before you repeat work.",
 )

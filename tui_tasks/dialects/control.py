@@ -96,7 +96,7 @@ class _Since(Arguments):
 
 @CONTROL.tool("control:subscribe", _Since, while_paused=True)
 def subscribe(call: Call, given: _Since) -> dict[str, int]:
-    """Get events of what the human and other agents do, as lines between replies, in order, none skipped.
+    """Get what the human and other agents do as events between replies, in order, none skipped.
 
     Each has `event`, `seq`, `at`, `actor`, the task as it became, and `changes`. After a reconnect, pass the last
     seq you saw as `since`. Returns the seq after which events follow.
@@ -127,7 +127,7 @@ class _History(Arguments):
 
 @CONTROL.tool("control:history", _History, while_paused=True)
 def history(call: Call, given: _History) -> dict[str, Any]:
-    """Read the history: who changed what, when and why, with old and new values. Oldest first.
+    """Read who changed what, when and why, with old and new values. Oldest first.
 
     Without `since` the newest entries. A page may end sooner than `limit` says. Returns `entries` and `next`, the
     `since` of the next page (null at the end).

@@ -76,7 +76,7 @@ class _Cancel(Arguments):
 
 @ASKS.tool("control:cancel", _Cancel, while_paused=True)
 def cancel(call: Call, given: _Cancel) -> None:
-    """End the wait of your request on this channel: it is answered `timeout`, and a question is withdrawn.
+    """End the wait of your request: it is answered `timeout`, and a question is withdrawn.
 
     An answered request stays. Returns null.
     """
@@ -166,7 +166,7 @@ class _Agents(Arguments):
 
 @WORK.tool("control:agents", _Agents, while_paused=True)
 def agents(call: Call, given: _Agents) -> list[dict[str, Any]]:
-    """List the agents: sessions of agent programs, and agents of this channel, oldest first, with their states.
+    """List sessions of agent programs and agents of this channel, oldest first, with their states.
 
     States: working, waiting, idle, interrupted, failed, stopped (process suspended), gone. Unknown values are null.
     """

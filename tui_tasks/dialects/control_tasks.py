@@ -286,7 +286,7 @@ class _Link(OneTask):
 
 @TASKS.tool("control:link", _Link, writes=True, subject="uid")
 def link(call: Call, given: _Link) -> dict[str, Any]:
-    """Link a task to its work: a branch, a commit, a pull request or a file; `remove` unlinks. Returns the task."""
+    """Link a task to a branch, commit, pull request or file; `remove` unlinks. Returns the task."""
     try:
         wanted = work_links.checked(given.kind, given.target)
         links = work_links.changed(task_queries.task(call.db, given.uid).links, [wanted], remove=given.remove)

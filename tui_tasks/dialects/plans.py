@@ -71,7 +71,7 @@ class _Plans(_Nothing):
 
 @TASKS.action("list_plans", _Plans)
 def list_plans(call: Call, given: _Plans) -> dict[str, Any]:
-    """Read plans, oldest first, with their numbers of tasks: all, or the next `limit` after one."""
+    """Read plans, oldest first, with their numbers of tasks."""
     # Without a project: the plans that belong to none.
     plans = task_queries.each_plan(call.db, call.project, given.after)
     if call.channel.identity.list_only:
@@ -236,7 +236,7 @@ def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
 TASKS.make_tool(
     PLANS,
     "tasks",
-    "Plans: tasks with agents and saved states, for work of several agents or sessions. Each action "
+    "Plans: tasks with agents and saved states, across sessions. Each action "
     "takes the arguments in parentheses.",
 )
 

@@ -258,7 +258,7 @@ _UpdateOfSettings = cast("type[_Update]", msgspec.defstruct("_Update", _SETTING_
 
 @SCHEDULER.tool("scheduler:update_task", _UpdateOfSettings, writes=True)
 def update_task(call: Call, given: _Update) -> dict[str, Any]:
-    """Change a job, its schedule or its settings: at least one field. Defaults in brackets, else 0 for none."""
+    """Change a job: at least one field. Defaults in brackets, else 0 for none."""
     fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "uuid"}
     one_of("name", fields)
     changes = {name: fields[name] for name in _CHANGES if fields[name] is not None}

@@ -79,13 +79,13 @@ def add_task(call: Call, given: _New) -> dict[str, Any]:
 
 @TASKLIST.tool("tasklist:add_task_before", _NewBeside, writes=True)
 def add_task_before(call: Call, given: _NewBeside) -> dict[str, Any]:
-    """Insert a task right before another, into its list. Returns the new one."""
+    """Insert a task right before another. Returns the new one."""
     return task_json(call.run(AddTask(given.name, description=given.description, before=given.uid)))
 
 
 @TASKLIST.tool("tasklist:add_task_after", _NewBeside, writes=True)
 def add_task_after(call: Call, given: _NewBeside) -> dict[str, Any]:
-    """Insert a task right after another, into its list. Returns the new one."""
+    """Insert a task right after another. Returns the new one."""
     return task_json(call.run(AddTask(given.name, description=given.description, after=given.uid)))
 
 
@@ -135,7 +135,7 @@ def _declare_setter(status: Status, explanation: str) -> None:
     TASKLIST.tool(f"tasklist:set_task_{status}", _Named, writes=True, subject="uid")(set_status)
 
 
-_declare_setter("pending", ": to do, and not started.")
+_declare_setter("pending", ": not started yet.")
 _declare_setter(
     "in_progress",
     ": you start it. Log every significant action. You may have one task of the list in progress: "
