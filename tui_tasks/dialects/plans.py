@@ -236,8 +236,7 @@ def link_nodes(call: Call, given: _LinkNodes) -> dict[str, Any]:
 TASKS.make_tool(
     PLANS,
     "tasks",
-    "Plans: tasks with agents and saved states, across sessions. Each action "
-    "takes the arguments in parentheses.",
+    "Plans: tasks with agents and saved states, across sessions. Each action takes the arguments in parentheses.",
 )
 
 PLANS.tool("create_plan", NewPlan, writes=True, same_as=("tasks", "create_plan"))(create_plan)
