@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import asdict
 
-from tui_tasks.core.operations.asks import CloseAsk
 from tui_tasks.core.operations.sessions import (
     InputRequested,
     InputStillRequested,
@@ -35,9 +33,7 @@ from tui_tasks.core.operations.sessions import (
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import SessionActivity
-from tui_tasks.core.rules.agents import session_rows
-from tui_tasks.core.rules.agents.ask_rules import close_ask, open_request
-from tui_tasks.core.rules.agents.request_text import is_whole, request_options, request_text
+from tui_tasks.core.rules.agents import session_rows, session_tasks
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -45,11 +41,7 @@ if TYPE_CHECKING:
 MAX_WORDS: Final = 20_000
 """Characters that are kept of a prompt or of an agent's last words."""
 MAX_ERROR: Final = 2_000
-_WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
-_ASKED_ANEW: Final = "its program asks the same again"
 _REPLACED: Final = "its process has begun another session"
-
-_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 class ReportHandler:
@@ -141,22 +133,10 @@ class ReportHandler:
         report, events = self._report, self._report.events
         if not report.ends_waiting:
             return
-        key = next((self._key(event) for event in events if isinstance(event, InputRequested)), None)
-        # While a program asks at its terminal, nobody can prompt it there or end its turn.
-        ends_all = any(isinstance(event, PromptSubmitted | TurnInterrupted | SessionEnded) for event in events)
-        for ask in session_queries.open_asks_of(self._tx.db, self._agent):
-            request = ask.request
-            # What a subagent does does not answer what the session or another subagent asks.
-            is_of_it = request is not None and (ends_all or request["subagent"] == report.subagent)
-            if is_of_it and request is not None and request["key"] != key:
-                close_ask(self._tx, CloseAsk(ask.uid, "withdrawn", _WENT_ON))
+        key = next((session_rows.key_of(report, event) for event in events if isinstance(event, InputRequested)), None)
+        session_rows.close_answered(self._tx, report, key)
         if key != self._activity.request:
             self._activity.request = None
-
-    def _key(self, asked: InputRequested) -> str:
-        """Return what tells one request from another."""
-        what = [self._report.subagent, asked.kind, asked.tool, asked.input, asked.questions]
-        return asked.request or hashlib.sha256(_canonical(what)).hexdigest()
 
     def _tell(self, kind: str, /, **changes: Any) -> None:
         """Emit an entry with what was learned since the last; none if there is nothing new."""
@@ -179,7 +159,7 @@ class ReportHandler:
         activity.busy, activity.failure = False, None
         said = {} if message is None else {"last_message": _cut(message)}
         if self._session.task is not None:
-            session_rows.end_task(self._tx, self._session.task, ends_as, said.get("last_message"))
+            session_tasks.end_task(self._tx, self._session.task, ends_as, said.get("last_message"))
         self._tell(kind, state=state, waiting_for=None, **said)
 
     # What each event does
@@ -213,13 +193,13 @@ class ReportHandler:
         task = self._session.task
         goes_on = self._is_in_turn and event.turn is not None and event.turn == self._activity.turn
         if task is not None and goes_on:
-            session_rows.add_words(self._tx, task, words)
+            session_tasks.add_words(self._tx, task, words)
             return task
         if task is not None:
-            session_rows.end_task(self._tx, task, "cancelled")
+            session_tasks.end_task(self._tx, task, "cancelled")
         if not self._makes_tasks:
             return None
-        made, self._activity.no_task = session_rows.begin_task(self._tx, self._project, self._agent, words)
+        made, self._activity.no_task = session_tasks.begin_task(self._tx, self._project, self._agent, words)
         return made
 
     @property
@@ -265,44 +245,13 @@ class ReportHandler:
 
     def input_requested(self, event: InputRequested) -> None:
         """It waits for a person."""
-        key = self._key(event)
-        if key == self._activity.request and not self._is_asked_anew(key):
+        key = session_rows.key_of(self._report, event)
+        if key == self._activity.request and not session_rows.is_asked_anew(self._tx, self._report, key):
             return
         self._activity.request = key
-        request = {
-            "program": self._report.program,
-            "session": self._report.session,
-            "kind": event.kind,
-            "tool": event.tool,
-            "input": event.input,
-            "cwd": self._report.cwd,
-            "suggestions": event.suggestions,
-            "questions": event.questions,
-            "id": event.request,
-            "hash": self._report.hash,
-            "answer": self._report.answer,
-            "key": key,
-            "subagent": self._report.subagent,
-            "note": event.note,
-            "is_whole": is_whole(event),
-        }
-        ask = open_request(self._tx, request, request_text(event), request_options(event), self._project)
+        ask = session_rows.open_asked(self._tx, self._report, event, key, self._project)
         if ask.rule is None:
             self._tell("session.waiting", state="waiting", waiting_for=session_queries.waiting_for(ask))
-
-    def _is_asked_anew(self, key: str) -> bool:
-        """Return whether a request that is known has another hook, which waits for an answer of its own; close the
-        question of the former.
-        """
-        name = self._report.answer
-        former = [
-            ask for ask in session_queries.open_asks_of(self._tx.db, self._agent) if (ask.request or {})["key"] == key
-        ]
-        if name is None or any((ask.request or {})["answer"] == name for ask in former):
-            return False
-        for ask in former:
-            close_ask(self._tx, CloseAsk(ask.uid, "withdrawn", _ASKED_ANEW))
-        return True
 
     def input_still_requested(self, event: InputStillRequested) -> None:
         """It waits for a person, for what it has asked before or for something that the payload does not name."""
@@ -366,7 +315,7 @@ class ReportHandler:
     def task_list_reported(self, event: TaskListReported) -> None:
         """It has changed its own list of tasks."""
         if self._makes_tasks:
-            own = session_rows.OwnList(self._tx, self._project, self._session)
+            own = session_tasks.OwnList(self._tx, self._project, self._session)
             own.apply(event)
             if own.refused:
                 self._activity.no_task = own.refused[0]

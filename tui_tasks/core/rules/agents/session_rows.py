@@ -1,36 +1,31 @@
-"""Rows of sessions and their tasks: journal entries, and what is kept beside the journal: activity and ids.
-
-Each prompt is a task, and a program's own list stands below it (docs: protocol, section 10). The tasks are changes of
-the agent, in the journal like all others. What cannot be made or changed (a list under review, a task that somebody has
-claimed or deleted) is left as it is: no payload is refused for it.
-"""
+"""Rows of sessions: journal entries, the requests of programs, and what is kept beside the journal: activity, ids."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import asdict
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import Statement, slot
-from tui_tasks.core.errors import Refusal, StorageFailed
 from tui_tasks.core.operations.asks import CloseAsk
-from tui_tasks.core.operations.sessions import SessionReport, TaskListItem, TaskListReported
-from tui_tasks.core.operations.tasks import AddTask, DeleteTask, EditTask, EnsureList, LogTask
+from tui_tasks.core.operations.sessions import (
+    InputRequested,
+    PromptSubmitted,
+    SessionEnded,
+    SessionReport,
+    TurnInterrupted,
+)
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.agents.session_queries import AgentSession, SessionActivity
-from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.ask_rules import close_ask
-from tui_tasks.core.rules.agents.program_lists import ORIGIN
-from tui_tasks.core.rules.tasks.list_rules import ensure_list
-from tui_tasks.core.rules.tasks.record_rules import log_task
-from tui_tasks.core.rules.tasks.task_rules import add_task, delete_task, edit_task
+from tui_tasks.core.rules.agents.ask_rules import close_ask, open_request
+from tui_tasks.core.rules.agents.request_text import is_whole, request_options, request_text
+from tui_tasks.core.rules.agents.session_tasks import end_task
 from tui_tasks.core.schema.agent_tables import ActivityRow, SessionNameRow
 from tui_tasks.core.schema.tables import columns
-from tui_tasks.core.snapshots import Task, TaskList
 
 if TYPE_CHECKING:
     from tui_tasks.core.commit.transaction import Transaction
@@ -62,7 +57,11 @@ _LOST: Final = {
     session_queries.BY_MACHINE: "the agent's machine was not heard of any more",
 }
 
+_WENT_ON: Final = "it was answered in the program's own window, or is no longer asked"
+_ASKED_ANEW: Final = "its program asks the same again"
+
 _encode = msgspec.json.Encoder().encode
+_canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 def withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:
@@ -70,6 +69,58 @@ def withdraw_requests(tx: Transaction, agent: str, reason: str) -> None:
     for ask in session_queries.open_asks_of(tx.db, agent):
         if ask.request is not None:
             close_ask(tx, CloseAsk(ask.uid, "withdrawn", reason))
+
+
+def key_of(report: SessionReport, asked: InputRequested) -> str:
+    """Return what tells one request of a program from another."""
+    what = [report.subagent, asked.kind, asked.tool, asked.input, asked.questions]
+    return asked.request or hashlib.sha256(_canonical(what)).hexdigest()
+
+
+def close_answered(tx: Transaction, report: SessionReport, key: str | None) -> None:
+    """Close the questions that the program has stopped asking, since this payload has come; `key`: it asks this."""
+    # While a program asks at its terminal, nobody can prompt it there or end its turn.
+    ends_all = any(isinstance(event, PromptSubmitted | TurnInterrupted | SessionEnded) for event in report.events)
+    for ask in session_queries.open_asks_of(tx.db, tx.actor):
+        request = ask.request
+        # What a subagent does does not answer what the session or another subagent asks.
+        is_of_it = request is not None and (ends_all or request["subagent"] == report.subagent)
+        if is_of_it and request is not None and request["key"] != key:
+            close_ask(tx, CloseAsk(ask.uid, "withdrawn", _WENT_ON))
+
+
+def is_asked_anew(tx: Transaction, report: SessionReport, key: str) -> bool:
+    """Return whether a request that is known has another hook, which waits for an answer of its own; close the
+    question of the former.
+    """
+    former = [ask for ask in session_queries.open_asks_of(tx.db, tx.actor) if (ask.request or {})["key"] == key]
+    if report.answer is None or any((ask.request or {})["answer"] == report.answer for ask in former):
+        return False
+    for ask in former:
+        close_ask(tx, CloseAsk(ask.uid, "withdrawn", _ASKED_ANEW))
+    return True
+
+
+def open_asked(tx: Transaction, report: SessionReport, event: InputRequested, key: str, project: str | None) -> Ask:
+    """Open the question that stands for what a program asks; it may have a standing answer."""
+    request = {
+        "program": report.program,
+        "session": report.session,
+        "kind": event.kind,
+        "tool": event.tool,
+        "input": event.input,
+        "cwd": report.cwd,
+        "suggestions": event.suggestions,
+        "questions": event.questions,
+        "id": event.request,
+        "hash": report.hash,
+        "answer": report.answer,
+        "key": key,
+        "subagent": report.subagent,
+        "note": event.note,
+        "is_whole": is_whole(event),
+    }
+    return open_request(tx, request, request_text(event), request_options(event), project)
 
 
 def begin(tx: Transaction, report: SessionReport, at: int) -> AgentSession:
@@ -183,158 +234,3 @@ def is_running(activity: SessionActivity, tool: str, call: str | None) -> bool:
     if activity.tool is None:
         return False
     return call == activity.call if call and activity.call else tool == activity.tool
-
-
-LIST: Final = "sessions"
-"""What the list of such tasks is called, behind the name of its project where it has one."""
-MAX_TITLE: Final = 200
-MAX_ITEMS: Final = 200
-"""Items of a program's own list that are shown; the rest is the program's alone."""
-_OPEN: Final = frozenset({"pending", "in_progress"})
-_DELETED: Final = "deleted"
-
-
-@contextmanager
-def _as_far_as_it_goes(refused: list[str] | None = None) -> Iterator[None]:
-    """Go on after a refusal, whose message is added to `refused`."""
-    try:
-        yield
-    except StorageFailed:
-        raise
-    except Refusal as refusal:
-        if refused is not None:
-            refused.append(refusal.message)
-
-
-def _made_home(tx: Transaction, project: str | None) -> TaskList:
-    """Return the list of the tasks of sessions, the project's own; make it at first use."""
-    name = LIST if project is None else f"{project}/{LIST}"
-    task_list: TaskList = ensure_list(tx, EnsureList(name, ORIGIN, project))
-    return task_list
-
-
-def begin_task(tx: Transaction, project: str | None, agent: str, prompt: str) -> tuple[str | None, str | None]:
-    """Make the task of a prompt; return its uid, or None and the reason where it cannot be made."""
-    title, description = _titled(prompt)
-    refused: list[str] = []
-    with _as_far_as_it_goes(refused):
-        home = _made_home(tx, project)
-        made: Task = add_task(
-            tx,
-            AddTask(title, home.uid, description, status="in_progress", agent=agent, metadata={"origin": ORIGIN}),
-        )
-        return made.uid, None
-    return None, refused[0]
-
-
-def add_words(tx: Transaction, uid: str, words: str) -> None:
-    """Log on the task of a prompt what the person said while it was worked on."""
-    if words.strip() and _open_task(tx, uid) is not None:
-        with _as_far_as_it_goes():
-            log_task(tx, LogTask(uid, words))
-
-
-def end_task(tx: Transaction, uid: str, status: str, words: str | None = None) -> None:
-    """End the task of a prompt, unless it has ended already."""
-    if _open_task(tx, uid) is None:
-        return
-    if words:
-        add_words(tx, uid, words)
-    with _as_far_as_it_goes():
-        edit_task(tx, EditTask(uid, {"status": status}))
-
-
-def _open_task(tx: Transaction, uid: str) -> Task | None:
-    task = task_queries.any_task(tx.db, uid)
-    return task if task is not None and not task.deleted and task.status in _OPEN else None
-
-
-def _titled(text: str) -> tuple[str, str]:
-    """Return a title, and the whole text where that says more."""
-    first = next((line.strip() for line in text.splitlines() if line.strip()), "") or "(no words)"
-    title = first if len(first) <= MAX_TITLE else f"{first[: MAX_TITLE - 1]}…"
-    return title, "" if title == text.strip() else text
-
-
-class OwnList:
-    """A program's own list of tasks, as tasks that stand behind the one of the prompt, in its order."""
-
-    def __init__(self, tx: Transaction, project: str | None, session: AgentSession) -> None:
-        self._tx = tx
-        self._agent = session.uid
-        self._project = project
-        parent = task_queries.any_task(tx.db, session.task) if session.task is not None else None
-        self._parent = parent if parent is not None and not parent.deleted else None
-        self.refused: list[str] = []
-
-    def apply(self, listed: TaskListReported) -> None:
-        """Make, change and end tasks so that they are as the program has them. `refused` has what could not be done."""
-        with _as_far_as_it_goes(self.refused):
-            home = self._home()
-            before = self._parent.uid if self._parent is not None else None
-            for item in listed.items[:MAX_ITEMS]:
-                if listed.some:
-                    before = self._beside(home, item) or before
-                before = self._take_one(home, item, self._key(item, listed), before) or before
-            if not listed.some:
-                self._end_rest(home, listed)
-
-    def _home(self) -> TaskList:
-        if self._parent is not None:
-            return self._tx.state_cache.list_by_id(self._parent.list_id)
-        return _made_home(self._tx, self._project)
-
-    def _key(self, item: TaskListItem, listed: TaskListReported) -> str:
-        """Return the key of an item: ids are unique in the session, places in one list, which belongs to one prompt."""
-        whose = self._agent if listed.some or self._parent is None else f"{self._agent}:{self._parent.uid[:8]}"
-        return f"{whose}:{item.key}"
-
-    def _beside(self, home: TaskList, item: TaskListItem) -> str | None:
-        """Return the task of the item that was made before this one."""
-        if not item.key.isdecimal() or len(item.key) > 9:
-            return None
-        task = task_queries.task_by_key(self._tx.db, home.id, f"{self._agent}:{int(item.key) - 1}")
-        return task.uid if task is not None else None
-
-    def _take_one(self, home: TaskList, item: TaskListItem, key: str, before: str | None) -> str | None:
-        task = task_queries.task_by_key(self._tx.db, home.id, key)
-        with _as_far_as_it_goes(self.refused):
-            if item.status == _DELETED:
-                if task is not None:
-                    delete_task(self._tx, DeleteTask(task.uid))
-                return None
-            if task is None:
-                return self._make(home, item, key, before)
-            changes = {"status": item.status, "name": item.name and _titled(item.name)[0]}
-            edit_task(self._tx, EditTask(task.uid, {name: value for name, value in changes.items() if value}))
-        return task.uid if task is not None else None
-
-    def _make(self, home: TaskList, item: TaskListItem, key: str, before: str | None) -> str | None:
-        if item.name is None:
-            return None
-        title, _ = _titled(item.name)
-        part_of = {"part_of": self._parent.uid} if self._parent is not None else {}
-        made: Task = add_task(
-            self._tx,
-            AddTask(
-                title,
-                home.uid,
-                item.description or "",
-                status=item.status or "pending",
-                agent=self._agent,
-                key=key,
-                metadata={"origin": ORIGIN, **part_of},
-                after=before,
-            ),
-        )
-        return made.uid
-
-    def _end_rest(self, home: TaskList, listed: TaskListReported) -> None:
-        """Cancel what the program has taken off its list."""
-        for place in range(len(listed.items), MAX_ITEMS):
-            task = task_queries.task_by_key(self._tx.db, home.id, self._key(TaskListItem(str(place)), listed))
-            if task is None:
-                return
-            if task.status in _OPEN:
-                with _as_far_as_it_goes():
-                    edit_task(self._tx, EditTask(task.uid, {"status": "cancelled"}))
