@@ -16,7 +16,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.work import merge_steps, recovery, starting
-from tui_tasks.work.accepting import LineComment
+from tui_tasks.work.comments import LineComment
 from tui_tasks.work.git.merging import Moved
 from tui_tasks.work.starting import Request
 

@@ -21,7 +21,7 @@ from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import fleet, session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.settings.work_settings import LimitSettings
-from tui_tasks.work import progress, waking
+from tui_tasks.work import comments, progress
 from tui_tasks.work.progress import most_used
 from tui_tasks.work.terminals import Terminals
 
@@ -128,22 +128,42 @@ def test_an_agent_that_may_continue_beyond_a_limit_is_woken_once(store, clock, a
     uid, ask = at_limit
     typed = []
     monkeypatch.setattr(Terminals, "type_line", lambda _, name, text: typed.append(text))
-    monkeypatch.setattr(waking.merge_steps, "is_gone", lambda *_: False)
+    monkeypatch.setattr(comments.merge_steps, "is_gone", lambda *_: False)
     store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
     for _ in range(3):
         progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
-        assert (typed, work_queries.find(store.db, uid).state) == ([waking.PROMPT], "working")
+        assert (typed, work_queries.find(store.db, uid).state) == ([comments.PROMPT], "working")
     store.commit(DeliverMessages("claude-1"), actor="claude-1", now=clock.forward(1))
-    report(store, clock, PromptSubmitted(waking.PROMPT))
+    report(store, clock, PromptSubmitted(comments.PROMPT))
     report(store, clock, TurnEnded("Done"))
     progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "ready"
 
 
+def test_an_agent_behind_a_dialog_is_woken_once_the_dialog_is_gone(store, clock, at_limit, monkeypatch):
+    uid, ask = at_limit
+    typed, screen = [], ["Do you like this program? 1 Yes 2 No"]
+    monkeypatch.setattr(Terminals, "type_line", lambda *_: typed.append(tuple(screen)) or screen == ["> "])
+    monkeypatch.setattr(Terminals, "lines", lambda *_: list(screen))
+    monkeypatch.setattr(comments.merge_steps, "is_gone", lambda *_: False)
+    store.commit(AnswerAsk(ask, "Continue"), actor="human", now=clock())
+
+    def look() -> int:
+        for _ in range(2):
+            progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
+        return len(typed)
+
+    assert look() == 1
+    screen[:] = ["> "]
+    assert look() == 2
+    screen[:] = ["> thinking"]
+    assert look() == 2
+
+
 def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store, clock, at_limit, monkeypatch):
     uid, ask = at_limit
     again = []
-    monkeypatch.setattr(waking.Starter, "go_on", lambda _, work: again.append(work.uid))
+    monkeypatch.setattr(comments.Starter, "go_on", lambda _, work: again.append(work.uid))
     store.commit(EndSession("claude-1", "its process has ended"), actor="system", now=clock())
     progress.look_at(store, work_queries.find(store.db, uid), clock.forward(1))
     assert work_queries.find(store.db, uid).state == "working"

@@ -1,4 +1,4 @@
-"""Accepting the work of an agent, commenting on it and discarding it: what the human decides after a review.
+"""Reviewing, accepting and discarding the work of an agent: what the human decides.
 
 Every method may take seconds, as git and checks run: a screen calls them in a thread, with a store of its own.
 """
@@ -12,27 +12,23 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tui_tasks.core.agent_snapshots import Check, Work
-from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations import Operation
-from tui_tasks.core.operations.work import CommentWork, ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.operations.work import ConflictWork, DiscardWork, GiveUpMerge, MergeWork, SetWork
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.rules.agents.request_text import decided_line
-from tui_tasks.core.rules.jobs.check_steps import Place
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
 from tui_tasks.default_paths import data_folder
-from tui_tasks.hooks.replies.outbox import Outbox
 from tui_tasks.runner import git_trees
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.work import agent_worktrees, merge_steps, starting, tree_checks, waking
+from tui_tasks.work import comments, merge_steps, starting, tree_checks
+from tui_tasks.work.comments import LineComment, Sent
 from tui_tasks.work.git import merging, pull_requests, reviewing, worktrees
 from tui_tasks.work.git.merging import Merge, MergeConflicts, Method
-from tui_tasks.work.git.pull_requests import Forge
+from tui_tasks.work.git.pull_requests import Push
 from tui_tasks.work.git.reviewing import Review
 from tui_tasks.work.merge_steps import Intent
-from tui_tasks.work.starting import Starter
 
 
 class Outcome(NamedTuple):
@@ -56,35 +52,6 @@ class Outcome(NamedTuple):
     checks: tuple[Check, ...] = ()
     discarded: tuple[Work, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-class Push(NamedTuple):
-    """What a pull request pushes, and where: a commit, as a branch of a repository, to be merged into `base`."""
-
-    to: Forge
-    head: str
-    branch: str
-    base: str
-
-    @property
-    def text(self) -> str:
-        """What the human is asked to allow, whole."""
-        return f"Push {self.head[:10]} as {decided_line(self.branch)} to {self.to.url} and open a pull request by gh?"
-
-
-class Sent(NamedTuple):
-    """What came of comments: the work, and whether its program was started again for them."""
-
-    work: Work
-    is_started_again: bool
-
-
-class LineComment(NamedTuple):
-    """A comment of the human on a line of a file; without a line, on the file; without a path, on the work."""
-
-    text: str
-    path: str = ""
-    line: int | None = None
 
 
 class Acceptance:
@@ -151,15 +118,7 @@ class Acceptance:
         """
         work_queries.check_here(self._store.db, work)
         work = work_queries.find(self._store.db, work.uid)
-        return tree_checks.prove(
-            self._store,
-            work,
-            str(review.folder),
-            review.tree,
-            clock=self._clock,
-            show=self._show,
-            is_stopped=self._is_stopped,
-        )
+        return self._run_checks(work, review.folder, review.tree)
 
     def accept(
         self,
@@ -209,24 +168,14 @@ class Acceptance:
                 return Outcome("conflict", conflicted, files=conflicts.files)
             return self._merge(work, review, merge, go_on=go_on, unproven=unproven)
 
-    def comment(self, work: Work, comments: str | Sequence[LineComment]) -> Sent:
+    def comment(self, work: Work, text: str | Sequence[LineComment]) -> Sent:
         """Send comments to the agent as one message; it goes on. If it has ended, its program is started again.
 
         Raises:
             Conflict: the work is over, or the program cannot be started again.
             InvalidArgument: there is no text.
         """
-        work_queries.check_here(self._store.db, work)
-        text = comments if isinstance(comments, str) else comments_text(comments)
-        is_gone = merge_steps.is_gone(self._store, work)
-        starter = Starter(self._store, Path(work.repository), self._clock)
-        if is_gone:
-            starter.check_go_on(work_queries.find(self._store.db, work.uid))
-        commented = self._commit(CommentWork(work.uid, text))
-        if not is_gone:
-            Outbox(self._store).look(self._clock())
-        waking.wake(self._store, commented, self._clock())
-        return Sent(work_queries.find(self._store.db, work.uid), is_started_again=is_gone)
+        return comments.send(self._store, work, text, self._clock)
 
     def discard(self, work: Work) -> Work:
         """Discard a work and end its agent; its branch and files stay, and `take_back` brings it back.
@@ -289,7 +238,7 @@ class Acceptance:
             message = self._message(work)
             address = pull_requests.create(
                 Path(work.repository),
-                *push,
+                push,
                 title or message.partition("\n")[0],
                 body or message.partition("\n")[2].strip(),
                 show=self._show,
@@ -338,7 +287,9 @@ class Acceptance:
         tree = merged if self.proves_merged else review.tree
         checks = tree_checks.states(self._store, work, tree)
         is_proven = unproven or tree_checks.are_proven(checks)
-        is_here = tree == review.tree and not self._has_others(work, checks, review)
+        is_here = tree == review.tree and not tree_checks.has_other_inputs(
+            self._store, work, checks, review.folder, review.tree
+        )
         proof = None if is_proven or is_here else self._data / git_trees.PROOFS / work.uid
         intent = Intent("merge", merge, merge_steps.this_process(), str(proof) if proof else None, goes_on=go_on)
         work = merge_steps.begin(self._store, work, intent, actor=HUMAN, now=self._clock())
@@ -346,7 +297,8 @@ class Acceptance:
             if not unproven:
                 checks = self._prove(work, merge, tree, review.folder, proof)
                 if not tree_checks.are_proven(checks):
-                    return Outcome("unproven", self._commit(GiveUpMerge(work.uid, _not_passed(checks))), checks=checks)
+                    given_up = self._commit(GiveUpMerge(work.uid, tree_checks.not_passed_text(checks)))
+                    return Outcome("unproven", given_up, checks=checks)
             merging.carry_out(root, merge)
         except BaseException as error:
             if not _has_moved(root, merge):
@@ -356,16 +308,6 @@ class Acceptance:
         work = work_queries.find(self._store.db, work.uid)
         return Outcome("merged", work, merge, (), checks, tuple(discarded), tuple(notes))
 
-    def _has_others(self, work: Work, checks: Sequence[Check], review: Review) -> bool:
-        """Return whether a gating check has inputs in the worktree that are not files of its tree."""
-        gating = {check.uid for check in checks if check.gate}
-        place = Place(work.repository, str(review.folder), review.tree)
-        for definition in check_queries.definitions(self._store.db):
-            folder = place.folder_of(definition) if definition.uid in gating else None
-            if folder is not None and git_trees.other_file(review.folder, folder, definition.inputs, review.tree):
-                return True
-        return False
-
     def _prove(self, work: Work, merge: Merge, tree: str, folder: Path, proof: Path | None) -> tuple[Check, ...]:
         """Run the checks that gate on a tree: in the worktree that has it, or in a second one that is made for it.
 
@@ -373,56 +315,28 @@ class Acceptance:
             Conflict: the second worktree cannot be made, or the human has stopped it.
             GitFailed: git failed.
         """
-        root, filters = Path(work.repository), self._settings.filters
-        where = folder
-        try:
+        with contextlib.ExitStack() as stack:
             if proof is not None:
-                where = proof
-                has_moved = tree != git_trees.tree_of(folder, filters=filters)
+                has_moved = tree != git_trees.tree_of(folder, filters=self._settings.filters)
                 why = f"{merge.base} has moved" if has_moved else "files that are in no commit are among the inputs"
                 self._show(f"{why}: checks run on the merged files alone")
-                make_folder(str(proof.parent))
-                worktrees.materialise(root, merge.new, proof, filters=filters)
-                agent_worktrees.furnish(root, proof, self._settings, self._show)
-                if git_trees.tree_of(proof, filters=filters) != tree:
-                    raise Conflict(
-                        "what `copy` and `setup` in [work] make must be in .gitignore: they change what is checked"
-                    )
-            return tree_checks.prove(
-                self._store,
-                work,
-                str(where),
-                tree,
-                clock=self._clock,
-                show=self._show,
-                is_stopped=self._is_stopped,
-                gates_alone=True,
-            )
-        finally:
-            if proof is not None:
-                worktrees.drop(root, proof)
+                merged = tree_checks.merged_files(
+                    Path(work.repository), merge.new, tree, proof, self._settings, self._show
+                )
+                folder = stack.enter_context(merged)
+            return self._run_checks(work, folder, tree, gates_alone=True)
 
-
-def _not_passed(checks: Sequence[Check]) -> str:
-    names = [f"{one.name} {one.state}" for one in checks if one.gate and one.state != "passed"]
-    return f"not merged: {', '.join(names)}"
-
-
-def comments_text(comments: Sequence[LineComment]) -> str:
-    """Return comments as one message."""
-    lines = []
-    for one in comments:
-        where = one.path if one.line is None else f"{one.path}:{one.line}"
-        lines.append(f"{where}: {one.text}" if where else one.text)
-    return "\n".join(lines)
-
-
-def conflict_text(work: Work, files: Sequence[str]) -> str:
-    """Return the message that hands a conflict back to the agent."""
-    return (
-        f"{work.base} has moved on, and your work conflicts with it in {', '.join(files)}. "
-        f"Merge {work.base} into your branch, resolve the conflicts, commit, and report it ready again."
-    )
+    def _run_checks(self, work: Work, folder: Path, tree: str, *, gates_alone: bool = False) -> tuple[Check, ...]:
+        return tree_checks.prove(
+            self._store,
+            work,
+            str(folder),
+            tree,
+            clock=self._clock,
+            show=self._show,
+            is_stopped=self._is_stopped,
+            gates_alone=gates_alone,
+        )
 
 
 def _has_moved(root: Path, merge: Merge) -> bool:

@@ -25,7 +25,7 @@ from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
 from tui_tasks.text.safe import error_line
-from tui_tasks.work import merge_steps, waking
+from tui_tasks.work import comments, merge_steps
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -111,7 +111,7 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     known = work_queries.counts(store.db, work.uid)
     if known is None or any(getattr(known, name) != value for name, value in counts.items()):
         operations.append(CountWork(work.uid, counts))
-    if work.state == "working" and work_limits.of(work).ask is None and waking.wake(store, work, now):
+    if work.state == "working" and work_limits.of(work).ask is None and comments.wake(store, work, now):
         operations = [one for one in operations if isinstance(one, CountWork)]
         session = None
     if (

@@ -1,14 +1,19 @@
-"""The checks of a task on exactly one tree: what is proven of it, in whichever folder, and what is run to prove it."""
+"""The checks of a task on exactly one tree: what is proven of it, in whichever folder, what is run to prove it, and the
+second worktree in which they run on a merge.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 from tui_tasks.core import machine_leases
 from tui_tasks.core.agent_snapshots import Check, Work
+from tui_tasks.core.engine.file_writes import make_folder
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import Conflict
 from tui_tasks.core.operations.jobs import ProveTree
@@ -17,11 +22,15 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.jobs.check_steps import Place
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import HUMAN
+from tui_tasks.runner import git_trees
 from tui_tasks.runner.checks.check_host import CheckHost
 from tui_tasks.runner.checks.check_keeper import Authority, CheckKeeper
 from tui_tasks.runner.launch import Launcher
 from tui_tasks.settings import current
 from tui_tasks.settings.current import CheckSettings
+from tui_tasks.settings.work_settings import WorkSettings
+from tui_tasks.work import agent_worktrees
+from tui_tasks.work.git import worktrees
 
 LEASE_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
@@ -102,6 +111,44 @@ def prove(
         for child in children.values():
             child.poll()
     return states(store, work, tree)
+
+
+def has_other_inputs(store: Store, work: Work, checks: Sequence[Check], folder: Path, tree: str) -> bool:
+    """Return whether a gating check has inputs in a worktree that are not files of its tree."""
+    gating = {check.uid for check in checks if check.gate}
+    place = Place(work.repository, str(folder), tree)
+    for definition in check_queries.definitions(store.db):
+        inside = place.folder_of(definition) if definition.uid in gating else None
+        if inside is not None and git_trees.other_file(folder, inside, definition.inputs, tree):
+            return True
+    return False
+
+
+@contextlib.contextmanager
+def merged_files(
+    root: Path, commit: str, tree: str, folder: Path, settings: WorkSettings, show: Callable[[str], None]
+) -> Iterator[Path]:
+    """Yield a second worktree, made for a while, in which checks can run on the files of a merged commit.
+
+    Raises:
+        Conflict: it cannot be made.
+        GitFailed: git failed.
+    """
+    try:
+        make_folder(str(folder.parent))
+        worktrees.materialise(root, commit, folder, filters=settings.filters)
+        agent_worktrees.furnish(root, folder, settings, show)
+        if git_trees.tree_of(folder, filters=settings.filters) != tree:
+            raise Conflict("what `copy` and `setup` in [work] make must be in .gitignore: they change what is checked")
+        yield folder
+    finally:
+        worktrees.drop(root, folder)
+
+
+def not_passed_text(checks: Sequence[Check]) -> str:
+    """Return which gating checks have not passed, as a line."""
+    names = [f"{one.name} {one.state}" for one in checks if one.gate and one.state != "passed"]
+    return f"not merged: {', '.join(names)}"
 
 
 def _is_open(store: Store, uid: str) -> bool:

@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents import session_queries
 from tui_tasks.tui.agents import answering
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
-from tui_tasks.work import waking
+from tui_tasks.work import comments
 from tui_tasks.work.terminals import Terminals
 
 BRANCH = "task/31-rotate-keys"
@@ -437,7 +437,7 @@ async def test_undo_takes_back_what_was_done_after_a_merge_first(plan, place, ma
     assert state_of(plan, work) == "ready"
 
 
-@pytest.mark.parametrize(("state", "typed"), [("idle", [waking.PROMPT]), ("waiting", [])])
+@pytest.mark.parametrize(("state", "typed"), [("idle", [comments.PROMPT]), ("waiting", [])])
 async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other(
     plan, place, make_app, monkeypatch, state, typed
 ):

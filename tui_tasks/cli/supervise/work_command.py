@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from tui_tasks.core.agent_snapshots import Check, Work
     from tui_tasks.core.snapshots import Task
     from tui_tasks.core.store import Store
-    from tui_tasks.work.accepting import Acceptance, Outcome, Sent
+    from tui_tasks.work.accepting import Acceptance, Outcome
+    from tui_tasks.work.comments import Sent
     from tui_tasks.work.git.reviewing import Review
 
 
@@ -123,7 +124,7 @@ def _declare_merge(command: argparse.ArgumentParser) -> None:
 
 
 def _merge(options: argparse.Namespace) -> None:
-    from tui_tasks.work.accepting import conflict_text
+    from tui_tasks.work.comments import conflict_text
 
     with open_store(options) as store:
         task, work, acceptance, review = _reviewed(options, store)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tui_tasks.core.errors import Conflict
+from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.runner import git, temporary_folders
 from tui_tasks.runner.git import GitFailed
 
@@ -46,6 +47,20 @@ class Forge(NamedTuple):
         return f"{self.host}/{self.owner}/{self.name}"
 
 
+class Push(NamedTuple):
+    """What a pull request pushes, and where: a commit, as a branch of a repository, to be merged into `base`."""
+
+    to: Forge
+    head: str
+    branch: str
+    base: str
+
+    @property
+    def text(self) -> str:
+        """What the human is asked to allow, whole."""
+        return f"Push {self.head[:10]} as {decided_line(self.branch)} to {self.to.url} and open a pull request by gh?"
+
+
 def forge(root: Path) -> Forge:
     """Return the repository to which `origin` of a checkout leads.
 
@@ -62,12 +77,10 @@ def forge(root: Path) -> Forge:
     raise Conflict(f"{GH} opens no pull request at {REMOTE}: push the branch by hand ({url})")
 
 
-def create(
-    root: Path, to: Forge, head: str, branch: str, base: str, title: str, body: str, *, show: Callable[[str], None]
-) -> str:
+def create(root: Path, push: Push, title: str, body: str, *, show: Callable[[str], None]) -> str:
     """Push a commit as a branch and open a pull request for it; return its address. One that is open is taken.
 
-    `to`: the repository that the human was shown.
+    `push`: what the human was shown.
 
     Raises:
         Conflict: `gh` is not installed, not logged in, or refuses, or the forge refuses the push.
@@ -76,34 +89,20 @@ def create(
     program = shutil.which(GH)
     if program is None:
         raise Conflict(f"{GH} is not installed: install it from https://cli.github.com, then `{GH} auth login`")
-    _check_login(program, to.host)
-    show(f"pushes {branch} to {to.url}")
+    _check_login(program, push.to.host)
+    show(f"pushes {push.branch} to {push.to.url}")
     objects = Path(git.run(root, "rev-parse", "--path-format=absolute", "--git-path", "objects").text)
     try:
-        git.push(objects, to.url, head, branch, helper=f"!{GH} auth git-credential")
+        git.push(objects, push.to.url, push.head, push.branch, helper=f"!{GH} auth git-credential")
     except GitFailed as error:
-        raise Conflict(f"nothing is pushed: look whether you may write to {to} ({error})") from error
-    words = (
-        "pr",
-        "create",
-        "--repo",
-        str(to),
-        "--head",
-        branch,
-        "--base",
-        base,
-        "--title",
-        title,
-        "--body-file",
-        "-",
-    )
-    done = _run([program, *words], body)
+        raise Conflict(f"nothing is pushed: look whether you may write to {push.to} ({error})") from error
+    where = ("--repo", str(push.to), "--head", push.branch, "--base", push.base)
+    done = _run([program, "pr", "create", *where, "--title", title, "--body-file", "-"], body)
     urls = _PULL_REQUEST.findall(done.stdout) or _PULL_REQUEST.findall(done.stderr)
     if not urls:
         printed = (done.stderr or done.stdout).strip().splitlines()
-        raise Conflict(
-            f"{GH}: {printed[0] if printed else f'it ended with status {done.returncode}'}; branch {branch} is pushed"
-        )
+        why = printed[0] if printed else f"it ended with status {done.returncode}"
+        raise Conflict(f"{GH}: {why}; branch {push.branch} is pushed")
     return str(urls[-1])
 
 
