@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.conftest import SECOND, START
-from tests.core.state_model import HUMAN, Home, Item, Model, State
-from tests.core.state_trail import OF_A_ROW, Change
+from tests.core.state_model import HUMAN, OF_A_ROW, Change, Home, Item, Model, State
 from tests.on_server import IS_ON_SERVER, path_of
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from tests.conftest import SECOND
-from tests.core.state_model import HUMAN, Hold, Item
+from tests.core.state_model import HUMAN, LOST, Change, Hold, Item, clashes, touched
 from tests.core.state_steps import PICK, StateSteps, content
-from tests.core.state_trail import LOST, Change, clashes, touched
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, NotFound, Refusal, StaleClaim
 from tui_tasks.core.journal import journal

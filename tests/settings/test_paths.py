@@ -8,9 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from tui_tasks.core.store import Store
+from tui_tasks.default_paths import NAME, default_configuration, default_database
 from tui_tasks.settings import config, paths
 
 # Everything that the program makes by itself, under the umask of its first argument.
@@ -128,3 +130,15 @@ def test_the_commands_say_who_else_can_reach_the_database(made_database: Path, t
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
     assert f"chmod 600 '{made_database}'" in done.stderr
+
+
+@pytest.mark.parametrize("data", [None, "", "/data", "/data/", "relative", " ", "~/data", "/with a/space"])
+@pytest.mark.parametrize("home", ["/home/someone", "/", "relative", None])
+def test_they_are_what_platformdirs_says(monkeypatch: pytest.MonkeyPatch, data: str | None, home: str | None) -> None:
+    for name, value in (("XDG_DATA_HOME", data), ("XDG_CONFIG_HOME", data), ("HOME", home)):
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert default_database() == str(platformdirs.user_data_path(NAME, appauthor=False) / "tasks.db")
+    assert default_configuration() == str(platformdirs.user_config_path(NAME, appauthor=False) / "config.toml")

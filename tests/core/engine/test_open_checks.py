@@ -1,6 +1,7 @@
 """Files that are no database of ours, or not whole: each is refused, and left as it is."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from unittest import mock
 import pytest
 
 from tests.core.engine.databases import UNFIT, add, contents, damaged, foreign, made_database, newer
+from tui_tasks.cli.main import main
 from tui_tasks.core.engine import open_checks
 from tui_tasks.core.engine.driver import connect
 from tui_tasks.core.errors import DatabaseRefused, StorageFailed
@@ -226,3 +228,40 @@ def test_a_name_that_is_too_long_for_the_system_is_refused(tmp_path, place):
             Store(str(path), read_only=read_only)
     with Store(str(tmp_path / "tasks.db")) as store, pytest.raises(DatabaseRefused):
         backup(store.db, path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is read only, as far as SQLite and we can tell. Root writes wherever a disk lets it."""
+    there = tmp_path / "there"
+    there.mkdir()
+    assert main(["add", "one", "--db", str(there / "x.db")]) == 0
+    there.chmod(0o500)
+    if os.geteuid() == 0:
+        access = os.access
+        monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(there) and access(path, mode))
+    return there
+
+
+def names(path: Path) -> list[str]:
+    with Store(str(path), read_only=True) as store:
+        return [task.name for home in task_queries.lists(store.db) for task in task_queries.tasks(store.db, home.id)]
+
+
+def test_it_is_read_as_it_stands_and_nothing_is_left_beside_it(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    assert names(folder / "x.db") == ["one"]
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_log_that_cannot_be_read_there_is_named_with_what_to_copy(folder: Path, tmp_path: Path) -> None:
+    log = folder / "x.db-wal"
+    folder.chmod(0o700)
+    log.write_bytes(b"\0" * 64)
+    folder.chmod(0o500)
+    with pytest.raises(DatabaseRefused, match=r"x\.db-wal.*copy both files"):
+        Store(str(folder / "x.db"), read_only=True)
+    folder.chmod(0o700)
+    log.unlink()
+    shutil.copy(folder / "x.db", tmp_path / "copy.db")
+    assert names(tmp_path / "copy.db") == ["one"]

@@ -8,9 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from tests.checks import Checks
+from tests.checks import Checks, verified_of
 from tests.conftest import START, Clock
-from tests.core.rules.proof import verified_of
 from tui_tasks.core.errors import Refusal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.operations import Redo, Undo

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.checks import Checks
-from tests.core.rules.proof import TESTS, begin_check, report_done, verified_of
+from tests.checks import TESTS, Checks, begin_check, report_done, verified_of
 from tui_tasks.core import heartbeats
 from tui_tasks.core.job_snapshots import Heartbeat
 from tui_tasks.core.operations.jobs import (

@@ -1,1 +1,0 @@
-"""Lines that models write wrongly."""
