@@ -262,6 +262,7 @@ class CheckObject(TypedDict):
         at: when it ended, or began if it runs.
         commit: the git commit of its folder when it began.
         diff: the hash of the uncommitted changes then.
+        machine: the id of its machine on a server.
     """
 
     name: str
@@ -272,6 +273,7 @@ class CheckObject(TypedDict):
     at: str | None
     commit: str | None
     diff: str | None
+    machine: str | None
 
 
 class LinkObject(TypedDict):
