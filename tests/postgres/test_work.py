@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -9,19 +10,21 @@ import msgspec
 import pytest
 
 from tests.postgres.machines import digest
+from tests.started import Started
 from tests.work.conftest import git
 from tui_tasks import clock
 from tui_tasks.cli.main import main
 from tui_tasks.core import machine_leases
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Conflict
-from tui_tasks.core.operations.sessions import EndSession
-from tui_tasks.core.operations.tasks import AddTask, EnsureList
-from tui_tasks.core.operations.work import BeginMerge, SetAuto, SetWork, StartWork
+from tui_tasks.core.operations.sessions import EndSession, Process
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList
+from tui_tasks.core.operations.work import BeginMerge, RunWork, SetAuto, SetWork, StartWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
+from tui_tasks.runner import processes
 from tui_tasks.work import merge_steps, progress, recovery, starting, watching
 from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.merge_steps import Intent
@@ -174,17 +177,40 @@ def test_work_of_a_machine_that_is_gone_can_be_discarded_elsewhere_once_its_agen
     assert task_queries.task(here.db, work.task_uid).status == "pending"
 
 
-def test_a_merge_leaves_a_race_of_another_machine_to_it(machines, repo):
+def test_what_loses_a_race_to_another_machine_is_ended_by_its_own_when_it_hears_of_the_merge(machines, repo):
     here, there = machines
     uid = add(here)
-    other = running(here, uid, repo)
+    loser = seen(here, start(here, repo, uid))
+    with Started(["sleep", "1000"], start_new_session=True) as agent:
+        process = Process(*processes.identity(agent.pid, here.db.machine))
+        here.commit(RunWork(loser.uid, process), actor="system", now=clock.now())
+        there.db.catch_up()
+        work = seen(there, start(there, repo, uid, race=True))
+        acceptance = Acceptance(there, clock.now)
+        outcome = acceptance.accept(work, acceptance.review(work))
+        assert outcome.state == "merged"
+        assert [note for note in outcome.notes if f"the work of {loser.agent} is on" in note]
+        assert seen(here, loser).state == "working"
+        watching._look(here, clock.now)
+        assert (ended := seen(there, loser)).state == "discarded"
+        assert ended.message == f"the work of {work.agent} was merged instead"
+        assert agent.wait() == -signal.SIGTERM
+    assert task_queries.task(here.db, uid).status == "done"
+    assert Path(loser.worktree).is_dir()
+
+
+def test_work_that_began_after_a_merge_on_another_machine_goes_on(machines, repo):
+    here, there = machines
+    uid = add(here)
     there.db.catch_up()
-    work = seen(there, start(there, repo, uid, race=True))
+    work = seen(there, start(there, repo, uid))
     acceptance = Acceptance(there, clock.now)
-    outcome = acceptance.accept(work, acceptance.review(work))
-    assert outcome.state == "merged"
-    assert [note for note in outcome.notes if f"the work of {other.agent} is on" in note]
-    assert seen(here, other).state == "starting"
+    acceptance.accept(work, acceptance.review(work))
+    here.db.catch_up()
+    here.commit(EditTask(uid, {"status": "pending"}), actor="human", now=clock.now())
+    again = running(here, uid, repo)
+    watching._look(here, clock.now)
+    assert seen(there, again).state == "starting"
 
 
 def test_a_list_works_itself_off_on_the_machine_that_turned_it_on(machines, repo):

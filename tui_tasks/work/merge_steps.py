@@ -116,7 +116,11 @@ def finish(
     others = [
         one for one in work_queries.of_task(store.db, work.task_uid) if one.uid != work.uid and one.state in LIVE_WORK
     ]
-    elsewhere = [line for one in others if (line := work_queries.is_elsewhere(store.db, one)) is not None]
+    elsewhere = [
+        f"the work of {one.agent} is on {host}, which ends it when it hears of this"
+        for one in others
+        if (host := work_queries.host_of_other(store.db, one)) is not None
+    ]
     others = [one for one in others if work_queries.is_elsewhere(store.db, one) is None]
     discards: list[Operation] = [discarding(one, work) for one in others if one.state != "merging"]
     cleaning = msgspec.to_builtins(msgspec.structs.replace(intent, step="clean"))
@@ -128,6 +132,27 @@ def finish(
     merged = work_queries.find(store.db, work.uid)
     notes += clean_up(store, merged, clock=clock)
     return [one for one in others if one.state != "merging"], notes
+
+
+def end_losers(store: Store, now: int) -> list[str]:
+    """Discard works here whose task has been merged on another machine since they began; return what was done.
+
+    Raises:
+        StorageFailed: the database cannot be read or written.
+    """
+    done = []
+    for work in work_queries.live_here(store.db):
+        winner = next((one for one in work_queries.of_task(store.db, work.task_uid) if _has_beaten(one, work)), None)
+        if winner is not None and work.state != "merging":
+            # The human has decided it by the merge.
+            store.commit(discarding(work, winner), actor=HUMAN, now=now)
+            end_agent(store, work)
+            done.append(f"discarded {work.agent}: the work of {winner.agent} was merged")
+    return done
+
+
+def _has_beaten(one: Work, work: Work) -> bool:
+    return one.state == "merged" and one.machine != work.machine and (one.merged_at or 0) > work.started_at
 
 
 def _go_on(work: Work, merge: Merge) -> list[str]:

@@ -30,7 +30,8 @@ _MICROSECONDS: Final = 1_000_000
 
 
 def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
-    """Take back the starts that were interrupted, carry on or take back merges; return what was done.
+    """Take back the starts that were interrupted, carry on or take back merges, end what another machine's work has
+    beaten; return what was done.
 
     Raises:
         StorageFailed: the database cannot be read or written.
@@ -51,6 +52,8 @@ def recover(store: Store, now: int, *, grace: int = START_SECONDS) -> list[str]:
         except (Refusal, GitFailed, OSError) as error:  # it is tried again at the next look
             line = f"the merge of {work.agent} is not ended: {error}"
         done += [line] if line is not None else []
+    if store.db.machine:
+        done += merge_steps.end_losers(store, now)
     return done
 
 

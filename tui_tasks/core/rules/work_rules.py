@@ -220,11 +220,14 @@ def _unlink(tx: Transaction, work: Work) -> None:
 
 
 def _give_back(tx: Transaction, work: Work) -> None:
-    """Set the task of an ended work pending, unless another agent is at it."""
+    """Set the task of an ended work pending, unless another agent is at it, or its work was merged."""
     task = task_queries.any_task(tx.db, work.task_uid)
     if task is None or task.deleted or task.status in ("failed", "skipped", "cancelled"):
         return
-    if any(other.uid != work.uid and other.state in vocab.LIVE_WORK for other in work_queries.of_task(tx.db, task.uid)):
+    others = [other for other in work_queries.of_task(tx.db, task.uid) if other.uid != work.uid]
+    if any(other.state in vocab.LIVE_WORK for other in others):
+        return
+    if task.status == "done" and any((other.state, other.agent) == ("merged", task.agent) for other in others):
         return
     changes: dict[str, Any] = {"status": "pending"}
     if task.agent == work.agent:
