@@ -135,24 +135,34 @@ def push(objects: Path, url: str, commit: str, branch: str, *, helper: str, prot
             url,
             f"{commit}:refs/heads/{branch}",
         )
-        try:
-            done = subprocess.run(
-                ["git", *settings, *words],
-                cwd=made,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=RUN_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise GitFailed(f"git push took over {RUN_SECONDS:g} seconds") from error
-        except OSError as error:
-            raise GitFailed(str(error)) from error
+        done = _ended(["git", *settings, *words], "push", made, environment, RUN_SECONDS)
     if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        wrong = next((line for line in lines if line.startswith(("fatal:", "error:", " !"))), lines[0] if lines else "")
+        wrong = _complaint(done.stderr, "fatal:", "error:", " !")
         raise GitFailed(wrong.strip() or f"git push ended with status {done.returncode}")
+
+
+def _ended(
+    command: Sequence[str], name: str, folder: Path, environ: Mapping[str, str], timeout: float, given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git to its end; `name` is that of its command, for messages.
+
+    Raises:
+        GitFailed: it cannot be started, or timed out.
+    """
+    try:
+        return subprocess.run(
+            command, cwd=folder, env=environ, input=given, capture_output=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitFailed(f"git {name} took over {timeout:g} seconds") from error
+    except (OSError, ValueError) as error:
+        raise GitFailed(str(error)) from error
+
+
+def _complaint(errors: bytes, *beginnings: str) -> str:
+    """Return the line of git's errors that says what is wrong, else the first."""
+    lines = errors.decode(errors="replace").strip().splitlines()
+    return next((line for line in lines if line.startswith(beginnings)), lines[0] if lines else "")
 
 
 def version() -> tuple[int, int]:
@@ -319,21 +329,11 @@ def run(
     """
     try:
         with _prepared(folder, words, allowed_filters, variables or {}) as all_variables:
-            done = subprocess.run(
-                ["git", *_OPTIONS, *_with_flags(words)],
-                cwd=folder,
-                env=_variables(all_variables),
-                input=given,
-                capture_output=True,
-                timeout=timeout,
-                check=False,
-            )
-    except subprocess.TimeoutExpired as error:
-        raise GitFailed(f"git {words[0]} took over {timeout:g} seconds") from error
+            command = ["git", *_OPTIONS, *_with_flags(words)]
+            done = _ended(command, words[0], folder, _variables(all_variables), timeout, given)
     except (OSError, ValueError) as error:
         raise GitFailed(str(error)) from error
-    lines = done.stderr.decode(errors="replace").strip().splitlines()
-    wrong = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+    wrong = _complaint(done.stderr, "fatal:", "error:")
     if done.returncode not in statuses:
         raise GitFailed(wrong or f"git {words[0]} ended with status {done.returncode}")
     return Finished(done.returncode, done.stdout, wrong)

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from tui_tasks.cli import streams
 
@@ -18,6 +18,15 @@ NAME = "demo-agent"
 PACE = 1.2  # seconds between two of the agent's steps
 
 _Send = Callable[..., Any]
+
+_TASKS: Final = {
+    "Inventory GA usage": "List every site that still loads Google Analytics.",
+    "Audit CloudFlare WAF rules": "Which rules have not matched for 90 days?",
+    "Pick a JWT library": "jose or pyjwt; the human decides.",
+    "Ship auth flow": "JWT middleware, login and refresh endpoints.\n\nTests must pass before merge.",
+    "Write integration tests": "Login, refresh, expiry, a revoked token.",
+    "Backup restore drill": "Restore last night's backup into a scratch database.",
+}
 
 
 def run(screen: Callable[[str], int]) -> int:
@@ -44,16 +53,8 @@ def run(screen: Callable[[str], int]) -> int:
 def _script(send: _Send) -> Iterator[None]:
     """Yield the agent's requests, one step at a time."""
     send("control:subscribe")
-    names = {
-        "Inventory GA usage": "List every site that still loads Google Analytics.",
-        "Audit CloudFlare WAF rules": "Which rules have not matched for 90 days?",
-        "Pick a JWT library": "jose or pyjwt; the human decides.",
-        "Ship auth flow": "JWT middleware, login and refresh endpoints.\n\nTests must pass before merge.",
-        "Write integration tests": "Login, refresh, expiry, a revoked token.",
-        "Backup restore drill": "Restore last night's backup into a scratch database.",
-    }
     uids = []
-    for name, description in names.items():
+    for name, description in _TASKS.items():
         task = send("tasklist:add_task", name=name, description=description, why="the plan for today")
         uids.append(task["uid"])
         yield

@@ -127,30 +127,20 @@ def run(
 ) -> int:
     """Show the screen until the human leaves; return the exit status.
 
-    Args:
-        db: the path of the database; None: the default.
-        pane: the pane to show first.
-        identity: who speaks on the control channel, if there is one.
-        project: the project to begin with.
-        scheduler: whether this process starts jobs.
-        ascii_only: draw letters for glyphs, whatever the settings say.
-        at: show the state at that moment.
+    `identity` speaks on the control channel, if there is one. `pane` and `project` are shown first. `scheduler`: this
+    process starts jobs. `ascii_only`: draw letters for glyphs, whatever the settings say. `at`: the moment to show.
 
     Raises:
-        DatabaseRefused: the database cannot be used.
-        StorageFailed: it cannot be read.
+        DatabaseRefused, StorageFailed: the database cannot be used or read.
         InvalidArgument, Conflict: the journal has no such moment.
     """
     # Until the first screen is painted, hardly anything becomes garbage, and collecting it takes a tenth of the start.
     gc.disable()
     path, file = paths.database(db), paths.configuration()
-    if is_replica(path):
-        with ProgressBar() as progress:
-            opening.catch_up(path, progress.show)
     settings, problems = _settings(file, ascii_only=ascii_only)
     # Problems are reported before the terminal is changed.
     try:
-        link = DatabaseLink(path, read_only=identity.read_only, clock=clock.now) if at is None else _past(path, at)
+        link = _link(path, at, read_only=identity.read_only)
     except Left:
         return 0
     others = [*_who_else(path, file), *_other_settings(link, file, settings)]
@@ -161,8 +151,7 @@ def run(
     _log_to(claimed.log_fd, (*problems, *others))
     problems += _keymap_problems(file, settings)
     options = {"pane": pane, "list_name": identity.list, "project": project, "problems": (*problems, *others)}
-    hosts, writes = scheduler, not identity.read_only
-    with _once_painted(path, settings.sessions.waits(), scheduler=hosts, writes=writes) as painted:
+    with _once_painted(path, settings.sessions.waits(), scheduler=scheduler, writes=not identity.read_only) as painted:
         app = _make_app(link, settings, file, painted=painted, **options)
         with _channel(claimed, path, identity):
             return terminal.run(app)
@@ -189,12 +178,17 @@ def _keymap_problems(file: Path, settings: config.Config) -> list[config.Setting
     return keymap.problems(file, settings.keys)
 
 
-def _past(path: str, at: str) -> DatabaseLink:
-    """Open the database at a past moment, with a progress line for the replay.
+def _link(path: str, at: str | None, *, read_only: bool) -> DatabaseLink:
+    """Open the database as it is now, or at a past moment with a progress line for the replay.
 
     Raises:
         Left: the human left meanwhile.
     """
+    if is_replica(path):
+        with ProgressBar() as progress:
+            opening.catch_up(path, progress.show)
+    if at is None:
+        return DatabaseLink(path, read_only=read_only, clock=clock.now)
     from tui_tasks.tui.state.past_link import PastLink
 
     with LeavingKeys() as keys, ProgressBar("Replaying the journal (Esc leaves)") as progress:
