@@ -111,36 +111,30 @@ class TaskApp(Actor, ResilientApp):
         self._ascii_filters = _ascii_filters() if config.ascii else ()
         self.themes = ThemeManager(self, user_themes, settings)
         self.themes.apply_first(theme_file.NO_COLOR if no_color else config.theme)
-        self.state = AppState(
-            link.db,
-            clock.now(),
-            is_past=link.as_of is not None,
-            project=project,
-            grace=config.quiet_after * SECOND,
-        )
+        grace = config.quiet_after * SECOND
+        self.state = AppState(link.db, clock.now(), is_past=link.as_of is not None, project=project, grace=grace)
         self.frame = Frame(self, ascii_only=config.ascii)
         self.key_queue = KeyQueue(self, link, self.frame.say)
-        self.navigation = Navigation(
+        self.navigation = self._make_navigation(pane)
+        self.state.list_id = self.navigation.first_list(list_name)
+        self.actions_here = ActionLookup(self, self.navigation)
+        self.context = self._make_context(config, clock)
+        self.controllers = self._make_controllers()
+        # A read-only screen beside a writable one would call the human twice.
+        calls = (not link.read_only or config.notify_read_only) and link.as_of is None
+        self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
+        self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)
+
+    def _make_navigation(self, pane: str) -> Navigation:
+        return Navigation(
             self,
-            link,
+            self.link,
             self.state,
             self.frame,
             pane_name=pane,
             make_pane=lambda name: panes.pane(name, self.context),
             open_in_turn=self.key_queue.open_in_turn,
         )
-        self.state.list_id = self.navigation.first_list(list_name)
-        self.actions_here = ActionLookup(self, self.navigation)
-        self.context = self._make_context(config, clock)
-        self.controllers: Sequence[Controller] = (
-            GlobalActions(self.context, self.themes, self.actions_here, self._leave, self._stop_job),
-            ListActions(self.context),
-            ProjectActions(self.context),
-        )
-        # A read-only screen beside a writable one would call the human twice.
-        calls = (not link.read_only or config.notify_read_only) and link.as_of is None
-        self.focus_tracking = FocusTracking(self._make_notifier, is_on=calls)
-        self.absence = Absence(self.context, lambda: len(self.screen_stack) == 1 and not self.pane.is_busy)
 
     def _make_context(self, config: Config, clock: LocalClock) -> Context:
         """Return what panes and screens are given of the App and its parts."""
@@ -166,6 +160,10 @@ class TaskApp(Actor, ResilientApp):
             copy=self.copy_to_clipboard,
             suspend=self.suspend,
         )
+
+    def _make_controllers(self) -> Sequence[Controller]:
+        actions = GlobalActions(self.context, self.themes, self.actions_here, self._leave, self._stop_job)
+        return actions, ListActions(self.context), ProjectActions(self.context)
 
     def _make_notifier(self) -> Notifier:
         from tui_tasks.tui.app.notifier import Notifier

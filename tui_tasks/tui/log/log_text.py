@@ -105,15 +105,20 @@ def _text(line: LogLine) -> str:
     return _of_people(line)
 
 
+_PLAIN: Final = {
+    "message.delivered": "has been given your message",
+    "message.returned": "has not got your message, which waits again",
+    "state.saved": "its state to resume from",
+    "memory.saved": "its result, as a memory",
+}
+"""The texts of entries that say no more."""
+
+
 def _of_people(line: LogLine) -> str:
     """Return the text of a question, a message, a claim, or another entry that is not about a task or job itself."""
     new = line.new
     if line.kind in ("message", "message.sent"):
         return f"to {new.get('to') or new.get('agent')}: {new.get('text')}"
-    if line.kind == "message.delivered":
-        return "has been given your message"
-    if line.kind == "message.returned":
-        return "has not got your message, which waits again"
     if line.kind.startswith("ask."):
         return str(new.get("question") or new.get("answer") or line.kind.removeprefix("ask."))
     if line.word == "review":
@@ -144,8 +149,7 @@ def _of_people(line: LogLine) -> str:
         return "moved to this list" if "list_id" in new else "moved in the list"
     if line.kind == "journal.compacted":
         return f"earlier entries, up to {new.get('last'):,}, were compacted away"
-    what = {"state.saved": "its state to resume from", "memory.saved": "its result, as a memory"}
-    return what.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
+    return _PLAIN.get(line.kind, line.kind.replace(".", " ").replace("_", " "))
 
 
 def _of_check(line: LogLine) -> str:
