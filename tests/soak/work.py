@@ -1,7 +1,7 @@
 """Work is started, merged by each method, discarded, restored and cleaned up, and its process is killed at any instant.
 
 Afterwards `git fsck` finds nothing, no commit is lost, there is no worktree, branch or row without its other half, and
-the temporary folder is empty.
+the temporary folder is empty. All is done with a file, then on a server, whose journal another machine reads alike.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
+from tests.postgres.machines import digest
 from tests.soak.budget import Budget
 from tests.work.repositories import commit, git, write
 from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import Refusal
+from tui_tasks.core.journal import journal
+from tui_tasks.core.maintenance import backup, diagnosis
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.store import Store
+from tui_tasks.postgres.replica_files import replica_of
 from tui_tasks.runner import git_trees
 from tui_tasks.work import recovery, starting
 from tui_tasks.work.accepting import Acceptance
@@ -47,7 +51,7 @@ class Round:
         self.seed = seed
         self.root = folder / "repo"
         self.ledger = folder / "commits"
-        self.store = Store(str(folder / "tasks.db"))
+        self.store = _opened(folder)
         self.acceptance = Acceptance(self.store, clock.now)
 
     def run(self) -> None:
@@ -96,6 +100,15 @@ class Round:
             file.write(f"{made}\n")
 
 
+def _opened(folder: Path) -> Store:
+    """Open the database, which is a replica if the folder names a server."""
+    server = folder / "server"
+    store = Store(replica_of(server.read_text()) if server.exists() else str(folder / "tasks.db"))
+    if store.db.machine:
+        store.db.catch_up()
+    return store
+
+
 def _play(folder: Path, seed: int) -> None:
     Round(folder, seed).run()
 
@@ -130,14 +143,36 @@ def _recover(folder: Path) -> None:
         for lock in (folder / "repo" / ".git").glob(pattern):
             with contextlib.suppress(FileNotFoundError):
                 os.utime(lock, (0, 0))
-    with Store(str(folder / "tasks.db")) as store:
+    with _opened(folder) as store:
         recovery.recover(store, clock.now(), grace=0)
 
 
 def soak(folder: Path, budget: Budget) -> str:
     """Return how many rounds there were, how many were killed, and what came of the work."""
+    return f"{_rounds(folder / 'file', budget)}; on a server, {_on_server(folder / 'team', budget)}"
+
+
+def _on_server(folder: Path, budget: Budget) -> str:
+    try:
+        from tests.postgres.cluster import Cluster, Unavailable
+    except ImportError as error:
+        return f"not done here: {error.name} is not installed"
+    try:
+        cluster = Cluster.make()
+    except Unavailable as error:
+        return f"not done here: {error}"
+    try:
+        with cluster.database() as name:
+            return _rounds(folder, budget, cluster.conninfo(name))
+    finally:
+        cluster.release()
+
+
+def _rounds(folder: Path, budget: Budget, server: str = "") -> str:
     root = folder / "repo"
-    root.mkdir()
+    root.mkdir(parents=True)
+    if server:
+        (folder / "server").write_text(server)
     git(root, "init", "-q", "-b", "main")
     commit(root, "First", shared_txt="first\n", _gitignore="*.log\n")
     (folder / "config.toml").write_text(SETTINGS)
@@ -146,6 +181,7 @@ def soak(folder: Path, budget: Budget) -> str:
     temporary = folder / "tmp"
     temporary.mkdir()
     environment = {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "TUI_TASKS_CONFIG": str(folder / "config.toml")}
+    environment |= {"XDG_STATE_HOME": str(folder / "state")}
     killed = rounds = 0
     whole = 2.0
     with (
@@ -153,8 +189,7 @@ def soak(folder: Path, budget: Budget) -> str:
         mock.patch.object(starting, "_start_headless", lambda *_: None),
         mock.patch.object(tempfile, "tempdir", str(temporary)),
     ):
-        with Store(str(folder / "tasks.db")):
-            pass
+        _opened(folder).close()
         dice = random.Random(1)
         for seed in budget.times(ROUNDS, 2):
             seconds = dice.uniform(0, LATEST) * whole if dice.random() < KILLED else None
@@ -166,15 +201,27 @@ def soak(folder: Path, budget: Budget) -> str:
             rounds += 1
             _recover(folder)
         told = _check(folder)
+        if server:
+            told = f"{told}, {_elsewhere(folder)}"
         _in_a_process(lambda: git_trees.tree_of(root) and None, None)
         left = [path.name for path in temporary.iterdir()]
         assert not left, left
         return f"{rounds} rounds, {killed} killed: {told}"
 
 
+def _elsewhere(folder: Path) -> str:
+    """Build the replica of another machine, which must be equal."""
+    with _opened(folder) as store, mock.patch.dict(os.environ, {"XDG_STATE_HOME": str(folder / "other")}):
+        with _opened(folder) as other:
+            assert digest(other.path) == digest(store.path), "the machines differ"
+        assert list(diagnosis.differences(store.db)) == []
+        assert list(backup.findings(store.db)) == []
+        return f"{journal.newest(store.db):,} entries, equal on another machine"
+
+
 def _check(folder: Path) -> str:
     root = folder / "repo"
-    with Store(str(folder / "tasks.db")) as store:
+    with _opened(folder) as store:
         # What git was too slow for is done at the next look.
         for _ in range(3):
             recovery.clean(store, (), clock.now())
