@@ -92,11 +92,16 @@ def mark_sent(db: Database, ask: str, now: int) -> None:
         db.run(_MARK_SENT, {"ask": ask, "now": now})
 
 
+def half_sent(db: Database) -> set[str]:
+    """Return the uids of the questions that a process was about to send."""
+    return {uid for (uid,) in db.all(_HALF_SENT)}
+
+
 def withdraw_half_sent(db: Database, sending: str | None) -> None:
     """Delete the records of questions that a process was about to send when it ended; on a server only of `sending`, as
     other machines may be about to send others.
     """
-    for (uid,) in db.all(_HALF_SENT):
+    for uid in half_sent(db):
         if not db.machine or uid == sending:
             withdraw(db, uid)
 

@@ -23,6 +23,7 @@ from tui_tasks.core.engine import write_queue
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.errors import Conflict, Refusal
 from tui_tasks.core.journal import journal
+from tui_tasks.core.machine_leases import LEASE
 from tui_tasks.core.operations import RecordRefusal
 from tui_tasks.core.operations.asks import AnswerByPhone
 from tui_tasks.core.operations.sessions import Process
@@ -73,6 +74,8 @@ class PhoneService:
         # The refusal that was logged last.
         self._refusal = ""
         self._is_waiting = False
+        # When questions that another machine is sending were first seen, by `time.monotonic`.
+        self._half_sent: dict[str, float] = {}
         self._retry_at = 0.0
         self._retry_seconds = _FIRST_RETRY_SECONDS
 
@@ -168,6 +171,7 @@ class PhoneService:
 
     def _send_asks(self, store: Store) -> bool:
         """Send the questions open for longer than the configured delay; return whether others are not due yet."""
+        is_waiting = self._withdraw_left(store)
         open_asks = ask_queries.open_asks(store.db)
         phone_answers.forget_closed(store.db, (ask.uid for ask in open_asks))
         sent, now = phone_answers.sent(store.db), store.db.server_time(self._clock())
@@ -175,7 +179,18 @@ class PhoneService:
         due = [ask for ask in waiting if now - ask.opened_at >= self._settings.delay * _SECOND]
         for ask in due:
             self._send_ask(store, ask, now)
-        return len(due) < len(waiting)
+        return is_waiting or len(due) < len(waiting)
+
+    def _withdraw_left(self, store: Store) -> bool:
+        """Withdraw what another machine has been about to send for longer than a machine's lease,
+        so that it is sent; return whether other messages are being sent.
+        """
+        half, now = phone_answers.half_sent(store.db) if store.db.machine else set(), time.monotonic()
+        self._half_sent = {uid: self._half_sent.get(uid, now) for uid in half}
+        left = {uid for uid, since in self._half_sent.items() if now - since > LEASE / _SECOND}
+        for uid in left:
+            phone_answers.withdraw(store.db, uid)
+        return bool(half - left)
 
     def _send_ask(self, store: Store, ask: Ask, now: int) -> None:
         settings = self._settings
