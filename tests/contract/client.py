@@ -53,14 +53,25 @@ def line(tool: str, id: object = None, **arguments) -> bytes:
     return json.dumps({"id": id, "tool": tool, "arguments": arguments}).encode() + b"\n"
 
 
+# The program, which waits for others' writes as long as a test does: many processes may be slow on a busy machine.
+PATIENT = f"""
+import sys
+from tui_tasks.core.engine import driver
+driver.BUSY_SECONDS = {DEADLINE}
+from tui_tasks.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 class Agent:
     """A `serve` process and the conversation with it."""
 
-    def __init__(self, db: Path, *options: str, reading: bool = True, **environ: str) -> None:
+    def __init__(self, db: Path, *options: str, reading: bool = True, is_patient: bool = False, **environ: str) -> None:
         self.errors = db.parent / f"stderr-{id(self)}.txt"
         self._log = self.errors.open("wb")
+        command = [sys.executable, "-c", PATIENT] if is_patient else program()
         self.process = Started(
-            program("serve", "--db", url_of(str(db)), *options),
+            [*command, "serve", "--db", url_of(str(db)), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

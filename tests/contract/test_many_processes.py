@@ -186,7 +186,7 @@ def request(tool: str, **arguments: Any) -> dict[str, Any]:
 
 def test_mixed_writes_of_eight_processes_are_all_there_and_no_more(db):
     with ExitStack() as stack:
-        agents = [stack.enter_context(Agent(db, "--agent", f"agent-{n}")) for n in range(WRITERS)]
+        agents = [stack.enter_context(Agent(db, "--agent", f"agent-{n}", is_patient=True)) for n in range(WRITERS)]
         shared = agents[0].ok("task", action="create", title="shared")["structuredContent"]["task"]["task_id"]
         authors = [Author(agent, f"w{n}", random.Random(n), shared=shared) for n, agent in enumerate(agents)]
         at_once(lambda author: author.write(WRITES), authors)
@@ -275,7 +275,7 @@ def test_claimers_in_many_processes_take_each_task_once_and_in_the_order_of_urge
         return taken
 
     with ExitStack() as stack:
-        agents = [stack.enter_context(Agent(db, "--agent", f"agent-{n}")) for n in range(CLAIMERS)]
+        agents = [stack.enter_context(Agent(db, "--agent", f"agent-{n}", is_patient=True)) for n in range(CLAIMERS)]
         taken = at_once(work, agents)
         entries = history(agents[0])
         for agent, uids in zip(agents, taken, strict=True):

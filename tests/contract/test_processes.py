@@ -32,8 +32,8 @@ def db(tmp_path):
 def agents(db):
     """A number of serving processes, all started at once."""
     with ExitStack() as stack:
-        yield lambda count, **options: [
-            stack.enter_context(Agent(db, "--agent", f"agent-{n}", **options)) for n in range(count)
+        yield lambda count: [
+            stack.enter_context(Agent(db, "--agent", f"agent-{n}", is_patient=True)) for n in range(count)
         ]
 
 
@@ -184,7 +184,7 @@ def test_processes_that_add_at_once_give_each_task_a_number_of_its_own_which_nam
 def test_one_key_sent_by_many_at_once_is_one_write_with_one_reply_for_all(db):
     request = {"id": 1, "tool": ADD, "arguments": {"name": "once"}, "idempotency_key": "k"}
     with ExitStack() as stack:
-        serving = [stack.enter_context(Agent(db, "--agent", "same")) for _ in range(4)]
+        serving = [stack.enter_context(Agent(db, "--agent", "same", is_patient=True)) for _ in range(4)]
 
         def work(agent: Agent) -> list:
             agent.write(*[request] * 5)
