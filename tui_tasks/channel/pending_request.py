@@ -89,36 +89,13 @@ class RequestReader:
 
     def _parse_request(self, value: Any, unread: Refusal | None = None) -> PendingRequest:
         """Return the request of a JSON value; `unread`: why it is refused unread."""
-        identity = self._identity
-        pending = PendingRequest(requests.request_id(value), identity.agent)
+        pending = PendingRequest(requests.request_id(value), self._identity.agent)
         try:
             if isinstance(value, Refusal):
                 raise value
             if unread is not None:
                 raise unread
-            request = pending.request = requests.read(value)
-            if request.agent is not None and not identity.agent_only:
-                pending.agent = request.agent
-            if identity.agent_only or identity.list_only:
-                self._refuse_others(request)
-            tool = pending.tool = self._table.find(request.tool)
-            if tool is None:
-                from tui_tasks.channel import tool_names
-
-                raise tool_names.unknown_tool(request.tool[:200], self._table)
-            if not request.arguments:
-                requests.refuse_flat(value, tool.name, tool.argument_names)
-            if tool.human:
-                raise Forbidden(f"only the human may call {tool.name}", tool=tool.name)
-            pending.arguments = decode(tool.arguments, request.arguments, self._clock())
-            pending.writes = tool.writes(pending.arguments)
-            pending.in_steps = tool.in_steps is not None and pending.writes and tool.in_steps(pending.arguments)
-            if identity.list_only:
-                from tui_tasks.dialects.requests.confinement import refuse_beyond
-
-                refuse_beyond(tool, pending.arguments, identity.list)
-            if identity.read_only and pending.writes:
-                raise Forbidden("this channel is read only", tool=tool.name)
+            self._fill(pending, value)
         except Refusal as refusal:
             pending.refusal = refusal
             pending.writes = isinstance(refusal, JOURNALED_REFUSALS)
@@ -135,6 +112,33 @@ class RequestReader:
             _log.exception("a request could not be read")
             pending.refusal = Refusal(DEFECT_MESSAGE)
         return pending
+
+    def _fill(self, pending: PendingRequest, value: Any) -> None:
+        """Set the envelope, the tool and the arguments of a request, as far as they are valid and allowed."""
+        identity = self._identity
+        request = pending.request = requests.read(value)
+        if request.agent is not None and not identity.agent_only:
+            pending.agent = request.agent
+        if identity.agent_only or identity.list_only:
+            self._refuse_others(request)
+        tool = pending.tool = self._table.find(request.tool)
+        if tool is None:
+            from tui_tasks.channel import tool_names
+
+            raise tool_names.unknown_tool(request.tool[:200], self._table)
+        if not request.arguments:
+            requests.refuse_flat(value, tool.name, tool.argument_names)
+        if tool.human:
+            raise Forbidden(f"only the human may call {tool.name}", tool=tool.name)
+        pending.arguments = decode(tool.arguments, request.arguments, self._clock())
+        pending.writes = tool.writes(pending.arguments)
+        pending.in_steps = tool.in_steps is not None and pending.writes and tool.in_steps(pending.arguments)
+        if identity.list_only:
+            from tui_tasks.dialects.requests.confinement import refuse_beyond
+
+            refuse_beyond(tool, pending.arguments, identity.list)
+        if identity.read_only and pending.writes:
+            raise Forbidden("this channel is read only", tool=tool.name)
 
     def _add_problems(self, refusal: Refusal, value: dict[str, Any], tool: Tool | None) -> None:
         """Add what is wrong with the name of the tool and with the arguments: one reply names all problems."""

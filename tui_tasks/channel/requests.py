@@ -111,18 +111,7 @@ def read(value: Any) -> Request:
     if not _MISNAMED_ARGUMENTS.isdisjoint(value):
         key = next(key for key in value if key in _MISNAMED_ARGUMENTS)
         raise InvalidRequest(f"{key} would be ignored: the arguments of {tool[:100]} go under arguments", key=key)
-    arguments = _first_value(value, ARGUMENT_KEYS)
-    if arguments is None:
-        arguments = {}
-    if isinstance(arguments, str):
-        # Models may write the arguments as a JSON string.
-        with contextlib.suppress(ParseError):
-            arguments = strict_json.loads(arguments)
-    if not isinstance(arguments, dict):
-        _refuse_fenced(arguments, tool)
-        raise InvalidRequest(
-            f'the arguments of {tool[:100]} are a JSON object of names and values: "arguments": {{"name": ...}}'
-        )
+    arguments = _arguments(value, tool)
     if _EXTRA_KEYS.isdisjoint(value):
         return Request(echoed, tool, arguments)
     return Request(
@@ -135,6 +124,22 @@ def read(value: Any) -> Request:
         idempotency_key=name("idempotency_key", value.get("idempotency_key")),
         why={key: value[key] for key in REASONING_KEYS if value.get(key) is not None},
     )
+
+
+def _arguments(value: dict[str, Any], tool: str) -> dict[str, Any]:
+    arguments = _first_value(value, ARGUMENT_KEYS)
+    if arguments is None:
+        return {}
+    if isinstance(arguments, str):
+        # Models may write the arguments as a JSON string.
+        with contextlib.suppress(ParseError):
+            arguments = strict_json.loads(arguments)
+    if not isinstance(arguments, dict):
+        _refuse_fenced(arguments, tool)
+        raise InvalidRequest(
+            f'the arguments of {tool[:100]} are a JSON object of names and values: "arguments": {{"name": ...}}'
+        )
+    return arguments
 
 
 def _refuse_fenced(arguments: Any, tool: str) -> None:

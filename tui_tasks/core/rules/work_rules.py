@@ -103,18 +103,7 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
     """
     require_human(tx)
     task = task_queries.task(tx.db, op.task_uid)
-    own = task_queries.list_by_id(tx.db, task.list_id).project
-    if own is not None and op.project is not None and own != op.project:
-        raise Conflict(
-            f"{named(task)} belongs to the project {own}, and {op.repository} is the project {op.project}: start the "
-            f"agent from a folder of {own}",
-            project=own,
-        )
-    for other in work_queries.live(tx.db):
-        if other.task_uid == task.uid and not op.is_race:
-            raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)
-        if (other.machine, other.worktree) == (tx.db.machine, op.worktree) and not op.is_shared:
-            raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
+    _refuse_start(tx, op, task)
     uid = tx.new_uid()
     work = Work(
         id=tx.state_cache.next_id("work"),
@@ -140,6 +129,22 @@ def start_work(tx: Transaction, op: StartWork) -> Work:
     task = _take_up(tx, task, work)
     tx.emit("work.started", "work", uid, new=asdict(work), task=task)
     return work
+
+
+def _refuse_start(tx: Transaction, op: StartWork, task: Task) -> None:
+    """Refuse a start in another project's repository, or where an agent is at work already."""
+    own = task_queries.list_by_id(tx.db, task.list_id).project
+    if own is not None and op.project is not None and own != op.project:
+        raise Conflict(
+            f"{named(task)} belongs to the project {own}, and {op.repository} is the project {op.project}: start the "
+            f"agent from a folder of {own}",
+            project=own,
+        )
+    for other in work_queries.live(tx.db):
+        if other.task_uid == task.uid and not op.is_race:
+            raise Conflict(f"{other.agent} is at work on {named(task)}: its work is {other.state}", id=task.uid)
+        if (other.machine, other.worktree) == (tx.db.machine, op.worktree) and not op.is_shared:
+            raise Conflict(f"{other.agent} is at work in {op.worktree}", worktree=op.worktree, agent=other.agent)
 
 
 def _begin_session(tx: Transaction, op: StartWork, uid: str) -> str:

@@ -243,16 +243,8 @@ class _Reader:
             open_id = _open_id(id_, name, parent, is_occasion=is_occasion)
         else:
             name = ours[1].strip() or "\ufffd"
-            comment = _parse_comment(ours[2], _Comment)
-            if comment is None:
-                raise InvalidArgument("file", f"{where}: the comment at its end is not as it was written")
-            fields = msgspec.structs.asdict(comment)
-            fields["links"] = list(comment.links)
-            id_ = fields.pop("uid")
-            own = fields.pop("status")
-            written = fields.pop("marks")
-            task_marks.merge(fields, written, marks, self._now)
-            kept = task_marks.still_kept(written, marks)
+            fields, kept = self._fields_of_comment(where, ours[2], marks)
+            id_, own = fields.pop("uid"), fields.pop("status")
             # The user may have changed the box since it was written.
             if (own == "in_progress" and box[1] == " ") or (own in CLOSED and box[1] == "-"):
                 status = own
@@ -271,6 +263,19 @@ class _Reader:
             fields["depends_on"] = list(dict.fromkeys([*fields.get("depends_on", ()), *children]))
         record.fields = checked_fields(where, {"name": name, "status": status, **fields}, self._found, self._now)
         return id_
+
+    def _fields_of_comment(
+        self, where: str, text: str, marks: tuple[str, ...]
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return what the comment of an item holds, as changed by the item's marks, and the marks to keep."""
+        comment = _parse_comment(text, _Comment)
+        if comment is None:
+            raise InvalidArgument("file", f"{where}: the comment at its end is not as it was written")
+        fields = msgspec.structs.asdict(comment)
+        fields["links"] = list(comment.links)
+        written = fields.pop("marks")
+        task_marks.merge(fields, written, marks, self._now)
+        return fields, task_marks.still_kept(written, marks)
 
     def _id_of_item(self, name: str, parent: TaskRecord | None) -> str:
         key = ("" if parent is None else parent.id, name)

@@ -135,12 +135,7 @@ def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: 
     fields |= {name: own[name] for name in ("domain", "estimate") if name in own}
     if "links" in own:
         fields["links"] = list(work_links.parse(own["links"], now))
-    created = None
-    if front.created_date is not None:
-        try:
-            created = _parse_date(front.created_date)
-        except ValueError:
-            found.lost["created_date: it is no date"] += 1
+    created = _created(found, front.created_date)
     return TaskRecord(
         file.path,
         file.key,
@@ -153,6 +148,15 @@ def _record(found: ParsedFile, file: BacklogFile, keys: Mapping[str, str], now: 
         ],
         foreign=foreign,
     )
+
+
+def _created(found: ParsedFile, text: str | None) -> int | None:
+    if text is not None:
+        try:
+            return _parse_date(text)
+        except ValueError:
+            found.lost["created_date: it is no date"] += 1
+    return None
 
 
 def _foreign(found: ParsedFile, file: BacklogFile) -> dict[str, Any]:

@@ -214,11 +214,7 @@ def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, A
         foreign["uuid"] = task.uuid
     if task.priority == "M":
         foreign["priority"] = "M"
-    status = _STATUS_READ[task.status]
-    if status == "pending" and task.start is not None:
-        status = "in_progress"
-    elif task.outcome is not None and _STATUS.get(task.outcome) == task.status:
-        status = task.outcome
+    status = _status(task)
     fields = {
         "name": task.description,
         "status": status,
@@ -247,6 +243,13 @@ def _record(found: ParsedFile, where: str, task: _Attributes, value: dict[str, A
         log=[LogRecord(None, _parse_instant(each.entry), NAME, each.description) for each in task.annotations],
         foreign=foreign,
     )
+
+
+def _status(task: _Attributes) -> str:
+    status = _STATUS_READ[task.status]
+    if status == "pending" and task.start is not None:
+        return "in_progress"
+    return task.outcome if task.outcome is not None and _STATUS.get(task.outcome) == task.status else status
 
 
 def _links(found: ParsedFile, text: str, now: datetime) -> list[dict[str, str]] | None:

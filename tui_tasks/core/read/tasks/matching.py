@@ -72,12 +72,7 @@ def tasks(
     narrow = None if query is None else search.narrowed(db, [query], MAX_FOUND)
     wanted: Any = LIVE & search.of_list(list_id, narrow) & TaskRow.status.in_(among)
     wanted &= TaskRow.priority.between(*priorities)
-    for tag in tags:
-        wanted &= fn.has_tag(TaskRow.tags, tag) == 1
-    if domain is not None:
-        wanted &= TaskRow.domain == domain
-    if query is not None:
-        wanted &= _has_text(query)
+    wanted = _with(wanted, tags, domain, query)
     total = db.query(TaskRow.select(fn.COUNT(TaskRow.id)).where(wanted))[0][0]
     if after is not None:
         priority, number = _place_of(db, after, wanted)
@@ -85,6 +80,15 @@ def tasks(
     # Only the columns of the sort order are read at once.
     places = db.each_of(TaskRow.select(*_URGENT_FIRST).where(wanted).order_by(*_URGENT_FIRST))
     return _read_one_by_one(db, islice(places, limit)), total
+
+
+def _with(wanted: Any, tags: Iterable[str], domain: str | None, query: str | None) -> Any:
+    """Return a condition with those that a task has these tags, this domain and this text."""
+    for tag in tags:
+        wanted &= fn.has_tag(TaskRow.tags, tag) == 1
+    if domain is not None:
+        wanted &= TaskRow.domain == domain
+    return wanted if query is None else wanted & _has_text(query)
 
 
 def of_all_lists(

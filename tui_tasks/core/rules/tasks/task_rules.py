@@ -250,12 +250,7 @@ def change_task(tx: Transaction, task: Task, kind: str, changes: dict[str, Any])
         refuse_cycle(tx, task.uid, new["depends_on"])
     if "list_id" in new and task.key is not None:
         _refuse_same_key(tx, new["list_id"], task.key)
-    ends_claim = _ends_claim(task, new)
-    if ends_claim:
-        new["claimed_by"] = None
-        if tx.actor != task.claimed_by:
-            # The holder of the claim has not heard of the change yet.
-            new["fenced"] = (*task.fenced, task.claimed_by)
+    ends_claim = _clears_claim(tx, task, new)
     changed = _replace(task, **new, waiting_on=_waiting_on(tx, task, new))
     is_reported = changed.status == "done" and not changed.deleted and ("status" in new or "list_id" in new)
     home = tx.state_cache.list_by_id(changed.list_id)
@@ -294,11 +289,17 @@ def _set_bookkeeping(tx: Transaction, task: Task, changes: Mapping[str, Any], ne
         new |= {name: changes.get(name, value) for name, value in set_with_it.items()}
 
 
-def _ends_claim(task: Task, new: Mapping[str, Any]) -> bool:
-    """Return whether new values end the claim on a task: it is in progress no more, or deleted."""
+def _clears_claim(tx: Transaction, task: Task, new: dict[str, Any]) -> bool:
+    """Return whether new values end the claim on a task, and add that: it is in progress no more, or deleted."""
     if task.claimed_by is None or "claimed_by" in new:
         return False
-    return new.get("status", "in_progress") != "in_progress" or bool(new.get("deleted", False))
+    if new.get("status", "in_progress") == "in_progress" and not new.get("deleted", False):
+        return False
+    new["claimed_by"] = None
+    if tx.actor != task.claimed_by:
+        # The holder of the claim has not heard of the change yet.
+        new["fenced"] = (*task.fenced, task.claimed_by)
+    return True
 
 
 def _waiting_on(tx: Transaction, task: Task, new: Mapping[str, Any]) -> int:
