@@ -141,3 +141,32 @@ def test_codex_is_told_that_the_person_commits_what_its_sandbox_refuses_to(
     )
     text = programs.prompt(store.db, task_queries.task(store.db, task), work)
     assert ("the person commits your files" in text) is is_told
+
+
+@pytest.mark.parametrize(
+    ("program", "lines", "shown"),
+    [
+        ("codex", ["> 1. Sign in with ChatGPT", "  3. Sign in another way"], "codex is not logged in: "),
+        ("gemini", [" Do you trust the files in this folder?"], "asks whether you trust the folder: "),
+        ("gemini", [" How would you like to authenticate for this project?"], "gemini is not logged in: "),
+        ("claude", [" Select login method:", " 1. Claude account with subscription"], "claude is not logged in: "),
+        ("claude", ["Let's get started."], None),
+    ],
+)
+def test_the_first_screen_of_a_program_is_told_in_a_line(program, lines, shown):
+    found = programs.first_question(program, lines)
+    assert found == shown if shown is None else (found or "").startswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (["Not logged in · Please run /login", "[the program has ended with status 1]"], "Not logged in · Please run"),
+        (["Please set an Auth method in settings.json or specify GEMINI_API_KEY"], "Please set an Auth method"),
+        (["", " Failed to connect to api.example: ENOTFOUND", "", " Check your network."], "Failed to connect to"),
+        (["ERROR: Reconnecting... waiting for network"], "ERROR: Reconnecting"),
+        (["0 files changed"], ""),
+    ],
+)
+def test_the_line_that_says_why_a_program_has_ended_is_found(lines, why):
+    assert programs.refusal(lines)[: len(why) or None] == why

@@ -173,6 +173,16 @@ def test_a_program_that_has_ended_at_a_limit_is_started_again_to_continue(store,
     assert (again, work_queries.find(store.db, uid).state) == ([uid], "working")
 
 
+def test_a_program_that_waits_for_a_login_says_so_until_it_has_begun(store, clock, work, monkeypatch):
+    found = work()
+    states = iter((True, False))
+    monkeypatch.setattr(work_queries, "is_silent", lambda *_: next(states))
+    monkeypatch.setattr(progress, "last_lines", lambda *_: ["Select login method:"])
+    for near in ("claude is not logged in: log in in its terminal", None):
+        progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
+        assert shown(store, clock) == near
+
+
 def test_limits_of_the_work_take_the_place_of_those_of_the_settings(store, clock, work):
     found = work(tokens=5_000)
     use(store, clock, 2_000)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,10 +25,16 @@ from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.snapshots import Task
 from tui_tasks.hooks import hook_settings
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, PROMPT, WorkSettings
-from tui_tasks.text.safe import safe_text
+from tui_tasks.text.safe import error_line, safe_text
 from tui_tasks.work.git import merging
 
 SERVER: Final = "tui-tasks"
+# Words of the screens with which the programs ask for a login, and of the lines that say why they cannot work.
+_LOGIN: Final = re.compile(r"(?i)\b(?:log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|auth method|authenticat\w+|api key)\b")
+_TRUST: Final = re.compile(r"(?i)\btrust\b")
+_REFUSAL: Final = re.compile(
+    r"(?i)\b(?:not logged in|please (?:run|set|log|sign)\b|failed to|could not|cannot|unable to|denied|refused)"
+)
 # A program describes each tool to its model: those with which an agent works on one task.
 TOOLS: Final = "tasklist,ask,control:task,control:update_task,control:work_ready"
 # Variables of the human's shell that would tell the agent that it runs somewhere else.
@@ -63,6 +70,21 @@ def check(settings: WorkSettings, program: str) -> None:
     if shutil.which(word) is None:
         where = f"[work.program.{program}] in the settings" if program in settings.programs else "install it"
         raise Conflict(f"{program} cannot be started: no program {word} ({where})", program=program)
+
+
+def first_question(program: str, lines: Sequence[str]) -> str | None:
+    """Return what a program asks before it begins, by the last lines of its terminal; None: nothing that is known."""
+    text = "\n".join(lines)
+    if _TRUST.search(text):
+        return "asks whether you trust the folder: answer in its terminal"
+    if _LOGIN.search(text):
+        return f"{program} is not logged in: log in in its terminal"
+    return None
+
+
+def refusal(lines: Sequence[str]) -> str:
+    """Return the last line with which a program says why it has ended; empty if there is none."""
+    return error_line("\n".join(lines)) or next((one.strip() for one in reversed(lines) if _REFUSAL.search(one)), "")
 
 
 def _words(settings: WorkSettings, program: str) -> tuple[str, ...]:

@@ -24,8 +24,7 @@ from tui_tasks.hooks import session_records
 from tui_tasks.runner import git, processes
 from tui_tasks.runner.git import GitFailed
 from tui_tasks.settings.work_settings import PROGRAM_NAMES, LimitSettings
-from tui_tasks.text.safe import error_line
-from tui_tasks.work import comments, merge_steps
+from tui_tasks.work import comments, merge_steps, programs
 from tui_tasks.work.starting import last_lines
 from tui_tasks.work.starting import settings as read_settings
 
@@ -105,7 +104,7 @@ def look_at(store: Store, work: Work, now: int, settings: LimitSettings = _NO_LI
     stop = None
     if work.state == "working" and seen is not None and seen.session.state != session_queries.GONE:
         use = most_used(store, work, seen, settings, now)
-        counts["near"] = near_limit(use)
+        counts["near"] = near_limit(use) or _first_question(store, work, now)
         if (stop := reached_limit(work, use)) is not None:
             operations.append(stop)
     known = work_queries.counts(store.db, work.uid)
@@ -151,12 +150,19 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return WorkReady(work.uid)
         if owner is not None:
             return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
-        why = error_line("\n".join(last_lines(store.path, work, _SEARCHED_LINES)))[:_MAX_REASON]
+        why = programs.refusal(last_lines(store.path, work, _SEARCHED_LINES))[:_MAX_REASON]
         return FailWork(work.uid, f"{work.agent} has ended without a change{f': {why}' if why else ''}")
     is_idle = session.state == "idle" and session.last_prompt is not None
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)
     return None
+
+
+def _first_question(store: Store, work: Work, now: int) -> str | None:
+    """Return what a program asks before it begins; None if it has begun."""
+    if not work_queries.is_silent(store.db, work, now):
+        return None
+    return programs.first_question(work.program, last_lines(store.path, work, _SEARCHED_LINES))
 
 
 NEAR: Final = 0.8

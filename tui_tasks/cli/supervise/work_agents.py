@@ -196,13 +196,14 @@ def _line(store: Store, work: Work) -> str:
     task = task_queries.any_task(store.db, work.task_uid)
     title = titled(task.number, safe_line(task.name, 40)) if task is not None else work.task_uid
     host = work_queries.host_of_other(store.db, work)
+    known = work_queries.counts(store.db, work.uid)
     words = [
         title,
         work.state,
         f"{work.agent} on {host}" if host is not None else work.agent,
         work_queries.counts_text(store.db, work.uid),
         work.branch or work.worktree,
-        work.message or "",
+        work.message or (known.near if known is not None else None) or "",
     ]
     return "  ".join(safe_line(word, 60) for word in words if word)
 
@@ -223,10 +224,10 @@ def _show(options: argparse.Namespace) -> None:
         for name, value in (("worktree", work.worktree), ("branch", work.branch), ("base", work.base)):
             if value:
                 print(f"{name} {safe_line(value)}")
-        if work_queries.is_silent(store.db, work, clock.now()):
-            print(_SILENT)
         known = work_queries.counts(store.db, work.uid)
         near = known.near if known is not None else None
+        if near is None and work_queries.is_silent(store.db, work, clock.now()):
+            near = _SILENT
         for text in (work_queries.counts_text(store.db, work.uid), near, work.message, work.summary):
             if text:
                 print(safe_line(text))

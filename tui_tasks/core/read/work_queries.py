@@ -30,7 +30,9 @@ AND work.id = (SELECT max(id) FROM work AS newer WHERE newer.task_uid = work.tas
 
 
 class Counts(msgspec.Struct, frozen=True, gc=False):
-    """What git counted of a work, at an instant, and the limit that its agent is near to. None: unknown."""
+    """What git counted of a work, at an instant, and `near`: the limit that its agent is near to, or what its program
+    asks first. None: unknown.
+    """
 
     head: str | None
     ahead: int | None

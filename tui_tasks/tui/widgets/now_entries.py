@@ -226,7 +226,7 @@ class NowEntries:
         """Return the entry of an agent that was started here and has reported nothing yet."""
         assert member.session is not None
         if agent_text.is_silent(member.session, now):
-            return self._entry(TROUBLE, member, "quiet", ("may ask something in its terminal",))
+            return self._entry(TROUBLE, member, "quiet", (member.near or "may ask something in its terminal",))
         self.lasts(member.session.started_at + SILENT_AFTER + 1 - now)
         return self._entry(WORK, member, "working", (*self._about(member.task), "starts"))
 
