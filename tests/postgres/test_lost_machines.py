@@ -16,7 +16,7 @@ from tui_tasks import clock
 from tui_tasks.channel.presence import Presence
 from tui_tasks.client.requests import ToolError
 from tui_tasks.clock import Uptime
-from tui_tasks.core import connections, heartbeats
+from tui_tasks.core import connections
 from tui_tasks.core.errors import OutcomeUnknown, RoleRefused
 from tui_tasks.core.machine_leases import LEASE, LEASE_RENEWED, leases
 from tui_tasks.core.operations.asks import OpenAsk
@@ -24,6 +24,7 @@ from tui_tasks.core.operations.jobs import EndRun
 from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EnsureList
 from tui_tasks.core.read import ask_queries, job_queries
+from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import follower
 from tui_tasks.hooks.follower import LostMachines
@@ -75,7 +76,7 @@ def begun_run(store: Store) -> str:
     made = runners(command=["true"])
     run = Host(store).start("long")
     SchedulerService(store.path, lambda: made, start=lambda *_: None).turn(store)
-    assert heartbeats.find(store.db, run.uid) is not None
+    assert supervision.heartbeat_of(store.db, run.uid) is not None
     return run.uid
 
 
@@ -94,7 +95,7 @@ def test_what_a_lost_machine_holds_is_ended_by_another_and_the_journal_names_it(
     found = ask_queries.ask(here.db, question)
     assert (found.state, found.answer) == ("withdrawn", None)
     assert job_queries.run(here.db, run).outcome == "interrupted"
-    assert heartbeats.everyone(here.db) == []
+    assert supervision.heartbeats(here.db) == []
     for entry in list(all_entries(here.db))[before:]:
         assert (entry.actor, entry.why) == (
             "system",

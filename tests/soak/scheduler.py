@@ -28,10 +28,10 @@ from tests.soak.budget import Budget
 from tests.soak.speaking import memory
 from tests.started import until
 from tui_tasks import clock
-from tui_tasks.core import heartbeats
 from tui_tasks.core.maintenance import backup
 from tui_tasks.core.operations.jobs import BeginRun, EndRun
 from tui_tasks.core.read import job_queries
+from tui_tasks.core.schedule import supervision
 from tui_tasks.core.store import Store
 from tui_tasks.runner.service import SchedulerService
 
@@ -178,7 +178,7 @@ def flood(folder: Path, budget: Budget) -> str:
     with hosted(f"{folder}/t.db", runners(command=[sys.executable, "-c", command])):
         run = host.start("flood", timeout=600)
         while host.run(run.uid).state != "final":
-            held = heartbeats.find(store.db, run.uid)
+            held = supervision.heartbeat_of(store.db, run.uid)
             if held is not None and held.supervised:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))

@@ -24,10 +24,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from tui_tasks import clock
-from tui_tasks.core import heartbeats
 from tui_tasks.core.engine.watch import Watch
 from tui_tasks.core.errors import StorageFailed
-from tui_tasks.core.schedule import run_logs
+from tui_tasks.core.schedule import supervision
+from tui_tasks.core.schedule.supervision import write_output
 from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import SYSTEM
 from tui_tasks.runner import processes, run_context
@@ -150,7 +150,7 @@ class Supervisor:
         if now >= self._heartbeat_at:
             self._heartbeat_at = now + self._assignment.heartbeat_seconds
             with contextlib.suppress(StorageFailed):
-                heartbeats.renew(self._store.db, self._assignment.run_uid, clock.now())
+                supervision.renew_heartbeat(self._store.db, self._assignment.run_uid, clock.now())
 
     def _seconds_to_wait(self) -> float:
         now = time.monotonic()
@@ -186,7 +186,7 @@ class Supervisor:
         self._flush_at = time.monotonic() + FLUSH_SECONDS
         log = self._command.log
         with contextlib.suppress(StorageFailed):
-            run_logs.write(self._store.db, self._assignment.run_uid, log.unwritten_pieces(), log.total)
+            write_output(self._store.db, self._assignment.run_uid, log.unwritten_pieces(), log.total)
             log.mark_written()
 
     def _plain_ending(self) -> RunEnding:

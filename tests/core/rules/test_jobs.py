@@ -22,7 +22,7 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import fire_times, run_logs
+from tui_tasks.core.schedule import fire_times, supervision
 from tui_tasks.core.store import Store
 
 # Jobs
@@ -150,7 +150,7 @@ def test_only_the_human_has_fewer_runs_kept_than_there_are_now(jobs):
     kept = []
     for _ in range(3):
         run = jobs.commit(RunJob(job.uid), "alice")
-        run_logs.write(jobs.store.db, run.uid, [(0, b"said")], 4)
+        supervision.write_output(jobs.store.db, run.uid, [(0, b"said")], 4)
         kept.append(jobs.ran(run.uid).uid)
     for agent in ("bob", "alice"):
         with pytest.raises(Forbidden, match="only the human can keep fewer"):
@@ -159,7 +159,7 @@ def test_only_the_human_has_fewer_runs_kept_than_there_are_now(jobs):
     jobs.commit(Undo(), "bob")
     kept.append(jobs.ran(jobs.commit(RunJob(job.uid), "bob").uid).uid)
     assert [run.uid for run in reversed(jobs.runs(job.uid))] == kept
-    assert [run_logs.read(jobs.store.db, uid).text for uid in kept] == ["said"] * 3 + [""]
+    assert [supervision.read_output(jobs.store.db, uid).text for uid in kept] == ["said"] * 3 + [""]
     jobs.commit(EditJob(job.uid, {}, {"keep_runs": 1}), "human")
     last = jobs.ran(jobs.commit(RunJob(job.uid), "bob").uid)
     assert [run.uid for run in jobs.runs(job.uid)] == [last.uid]

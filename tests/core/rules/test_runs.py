@@ -4,7 +4,6 @@ import pytest
 
 from tests.conftest import SECOND
 from tests.core.job_steps import FIRST, HOUR, MINUTE, replayed, tables
-from tui_tasks.core import heartbeats
 from tui_tasks.core.errors import Conflict, Forbidden, InvalidArgument
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.jobs import (
@@ -21,7 +20,8 @@ from tui_tasks.core.operations.jobs import (
     StopRun,
 )
 from tui_tasks.core.read import job_queries
-from tui_tasks.core.schedule import run_logs
+from tui_tasks.core.schedule import supervision
+from tui_tasks.core.schedule.supervision import HEAD, TAIL, write_output
 
 # What becomes of a due time
 
@@ -158,7 +158,7 @@ def test_a_run_is_claimed_by_one_begun_by_one_and_ended_once(jobs, clock):
     shown = jobs.job(job.uid)
     assert (shown.state, shown.last_outcome, shown.last_result) == ("idle", "success", "done")
     assert shown.last_run == ended.started_at
-    assert heartbeats.find(jobs.store.db, run.uid) is None
+    assert supervision.heartbeat_of(jobs.store.db, run.uid) is None
 
 
 def test_no_more_runs_are_in_hand_than_the_human_allows(jobs):
@@ -172,7 +172,7 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_never_started_again(jobs
     job = jobs.make(kind="adhoc", dedicated_context=True, settings={"retries": 3})
     run = jobs.commit(RunJob(job.uid), "agent")
     jobs.claim(run.uid)
-    seen = heartbeats.find(jobs.store.db, run.uid)
+    seen = supervision.heartbeat_of(jobs.store.db, run.uid)
     assert jobs.commit(AbandonRun(run.uid, seen, "its scheduler died"))
     assert not jobs.commit(AbandonRun(run.uid, seen, "its scheduler died"))
     assert jobs.begin(run.uid) is None
@@ -185,8 +185,8 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_never_started_again(jobs
 def test_a_sign_of_life_keeps_a_run_from_being_abandoned(jobs, clock):
     run = jobs.commit(RunJob(jobs.make(kind="adhoc", dedicated_context=True).uid), "agent")
     jobs.claim(run.uid)
-    seen = heartbeats.find(jobs.store.db, run.uid)
-    heartbeats.renew(jobs.store.db, run.uid, clock.forward(1))
+    seen = supervision.heartbeat_of(jobs.store.db, run.uid)
+    supervision.renew_heartbeat(jobs.store.db, run.uid, clock.forward(1))
     assert not jobs.commit(AbandonRun(run.uid, seen, "gone"))
 
 
@@ -227,7 +227,7 @@ def test_so_many_runs_are_kept_with_their_output(jobs, store):
     for _ in range(4):
         jobs.claim(made[-1].uid)
         jobs.begin(made[-1].uid)
-        run_logs.write(store.db, made[-1].uid, [(0, b"out")], 3)
+        write_output(store.db, made[-1].uid, [(0, b"out")], 3)
         jobs.commit(EndRun(made[-1].uid, "success"))
         made.append(jobs.commit(RunJob(job.uid), "agent"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[4].uid, made[3].uid, made[2].uid]
@@ -341,10 +341,10 @@ def test_a_run_that_has_begun_is_stopped_by_its_supervisor(jobs):
 def test_a_log_keeps_head_and_tail_and_tells_what_is_left_out(store):
     piece = 32 * 1024
     for n in range(64):
-        run_logs.write(store.db, "run", [(n * piece, bytes([65 + n % 26]) * piece)], (n + 1) * piece)
+        write_output(store.db, "run", [(n * piece, bytes([65 + n % 26]) * piece)], (n + 1) * piece)
     log = job_queries.run_log(store.db, "run")
     assert log.total == 64 * piece
-    assert sum(len(data) for _, data in log.pieces) == run_logs.HEAD + run_logs.TAIL
+    assert sum(len(data) for _, data in log.pieces) == HEAD + TAIL
     assert f"[… {64 * piece - 1024 * 1024:,} bytes left out …]" in log.text
     assert job_queries.run_log(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
 
@@ -358,7 +358,7 @@ def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs,
         made.append(jobs.runs(job.uid)[0].uid)
         jobs.claim(made[-1])
         jobs.begin(made[-1])
-        run_logs.write(store.db, made[-1], [(0, b"out")], 3)
+        write_output(store.db, made[-1], [(0, b"out")], 3)
     jobs.commit(EndRun(made[1], "success"))
     jobs.commit(EndRun(made[2], "success"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[2], made[0]]
