@@ -183,7 +183,7 @@ def flood(folder: Path, budget: Budget) -> str:
                 with contextlib.suppress(OSError, StopIteration):  # it has just ended
                     peak = max(peak, memory(held.pid, "VmHWM"))
             time.sleep(0.05)  # looked at 20 times a second
-    ended, log = host.run(run.uid), job_queries.run_log(store.db, run.uid)
+    ended, log = host.run(run.uid), supervision.read_output(store.db, run.uid)
     kept = sum(len(data) for _, data in log.pieces)
     database = sum(path.stat().st_size for path in folder.glob("t.db*"))
     assert ended.outcome == "success", ended

@@ -231,7 +231,7 @@ def test_so_many_runs_are_kept_with_their_output(jobs, store):
         jobs.commit(EndRun(made[-1].uid, "success"))
         made.append(jobs.commit(RunJob(job.uid), "agent"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[4].uid, made[3].uid, made[2].uid]
-    logged = [run.uid for run in made if job_queries.run_log(store.db, run.uid).total]
+    logged = [run.uid for run in made if supervision.read_output(store.db, run.uid).total]
     assert logged == [made[2].uid, made[3].uid]
     assert replayed(store) == tables(store.db)
 
@@ -342,11 +342,11 @@ def test_a_log_keeps_head_and_tail_and_tells_what_is_left_out(store):
     piece = 32 * 1024
     for n in range(64):
         write_output(store.db, "run", [(n * piece, bytes([65 + n % 26]) * piece)], (n + 1) * piece)
-    log = job_queries.run_log(store.db, "run")
+    log = supervision.read_output(store.db, "run")
     assert log.total == 64 * piece
     assert sum(len(data) for _, data in log.pieces) == HEAD + TAIL
     assert f"[… {64 * piece - 1024 * 1024:,} bytes left out …]" in log.text
-    assert job_queries.run_log(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
+    assert supervision.read_output(store.db, "run", since=63 * piece).pieces[0][0] == 63 * piece
 
 
 def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs, store, clock):
@@ -362,5 +362,5 @@ def test_a_run_that_has_not_ended_is_kept_however_many_have_begun_after_it(jobs,
     jobs.commit(EndRun(made[1], "success"))
     jobs.commit(EndRun(made[2], "success"))
     assert [run.uid for run in jobs.runs(job.uid)] == [made[2], made[0]]
-    assert [job_queries.run_log(store.db, uid).text for uid in made] == ["out", "", "out"]
+    assert [supervision.read_output(store.db, uid).text for uid in made] == ["out", "", "out"]
     assert replayed(store) == tables(store.db)

@@ -11,9 +11,8 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.engine.orm import SQL, Case, Statement, fn, slot
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.job_snapshots import Job, Run
-from tui_tasks.core.schedule import policy, supervision
+from tui_tasks.core.schedule import policy
 from tui_tasks.core.schedule.policy import Load
-from tui_tasks.core.schedule.supervision import RunLog
 from tui_tasks.core.schema.agent_tables import HeartbeatRow
 from tui_tasks.core.schema.job_tables import JobRow, RunRow
 from tui_tasks.core.schema.tables import columns
@@ -227,11 +226,6 @@ def run_of_agent(db: Database, agent: str) -> str | None:
     """Return the uid of the running run that started an agent; None if there is none."""
     row = db.one(_RUN_OF_AGENT, agent=agent)
     return row[0] if row else None
-
-
-def run_log(db: Database, uid: str, since: int = 0) -> RunLog:
-    """Return the stored output of a run; with `since`, only the pieces that extend beyond that byte."""
-    return supervision.read_output(db, uid, since)
 
 
 def due_jobs(db: Database, now: int, limit: int) -> list[str]:

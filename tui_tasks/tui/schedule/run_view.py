@@ -13,6 +13,7 @@ from typing_extensions import override
 from tui_tasks.core.operations.jobs import StopRun
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.read.job_lines import RunLine
+from tui_tasks.core.schedule import supervision
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count, size
 from tui_tasks.tui.inputs.dialogs import confirm
@@ -156,7 +157,7 @@ class RunView(Overlay):
         if run is None or before is None or before.uid != run.uid:
             self.output.following = True
         if run is not None and before != run:
-            log = job_queries.run_log(self.context.db, run.uid)
+            log = supervision.read_output(self.context.db, run.uid)
             is_other = before is None or before.uid != run.uid
             if is_other or log.total < self.output.total or not self.output.total:
                 self.output.show(log, self._note(run))
@@ -203,9 +204,9 @@ class RunView(Overlay):
 
     def _add_output(self, run: RunLine) -> None:
         """Read what a run has printed since, and add it to what is shown."""
-        log = job_queries.run_log(self.context.db, run.uid, self.output.total)
+        log = supervision.read_output(self.context.db, run.uid, self.output.total)
         if log.pieces and not self.output.add(log):
-            self.output.show(job_queries.run_log(self.context.db, run.uid))
+            self.output.show(supervision.read_output(self.context.db, run.uid))
 
     # Actions
 
