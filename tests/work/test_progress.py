@@ -178,7 +178,7 @@ def test_a_program_that_waits_for_a_login_says_so_until_it_has_begun(store, cloc
     states = iter((True, False))
     monkeypatch.setattr(work_queries, "is_silent", lambda *_: next(states))
     monkeypatch.setattr(progress, "last_lines", lambda *_: ["Select login method:"])
-    for near in ("claude is not logged in: log in in its terminal", None):
+    for near in ("not logged in: log in in its terminal", None):
         progress.look_at(store, work_queries.find(store.db, found.uid), clock.forward(1))
         assert shown(store, clock) == near
 

@@ -72,13 +72,13 @@ def check(settings: WorkSettings, program: str) -> None:
         raise Conflict(f"{program} cannot be started: no program {word} ({where})", program=program)
 
 
-def first_question(program: str, lines: Sequence[str]) -> str | None:
+def first_question(lines: Sequence[str]) -> str | None:
     """Return what a program asks before it begins, by the last lines of its terminal; None: nothing that is known."""
     text = "\n".join(lines)
     if _TRUST.search(text):
-        return "asks whether you trust the folder: answer in its terminal"
+        return "asks to trust the folder: answer in its terminal"
     if _LOGIN.search(text):
-        return f"{program} is not logged in: log in in its terminal"
+        return "not logged in: log in in its terminal"
     return None
 
 

@@ -162,7 +162,7 @@ def _first_question(store: Store, work: Work, now: int) -> str | None:
     """Return what a program asks before it begins; None if it has begun."""
     if not work_queries.is_silent(store.db, work, now):
         return None
-    return programs.first_question(work.program, last_lines(store.path, work, _SEARCHED_LINES))
+    return programs.first_question(last_lines(store.path, work, _SEARCHED_LINES))
 
 
 NEAR: Final = 0.8
