@@ -82,7 +82,9 @@ def test_a_program_that_we_know_takes_options_of_the_settings_and_is_connected_a
     argv = programs.command(
         settings, work, "Do it", store.path, tmp_path, {}, is_headless=False, resumes=resumes
     ).argv  # fmt: skip
-    assert argv[:6] == ("claude", "--permission-mode", "manual", "--continue", "Do it", "--settings")
+    assert argv[:5] == ("claude", "--permission-mode", "manual", "--continue", "--settings")
+    # An option of the settings that takes any number of words, such as `--allowedTools`, leaves the prompt alone.
+    assert argv[6:8] == ("Do it", "--mcp-config")
 
 
 RESUMED = [

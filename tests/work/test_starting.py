@@ -91,7 +91,7 @@ def test_an_agent_beside_another_that_has_ended_is_ready_only_with_a_commit_of_i
 def test_an_agent_that_ends_with_an_error_has_that_as_the_reason(store, configure, starter, task):
     configure("echo 'AuthError: no key'; echo; echo 0 files changed; exit 1")
     work = starter.start(task, ROBOT).work
-    assert work.message == "robot-1 has ended without a change: AuthError: no key"
+    assert work.message == "robot-1 has ended: AuthError: no key"
 
 
 def test_what_an_agent_leaves_running_is_ended_with_it(store, configure, starter, task):

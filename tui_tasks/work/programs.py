@@ -169,8 +169,8 @@ def _claude(connection: _Connection, prompt: str, is_headless: bool, resumes: st
     command, *arguments = connection.server
     servers = {"mcpServers": {SERVER: {"command": command, "args": arguments}}}
     former = ["--resume", resumes] if resumes else ["--continue"] if resumes == "" else []
-    # The prompt first: `--mcp-config` takes any number of words.
-    words = [*(["-p"] if is_headless else []), *former, prompt, "--settings", settings]
+    # Options of the human's command and `--mcp-config` take any number of words: the prompt follows one that takes one.
+    words = [*(["-p"] if is_headless else []), *former, "--settings", settings, prompt]
     return [*words, "--mcp-config", connection.file("mcp.json", _json(servers))], {}
 
 

@@ -151,7 +151,7 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
         if owner is not None:
             return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
         why = programs.refusal(last_lines(store.path, work, _SEARCHED_LINES))[:_MAX_REASON]
-        return FailWork(work.uid, f"{work.agent} has ended without a change{f': {why}' if why else ''}")
+        return FailWork(work.uid, f"{work.agent} has ended{f': {why}' if why else ' without a change'}")
     is_idle = session.state == "idle" and session.last_prompt is not None
     if is_idle and has_changes and work_queries.has_ended_turn(store.db, work):
         return WorkReady(work.uid)
