@@ -111,6 +111,8 @@ def screen(folder: Path, numbers: Sequence[int], places: Sequence[Place] = PLACE
             walk.terminal.type("1")
             walk.step(Step("", "[1 List]"))
             walk.settle()
+            if place.shows != "[1 List]":
+                walk.terminal.wait_for(lambda place=place: not walk.terminal.shows(place.shows))
             walk.terminal.type(place.keys)
             walk.step(Step("", place.shows))
             walk.settle()
