@@ -158,7 +158,8 @@ def test_a_check_runs_on_the_machine_that_has_its_command_and_opens_the_gate_on_
     assert digest(here.store.path) == digest(there.store.path)
 
 
-def test_a_gate_counts_another_machines_proof_where_the_inputs_are_equal_alone(machines):
+def proven_here(machines) -> str:
+    """Give both machines the check, and a task of which the first has a proof; return its uid."""
     here, there = machines
     here.configure()
     there.configure()
@@ -166,6 +167,12 @@ def test_a_gate_counts_another_machines_proof_where_the_inputs_are_equal_alone(m
     request(here, uid)
     with here.hosted():
         here.wait_for(("passed", here.id))
+    return uid
+
+
+def test_a_gate_counts_another_machines_proof_where_the_inputs_are_equal_alone(machines):
+    here, there = machines
+    uid = proven_here(machines)
     there.edit("bad")
     reply = there.sets_done(uid)
     assert "passed on another machine, with other files" in reply["error"]["message"]
@@ -180,24 +187,14 @@ def test_a_gate_counts_another_machines_proof_where_the_inputs_are_equal_alone(m
 
 
 def test_equal_files_on_another_machine_open_the_gate(machines):
-    here, there = machines
-    here.configure()
-    there.configure()
-    uid = add(here)
-    request(here, uid)
-    with here.hosted():
-        here.wait_for(("passed", here.id))
+    _, there = machines
+    uid = proven_here(machines)
     assert there.sets_done(uid)["ok"]
 
 
 def test_a_proof_is_stale_when_the_command_of_its_own_machine_changes_and_not_when_anothers_does(machines):
     here, there = machines
-    here.configure()
-    there.configure()
-    uid = add(here)
-    request(here, uid)
-    with here.hosted():
-        here.wait_for(("passed", here.id))
+    proven_here(machines)
     there.configure('["false"]')
     assert here.states() == [("passed", here.id)]
     here.configure('["false"]')

@@ -62,6 +62,14 @@ def pass_by(time, length: int, *there: Store) -> None:
         hear(*there)
 
 
+def two_machines(store_on) -> tuple[Store, Store]:
+    """Two machines that the server has heard of, the second with a session."""
+    here, there = store_on("a"), store_on("b")
+    hear(here, there)
+    leave(there, START)
+    return here, there
+
+
 def ask(store: Store, agent: str = "codex") -> str:
     """Ask a question, for whose answer this process waits."""
     with store.transaction(clock.now()) as transaction, transaction.change():
@@ -129,18 +137,14 @@ def test_two_machines_end_what_a_third_held_once(store_on, time):
 
 
 def test_a_machine_that_is_heard_of_keeps_what_it_holds(store_on, time):
-    here, there = store_on("a"), store_on("b")
-    hear(here, there)
-    leave(there, START)
+    here, there = two_machines(store_on)
     pass_by(time, 3 * LEASE, here, there)
     assert look(here) == 0
     assert state_of(here) == "idle"
 
 
 def test_a_clock_that_jumps_ends_no_lease(store_on, time, cluster, database, monkeypatch):
-    here, there = store_on("a"), store_on("b")
-    hear(here, there)
-    leave(there, START)
+    here, _ = two_machines(store_on)
     cluster.sql(database, f"UPDATE tui_tasks.head SET now = {clock.now() + 100 * LEASE}")
     now = clock.now
     monkeypatch.setattr(clock, "now", lambda: now() + 100 * LEASE)
@@ -149,9 +153,7 @@ def test_a_clock_that_jumps_ends_no_lease(store_on, time, cluster, database, mon
 
 
 def test_while_the_server_was_away_no_lease_ran(store_on, time):
-    here, there = store_on("a"), store_on("b")
-    hear(here, there)
-    leave(there, START)
+    here, _ = two_machines(store_on)
     time.up += 100 * LEASE
     assert look(here) == 0
     hear(here)
@@ -161,9 +163,7 @@ def test_while_the_server_was_away_no_lease_ran(store_on, time):
 
 
 def test_a_machine_that_was_cut_off_ends_nothing_of_others(store_on, time):
-    cut, there = store_on("a"), store_on("b")
-    hear(cut, there)
-    leave(there, START)
+    cut, there = two_machines(store_on)
     pass_by(time, 2 * LEASE, there)
     assert LostMachines(cut, clock.uptime).look(clock.now()) == 0
     hear(cut)
@@ -207,9 +207,7 @@ def test_a_session_whose_machine_is_back_goes_on_once(store_on, time):
 
 
 def test_what_a_session_reported_while_its_machine_was_cut_off_is_ignored_if_it_had_ended(store_on, time):
-    here, there = store_on("a"), store_on("b")
-    hear(here, there)
-    leave(there, START)
+    here, there = two_machines(store_on)
     pass_by(time, LEASE, here)
     look(here)
     hear(there)

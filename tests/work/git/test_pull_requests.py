@@ -79,19 +79,20 @@ def test_a_remote_that_is_on_no_forge_is_refused(repo, url):
         pull_requests.forge(repo)
 
 
-def test_a_pull_request_is_opened_with_the_reviewed_commit(
-    store,
-    tmp_path,
-    repo,
-    configure,
-    starter,
-    task,
-    acceptance,
-    gh,
-    remote,
-):
+@pytest.fixture
+def work(configure, starter, task):
+    """What an agent has committed on its branch."""
     configure(COMMITS)
-    work = starter.start(task, ROBOT).work
+    return starter.start(task, ROBOT).work
+
+
+def open_pull_request(acceptance, work) -> None:
+    """Open the pull request of the work as it is now."""
+    review = acceptance.review(work)
+    acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+
+
+def test_a_pull_request_is_opened_with_the_reviewed_commit(store, tmp_path, work, acceptance, gh, remote):
     review = acceptance.review(work)
     push = acceptance.planned_push(work, review)
     assert acceptance.open_pull_request(work, review, push, body="Please look.").pull_request == ADDRESS
@@ -104,17 +105,8 @@ def test_a_pull_request_is_opened_with_the_reviewed_commit(
 
 
 def test_a_remote_that_an_agent_changes_once_it_was_shown_is_not_pushed_to(
-    tmp_path,
-    repo,
-    configure,
-    starter,
-    task,
-    acceptance,
-    gh,
-    remote,
+    tmp_path, repo, work, acceptance, gh, remote
 ):
-    configure(COMMITS)
-    work = starter.start(task, ROBOT).work
     review = acceptance.review(work)
     push = acceptance.planned_push(work, review)
     assert push.text == (
@@ -127,31 +119,17 @@ def test_a_remote_that_an_agent_changes_once_it_was_shown_is_not_pushed_to(
     assert (tmp_path / "words").read_text().splitlines()[3] == "github.com/ada/api"
 
 
-def test_the_branch_that_the_worktree_is_on_is_shown_and_pushed(configure, starter, task, acceptance, gh, remote):
-    configure(COMMITS)
-    work = starter.start(task, ROBOT).work
+def test_the_branch_that_the_worktree_is_on_is_shown_and_pushed(work, acceptance, gh, remote):
     git(worktree_of(work), "checkout", "-q", "-b", "release\u200b")
     assert " as release<U+200B> to https://" in acceptance.planned_push(work, acceptance.review(work)).text
 
 
-def test_hooks_of_the_repository_do_not_run_when_it_is_pushed(
-    tmp_path,
-    repo,
-    configure,
-    starter,
-    task,
-    acceptance,
-    gh,
-    remote,
-):
-    configure(COMMITS)
-    work = starter.start(task, ROBOT).work
+def test_hooks_of_the_repository_do_not_run_when_it_is_pushed(tmp_path, repo, work, acceptance, gh, remote):
     hook = repo / ".git" / "hooks" / "pre-push"
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     hook.chmod(0o700)
     git(worktree_of(work), "config", "core.sshCommand", f"touch {tmp_path}/ran")
-    review = acceptance.review(work)
-    acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+    open_pull_request(acceptance, work)
     assert not (tmp_path / "ran").exists()
 
 
@@ -159,47 +137,26 @@ def worktree_of(work) -> Path:
     return Path(work.worktree)
 
 
-def test_a_refusal_of_gh_after_the_push_says_that_the_branch_is_pushed(
-    repo, configure, starter, task, acceptance, gh, remote
-):
-    configure(COMMITS)
-    work = starter.start(task, ROBOT).work
+def test_a_refusal_of_gh_after_the_push_says_that_the_branch_is_pushed(repo, work, acceptance, gh, remote):
     gh.write_text('#!/bin/sh\n[ "$1" = auth ] || { echo "error connecting to api.github.com" >&2; exit 1; }\n')
-    review = acceptance.review(work)
     with pytest.raises(
         Conflict, match=r"^gh: error connecting to api\.github\.com; branch task/1-rotate-api-keys is pushed$"
     ):
-        acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+        open_pull_request(acceptance, work)
 
 
 def test_a_push_that_the_forge_refuses_says_what_to_do_before_the_words_of_git(
-    store, repo, configure, starter, task, acceptance, gh, remote
+    store, repo, work, acceptance, gh, remote
 ):
-    configure(COMMITS)
-    work = starter.start(task, ROBOT).work
     shutil.rmtree(remote)
-    review = acceptance.review(work)
     expected = r"^nothing is pushed: look whether you may write to github\.com/ada/api \(fatal: [^\n]*\)$"
     with pytest.raises(Conflict, match=expected):
-        acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+        open_pull_request(acceptance, work)
     assert work_queries.find(store.db, work.uid).state == "ready" and worktree(store).is_dir()
 
 
 @pytest.mark.parametrize("missing", ["gh", "login", "remote"])
-def test_what_is_missing_is_said_in_one_line(
-    store,
-    tmp_path,
-    repo,
-    configure,
-    starter,
-    task,
-    acceptance,
-    gh,
-    monkeypatch,
-    missing,
-):
-    configure(COMMITS)
-    work = starter.start(task, ROBOT).work
+def test_what_is_missing_is_said_in_one_line(store, tmp_path, repo, work, acceptance, gh, monkeypatch, missing):
     expected = r"^no remote origin: `git remote add origin URL`, or merge the work here$"
     if missing == "gh":
         monkeypatch.setattr(pull_requests, "GH", "gh-that-is-not-installed")
@@ -209,8 +166,7 @@ def test_what_is_missing_is_said_in_one_line(
         gh.write_text("#!/bin/sh\nexit 1\n")
         git(repo, "remote", "add", "origin", "git@github.com:ada/api.git")
         expected = "gh is not logged in to github.com: `gh auth login --hostname github.com`; nothing is pushed"
-    review = acceptance.review(work)
     with pytest.raises(Conflict, match=expected) as refused:
-        acceptance.open_pull_request(work, review, acceptance.planned_push(work, review))
+        open_pull_request(acceptance, work)
     assert "\n" not in refused.value.message
     assert work_queries.find(store.db, work.uid).pull_request is None and worktree(store).is_dir()
