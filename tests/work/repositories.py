@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.conftest import Clock
-from tui_tasks.cli import decision_text
+from tui_tasks.cli import person
 from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.core.operations.work import ReportWork, RunWork, StartWork
 from tui_tasks.core.store import Store
@@ -104,8 +104,8 @@ def accepted(place: Place, folder: Path) -> None:
         acceptance = Acceptance(store, clock)
         review = acceptance.review(work)
         checks = acceptance.checks(work, review)
-        assert decision_text.review_lines(review, checks)
-        assert list(decision_text.diff_lines(review))
+        assert person.review_lines(review, checks)
+        assert list(person.diff_lines(review))
         message = "The rest" * review.is_dirty
         assert acceptance.accept(work, review, method="merge", commit_message=message).state == "merged"
         acceptance.take_back(work)

@@ -58,7 +58,7 @@ def _declare_restore(command: argparse.ArgumentParser) -> None:
 def _restore(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
-    from tui_tasks.cli.decision_text import quoted
+    from tui_tasks.cli.person import quoted
     from tui_tasks.core.errors import DatabaseRefused, Forbidden, StorageFailed
     from tui_tasks.core.maintenance.backup import restore
     from tui_tasks.default_paths import is_replica
@@ -97,7 +97,7 @@ def _declare_compact(command: argparse.ArgumentParser) -> None:
 def _compact(options: argparse.Namespace) -> int:
     from tui_tasks import clock
     from tui_tasks.cli import person
-    from tui_tasks.cli.decision_text import quoted
+    from tui_tasks.cli.person import quoted
     from tui_tasks.core.errors import Forbidden
     from tui_tasks.core.journal import compaction, journal
     from tui_tasks.core.maintenance import compaction_steps
@@ -159,8 +159,8 @@ def _use_settings(options: argparse.Namespace) -> int:
 
     from tui_tasks import clock
     from tui_tasks.cli import person
-    from tui_tasks.cli.decision_text import quoted
     from tui_tasks.cli.options import require_database
+    from tui_tasks.cli.person import quoted
     from tui_tasks.core.errors import Conflict
     from tui_tasks.core.operations.jobs import PlaceChecks
     from tui_tasks.core.read import check_queries

@@ -17,8 +17,8 @@ import msgspec
 from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
-from tui_tasks.cli.decision_text import quoted, task_lines
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
+from tui_tasks.cli.person import quoted, task_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks.lookup import find_task, titled
 from tui_tasks.core import names

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from tui_tasks.cli import person
 from tui_tasks.cli.command_parser import CommandAction, declare_actions, words
-from tui_tasks.cli.decision_text import quoted
 from tui_tasks.cli.options import is_first_use, open_store, project_of, require_database
+from tui_tasks.cli.person import quoted
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.tasks import lookup
 from tui_tasks.core import vocab

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tui_tasks import clock
 from tui_tasks.cli import person
 from tui_tasks.cli.command_parser import CommandAction, declare_actions
-from tui_tasks.cli.decision_text import diff_lines, quoted, review_lines
 from tui_tasks.cli.options import TASK_REFERENCE, open_store, require_database, session_of
+from tui_tasks.cli.person import diff_lines, quoted, review_lines
 from tui_tasks.cli.streams import print_json
 from tui_tasks.cli.supervise import work_agents
 from tui_tasks.cli.supervise.work_agents import (

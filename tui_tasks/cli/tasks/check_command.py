@@ -202,7 +202,7 @@ def _print_states(session: Session, options: argparse.Namespace, task: Task, nam
 
 def _assign(session: Session, options: argparse.Namespace, verb: str, reference: str, name: str = "") -> int:
     from tui_tasks.cli import person
-    from tui_tasks.cli.decision_text import quoted
+    from tui_tasks.cli.person import quoted
     from tui_tasks.cli.tasks.lookup import find_task, titled
     from tui_tasks.core.errors import NotFound
     from tui_tasks.core.operations.jobs import GiveChecks

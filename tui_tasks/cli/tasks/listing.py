@@ -8,8 +8,8 @@ from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
 from tui_tasks.channel.session import Session
-from tui_tasks.cli.decision_text import task_lines
 from tui_tasks.cli.options import left_now
+from tui_tasks.cli.person import task_lines
 from tui_tasks.cli.streams import print_json, print_result
 from tui_tasks.cli.tasks.lookup import find_task, lists_in_scope, titled
 from tui_tasks.core import names
