@@ -27,7 +27,9 @@ from tui_tasks.dialects.requests.quick_add_syntax import SIGNS_HELP, Draft, can_
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
-from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen, LongText
+from tui_tasks.tui.inputs import editor
+from tui_tasks.tui.inputs.editor import LongText
+from tui_tasks.tui.inputs.form_screen import ConflictScreen, FormScreen
 from tui_tasks.tui.inputs.text_line import WordLine
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.state.database_link import StateChanges
@@ -159,8 +161,6 @@ class EditScreen(FormScreen[Form]):
 
     def action_outside(self) -> None:
         """Edit the description in $EDITOR."""
-        from tui_tasks.tui.inputs import editor
-
         text = editor.edit(self.context, self.query_one(LongText).value)
         if text is not None:
             self.query_one(LongText).value = text
@@ -336,8 +336,6 @@ async def edit_together(context: Context, tasks: Sequence[Task]) -> None:
 
 async def edit_outside(context: Context, task: Task) -> None:
     """Let the human edit title and description in their own editor, again until the result can be saved."""
-    from tui_tasks.tui.inputs import editor
-
     text = editor.edit(context, editor.as_document(task.name, task.description))
     while text is not None:
         name, description = editor.from_document(text, task.description)
