@@ -10,7 +10,7 @@ from tests.tui.driving import opened, press, said, task, until, write
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.tui.app.app import TaskApp
 from tui_tasks.tui.inputs import editor
-from tui_tasks.tui.inputs.form_screen import ConflictScreen
+from tui_tasks.tui.inputs.dialogs import ConflictScreen
 
 
 def line_text(**options):
