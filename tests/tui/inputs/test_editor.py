@@ -1,5 +1,7 @@
 """Long texts: in the human's own editor, and in the forms."""
 
+from __future__ import annotations
+
 import contextlib
 import shlex
 import sys
