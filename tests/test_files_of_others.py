@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Clock
-from tests.hooks.playing import Player
-from tests.hooks.processes import claude, hook, is_silent
+from tests.hooks.playing import Player, claude, hook, is_silent
 from tests.work.repositories import git
 from tui_tasks.cli import completion
 from tui_tasks.cli import main as program

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Talk
-from tests.dialects.boards import SEED_RESULT, create, listed, text, update
+from tests.dialects.steps import SEED_RESULT, create, listed, text, update
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store

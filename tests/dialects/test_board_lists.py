@@ -1,7 +1,7 @@
 """`task`: listing tasks, the most urgent first, by filters (docs: protocol, section 6)."""
 
 from tests.conftest import Talk
-from tests.dialects.boards import create, listed, text
+from tests.dialects.steps import create, listed, text
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 

@@ -1,7 +1,7 @@
 """`memory`: what is remembered of completed tasks (docs: protocol, section 6)."""
 
 from tests.conftest import Talk
-from tests.dialects.boards import SEED_RESULT, create, text, update
+from tests.dialects.steps import SEED_RESULT, create, text, update
 from tui_tasks.core.operations.tasks import DeleteTask
 from tui_tasks.core.store import Store
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Talk
-from tests.dialects.plans import full, one, pending, plan, update
+from tests.dialects.steps import change, full, one, pending, plan
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.store import Store
 from tui_tasks.dialects.plans import PLANS
@@ -14,9 +14,9 @@ from tui_tasks.dialects.requests.arguments import schema
 
 def test_update_sets_status_intent_and_agent_and_returns_the_task(talk: Talk):
     uid = one(talk)
-    task = update(talk, uid, status="in_progress", intent="Write the parser", agent_id="claude-1")
+    task = change(talk, uid, status="in_progress", intent="Write the parser", agent_id="claude-1")
     assert (task["status"], task["intent"], task["agent_id"]) == ("in_progress", "Write the parser", "claude-1")
-    assert update(talk, uid, intent="")["intent"] == ""
+    assert change(talk, uid, intent="")["intent"] == ""
 
 
 def test_update_needs_one_of_its_four(talk: Talk):
@@ -26,13 +26,13 @@ def test_update_needs_one_of_its_four(talk: Talk):
     assert talk.refused("tasks", action="update", id=uid, status=None, notes=None)["code"] == "invalid_argument"
     assert talk.seq() == before
     for argument, value in [("status", "done"), ("notes", "n"), ("intent", "i"), ("agent_id", "a")]:
-        assert update(talk, uid, **{argument: value})["id"] == uid
+        assert change(talk, uid, **{argument: value})["id"] == uid
 
 
 def test_every_word_for_a_status_goes_both_ways(talk: Talk):
     uid = one(talk)
     for word in ("in_progress", "done", "cancelled", "pending"):
-        assert update(talk, uid, status=word)["status"] == word
+        assert change(talk, uid, status=word)["status"] == word
         assert full(talk, uid)["status"] == word
 
 
@@ -41,13 +41,13 @@ def test_cancelled_written_back_changes_nothing(talk: Talk, store: Store, status
     uid = one(talk)
     store.commit(EditTask(uid, {"status": status}), actor="human", now=talk.clock.now)
     before = talk.seq()
-    assert update(talk, uid, status="cancelled")["status"] == "cancelled"
+    assert change(talk, uid, status="cancelled")["status"] == "cancelled"
     assert (talk.seq(), full(talk, uid)["status"]) == (before, status)
 
 
 def test_a_note_and_a_log_entry_are_the_same_thing(talk: Talk):
     uid = one(talk)
-    update(talk, uid, notes="by tasks")
+    change(talk, uid, notes="by tasks")
     talk.clock.forward(1)
     talk.ok("tasklist:log_task_progress", uid=uid, message="by tasklist")
     assert [entry["message"] for entry in talk.ok("tasklist:get_task_logs", uid=uid)] == ["by tasks", "by tasklist"]
@@ -55,12 +55,12 @@ def test_a_note_and_a_log_entry_are_the_same_thing(talk: Talk):
 
 def test_a_task_of_any_list_is_updated_and_its_rule_holds(talk: Talk):
     first, second = (talk.ok("tasklist:add_task", name=name)["uid"] for name in "ab")
-    assert update(talk, first, status="in_progress")["plan_id"] is None
+    assert change(talk, first, status="in_progress")["plan_id"] is None
     error = talk.refused("tasks", action="update", id=second, status="in_progress", notes="lost")
     assert (error["code"], error["data"]) == ("conflict", {"in_progress": first})
     assert talk.ok("tasklist:get_task_logs", uid=second) == []
     ids = [task["id"] for task in plan(talk, "a", "b")["tasks"]]
-    assert [update(talk, uid, status="in_progress")["status"] for uid in ids] == ["in_progress"] * 2
+    assert [change(talk, uid, status="in_progress")["status"] for uid in ids] == ["in_progress"] * 2
 
 
 def test_if_version_goes_with_the_actions_that_change_one_named_task(talk: Talk):
@@ -136,7 +136,7 @@ def test_links_are_added_to_those_there(talk: Talk):
     talk.ok("tasks", action="link_nodes", task_id=uid, node_ids=["b", "a", "b"])
     linked = talk.ok("tasks", action="link_nodes", task_id=uid, node_ids="['c', 'a']", agent_id="x")
     assert linked == {"task_id": uid, "node_ids": ["b", "a", "c"]}
-    assert update(talk, uid, notes="n")["node_ids"] == ["b", "a", "c"]
+    assert change(talk, uid, notes="n")["node_ids"] == ["b", "a", "c"]
     before = talk.seq()
     talk.ok("tasks", action="link_nodes", task_id=uid, node_ids=["a"])
     assert talk.seq() == before

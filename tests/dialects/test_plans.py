@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.conftest import Talk
-from tests.dialects.plans import full, one, pending, plan, update
+from tests.dialects.steps import change, full, one, pending, plan
 from tui_tasks.core.operations.tasks import DeleteTask, EditTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
@@ -254,8 +254,8 @@ def test_pending_reads_every_list_oldest_first_and_each_in_its_order(talk: Talk)
     talk.ok("todo", merge=False, todos=[{"id": n, "content": f"todo {n}", "status": "pending"} for n in "12"])
     talk.ok("tasklist:add_task", name="list")
     talk.ok("tasklist:swap_tasks", uid1=first[0]["id"], uid2=first[2]["id"])
-    update(talk, first[1]["id"], status="in_progress")
-    update(talk, first[3]["id"], status="done")
+    change(talk, first[1]["id"], status="in_progress")
+    change(talk, first[3]["id"], status="done")
     before = talk.seq()
     assert pending(talk) == ["list", "todo 1", "todo 2", "p3", "p2", "p1"]
     assert talk.seq() == before
@@ -313,13 +313,13 @@ def test_the_suggestion_is_the_first_by_priority_then_age_of_those_that_wait_for
     ]
     ids = {task["title"]: task["id"] for task in plan(talk, *tasks)["tasks"]}
     assert suggested(talk) == "older"
-    update(talk, ids["older"], status="in_progress")
+    change(talk, ids["older"], status="in_progress")
     assert suggested(talk) == "gate"
-    update(talk, ids["gate"], status="done")
+    change(talk, ids["gate"], status="done")
     assert suggested(talk) == "blocked"
-    update(talk, ids["blocked"], status="cancelled")
+    change(talk, ids["blocked"], status="cancelled")
     assert suggested(talk) == "medium"
-    update(talk, ids["medium"], status="done")
+    change(talk, ids["medium"], status="done")
     assert suggested(talk) is None
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import Talk
-from tests.dialects.jobs import DAILY, adhoc, begin, end, scheduled
+from tests.dialects.steps import DAILY, adhoc, begin, end, scheduled
 from tui_tasks.core.operations.jobs import EndRun, NoteRunAgent, StopRun
 
 SEED_LIST = {

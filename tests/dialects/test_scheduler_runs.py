@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from tests.conftest import SECOND, Talk
-from tests.dialects.jobs import DAILY, adhoc, begin, decide, end, job_events, scheduled
+from tests.dialects.steps import DAILY, adhoc, begin, decide, end, job_events, scheduled
 from tests.talking import settled
 from tui_tasks.core.read import job_queries
 from tui_tasks.core.store import Store

@@ -1,19 +1,25 @@
-"""Playing payloads of agent programs to a database, as their hooks leave them."""
+"""Payloads of agent programs: played to a database, and given to a hook as a program starts it."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import Clock
+from tests.contract.client import environment
+from tests.started import DEADLINE
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.store import Store
 from tui_tasks.hooks import intake
-from tui_tasks.hooks.spool import Spool
+from tui_tasks.hooks.spool import Payload, Spool
 from tui_tasks.settings.config import SessionSettings
 
 PAYLOADS = Path(__file__).parent / "payloads"
+Done = subprocess.CompletedProcess[bytes]
+COMMAND = (sys.executable, "-m", "tui_tasks", "hook")
 
 
 class Player:
@@ -47,3 +53,28 @@ class Player:
         """Its state, what it waits for, and its tool."""
         seen = self.seen(number)
         return seen.state, seen.waiting_for, seen.activity.tool
+
+
+def hook(program: str, payload: object, *options: str, home: Path, **environ: str) -> Done:
+    """Run a hook for a payload: bytes as they are, else as JSON."""
+    given = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+    return subprocess.run(
+        [*COMMAND, program, *options],
+        input=given,
+        capture_output=True,
+        env=environment(home, **environ),
+        timeout=DEADLINE,
+    )
+
+
+def is_silent(done: Done) -> bool:
+    return (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def spooled(db: Path) -> list[Payload]:
+    with Spool(str(db), make=False) as spool:
+        return [spool.read(name) for name in spool.pending()]
+
+
+def claude(event: str, session: str = "s-1", **more: Any) -> dict[str, Any]:
+    return {"session_id": session, "cwd": "/somewhere", "hook_event_name": event, **more}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.contract.client import DEADLINE, environment
-from tests.hooks.processes import COMMAND
+from tests.hooks.playing import COMMAND
 from tests.started import Started, until
 from tui_tasks import clock
 from tui_tasks.core.agent_snapshots import Ask

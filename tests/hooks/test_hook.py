@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.contract.client import environment
-from tests.hooks.processes import COMMAND, claude, hook, is_silent, spooled
+from tests.hooks.playing import COMMAND, claude, hook, is_silent, spooled
 from tests.started import Started
 from tui_tasks.core.engine.driver import sqlite3
 from tui_tasks.core.store import Store

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.contract.client import DEADLINE, environment
-from tests.hooks.processes import COMMAND, spooled
+from tests.hooks.playing import COMMAND, spooled
 from tests.hooks.screens import NOBODY_WAITS, Screen, screen
 from tests.started import Started, until
 from tui_tasks.core.operations.asks import SendMessage

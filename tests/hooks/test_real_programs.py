@@ -17,7 +17,7 @@ import pytest
 
 from tests.contract.client import DEADLINE, ROOT, environment
 from tests.contract.client import program as command
-from tests.hooks.processes import COMMAND
+from tests.hooks.playing import COMMAND
 from tests.hooks.screens import Screen, screen
 from tests.started import Started
 from tui_tasks import clock

@@ -17,7 +17,7 @@ import pytest
 from tests.conftest import Clock
 from tests.contract.client import environment
 from tests.hooks.playing import Player
-from tests.hooks.processes import claude as payload
+from tests.hooks.playing import claude as payload
 from tests.started import DEADLINE, Started
 from tui_tasks.channel.presence import Presence
 from tui_tasks.channel.session import Session

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from tests.hooks.processes import COMMAND
+from tests.hooks.playing import COMMAND
 from tests.postgres.machines import digest
 from tests.started import DEADLINE, Started
 from tui_tasks import clock

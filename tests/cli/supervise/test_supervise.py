@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import START
 from tests.contract.client import DEADLINE, environment, program
-from tests.hooks.processes import claude, hook
+from tests.hooks.playing import claude, hook
 from tests.hooks.screens import answering, asking, screen
 from tests.terminals import Terminal
 from tui_tasks.cli import person

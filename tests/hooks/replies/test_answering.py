@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.contract.client import DEADLINE, environment
-from tests.hooks.processes import COMMAND, claude, hook, is_silent
+from tests.hooks.playing import COMMAND, claude, hook, is_silent
 from tests.hooks.screens import asking, screen
 from tests.started import Started, until
 from tui_tasks import clock

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.entries import all_entries
-from tests.hooks.processes import Done, claude, hook, is_silent
+from tests.hooks.playing import Done, claude, hook, is_silent
 from tests.hooks.screens import NOBODY_WAITS, Screen, asking, screen
 from tests.started import DEADLINE, Started
 from tui_tasks.core.operations.asks import DeliverMessages, PauseAgent, ResumeAgent, SendMessage

@@ -11,7 +11,7 @@ import pytest
 from textual import events
 
 from tests import started
-from tests.hooks.processes import claude
+from tests.hooks.playing import claude
 from tests.hooks.screens import asking
 from tests.started import DEADLINE
 from tests.tui.driving import by_agent, said, settle, shown, until
