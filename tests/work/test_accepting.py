@@ -10,7 +10,8 @@ import pytest
 
 from tests.work.conftest import git
 from tests.work.test_starting import COMMITS, ROBOT, worktree
-from tui_tasks.core.errors import Conflict
+from tui_tasks.core.errors import CannotUndo, Conflict
+from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.tasks import EditTask
 from tui_tasks.core.read import ask_queries, work_queries
 from tui_tasks.core.read.agents import session_queries
@@ -57,6 +58,18 @@ def test_a_merge_is_taken_back_with_its_worktree_while_nobody_has_built_on_it(
     again = acceptance.review(restored)
     assert again.tree == review.tree and not again.is_dirty
     assert acceptance.accept(restored, again).state == "merged"
+
+
+def test_an_undo_passes_over_a_merge_that_was_taken_back(store, clock, configure, starter, task, acceptance):
+    configure(COMMITS)
+    store.commit(EditTask(task, {"name": "Mine"}), actor="human", now=clock())
+    work = starter.start(task, ROBOT).work
+    acceptance.accept(work, acceptance.review(work))
+    with pytest.raises(CannotUndo, match="has merged work"):
+        store.commit(Undo(), actor="human", now=clock())
+    acceptance.take_back(work)
+    with pytest.raises(CannotUndo, match="has started an agent"):
+        store.commit(Undo(), actor="human", now=clock())
 
 
 def test_a_merge_that_others_have_built_on_is_reverted(store, repo, configure, starter, task, acceptance):

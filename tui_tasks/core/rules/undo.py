@@ -18,6 +18,7 @@ from tui_tasks.core.errors import CannotUndo, Conflict, Forbidden, NotFound, Not
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.journal.compaction import Base
 from tui_tasks.core.operations import CompactJournal, Redo, TakeBack, Undo
+from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.agents import session_queries
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.read.tasks.task_names import named
@@ -50,6 +51,7 @@ _NOT_BY_UNDO: Final = {
     "work.discarded": "has discarded work: bring it back by `tui-tasks work restore`",
     "work.restored": "has brought work back: discard it instead",
 }
+_ENDED: Final = {"work.merged": "merged", "work.discarded": "discarded"}
 _UNDONE_BY = Statement(lambda: J.select(J.change).where(J.undoes == slot("change")).distinct())
 _TASK_LATER = Statement(
     lambda: J.select(J.actor, J.change, J.undoes, J.entity, J.uid, J.new).where(
@@ -111,6 +113,8 @@ def _newest_standing(tx: Transaction, op: Undo) -> int:
             seen.add(change)
             if not stands(tx.db, change) or (has_hooks and _is_told_by_hooks(tx.db, change)):
                 continue
+            if _is_brought_back(tx.db, change):
+                continue
             if op.project is not None and _is_elsewhere(tx.db, change, op.project):
                 continue
             if op.within is None or _is_within(tx.db, change, op.within):
@@ -127,6 +131,15 @@ def _is_told_by_hooks(db: Database, change: int) -> bool:
         if part.kind.startswith("session.") or (isinstance(of_task, dict) and of_task.get("origin") == ORIGIN):
             return True
     return False
+
+
+def _is_brought_back(db: Database, change: int) -> bool:
+    """Return whether a change has ended work that git has brought back since."""
+    if not work_queries.has_any(db):
+        return False
+    parts = (part for parts in journal.of_change(db, change) for part in parts)
+    ended = [(part.uid, _ENDED[part.kind]) for part in parts if part.kind in _ENDED]
+    return bool(ended) and all(work_queries.find(db, uid).state != state for uid, state in ended)
 
 
 def _is_within(db: Database, change: int, list_uid: str) -> bool:
