@@ -137,7 +137,7 @@ GLANCE = (
         Step("\r", "Esc Back"),
         Step("e", "Description"),
         Step("\x1b", "[1 List]"),
-        Step("a", "Needs you"),
+        Step("a", "Inbox   "),
         Step("\x1b", "[1 List]"),
         Step("A", "waiting for you"),
         Step("j", "Enter shows them"),

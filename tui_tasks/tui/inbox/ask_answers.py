@@ -1,5 +1,4 @@
-"""Answers to an agent's question: an option by its number, approval or denial, or the human's own words; and what of
-them is not sent yet.
+"""Answers to an agent's question: an option by its number, approval or denial, or the human's own words.
 
 The input for words stays with one question, whatever arrives meanwhile.
 """
@@ -7,7 +6,7 @@ The input for words stays with one question, whatever arrives meanwhile.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import ComposeResult
@@ -25,7 +24,7 @@ from tui_tasks.text.safe import safe_line, whole_text
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import READ_FIRST, AskView, Given, send_answer
+from tui_tasks.tui.agents.answering import READ_FIRST, AskView, send_answer
 from tui_tasks.tui.inputs import editor
 from tui_tasks.tui.inputs.dialogs import Choice, LineDialog, Menu
 from tui_tasks.tui.inputs.text_line import WordLine
@@ -350,48 +349,3 @@ class Reply(ResilientMessages, Vertical):
         if text or self._kind != "reply":
             self.post_message(self.Given(self._of.uid, self._kind, text))
             self._hide()
-
-
-class UnsentAnswers:
-    """The parts of answers, each by the uid of its question. What `to_keep` returns outlives the screen.
-
-    Attributes:
-        later: the questions that were put off.
-        drafts: typed text as (kind, text).
-        given: the answers to the first of several questions.
-        picked: the options chosen so far of a question that takes several.
-        edited: what the human gives a tool in place of what it asks for.
-    """
-
-    def __init__(self, kept: Mapping[str, Any]) -> None:
-        """`kept` is what `to_keep` has returned before."""
-        self.later: set[str] = set(kept.get("later", ()))
-        self.drafts: dict[str, tuple[str, str]] = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
-        self.given: dict[str, tuple[Given, ...]] = {
-            uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
-        }
-        self.picked: dict[str, frozenset[int]] = {}
-        self.edited: dict[str, dict[str, Any]] = {}
-
-    def pick(self, uid: str, option: int) -> None:
-        """Choose an option of a question that takes several, or choose it no longer."""
-        self.picked[uid] = self.picked.get(uid, frozenset()) ^ {option}
-
-    def go_on(self, uid: str, given: tuple[Given, ...]) -> None:
-        """Go on to the next of several questions, or back to one before it, with these answers."""
-        self.given[uid] = given
-        self.picked.pop(uid, None)
-
-    def forget(self, uid: str) -> None:
-        """Drop the parts of an answer that was sent. A draft goes when its text is sent."""
-        self.later.discard(uid)
-        for parts in (self.given, self.picked, self.edited):
-            parts.pop(uid, None)
-
-    def to_keep(self, open_uids: set[str]) -> dict[str, Any]:
-        """Return as JSON values what is worth keeping of the open questions."""
-        return {
-            "later": sorted(self.later & open_uids),
-            "drafts": {uid: draft for uid, draft in self.drafts.items() if uid in open_uids},
-            "given": {uid: given for uid, given in self.given.items() if uid in open_uids and given},
-        }

@@ -1,4 +1,4 @@
-"""Rows with the text of the one under the cursor beside or below them; and one question in full: who asks, about what,
+"""Rows with the text of the one under the cursor below them; and one question in full: who asks, about what,
 the possible answers, and what happens meanwhile. A key acts on no row that has not stood on screen long enough.
 """
 
@@ -12,37 +12,40 @@ from typing import Any, Final
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 
-from tui_tasks.core.agent_snapshots import Agent, Ask
+from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS, decided_line
+from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, Reading, decided_block, request_lines
-from tui_tasks.tui.inbox.ask_rows import FoldedAsks, InboxItem, InboxLine, RowSource
+from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.painting.line_painter import rule
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Divider, Drawn, TextDrawing, TextLines, block, wrapped
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, block, wrapped
 from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 
 _SMALL: Final = 60
 _MAX_FOLDED: Final = 20
+_TOLD: Final = ("logged", "status")
+_MAX_WORDS: Final = 8
 _NOT_WHOLE: Final = "Part of this is not shown: it can be denied, or answered in your own words."
 
 
 class AskDetail(TextDrawing):
-    """Draws a question; its options can be clicked. `is_beside`: whether it stands beside the list of questions."""
+    """Draws a question; its options can be clicked."""
 
-    def __init__(self, context: Context, is_beside: Callable[[], bool]) -> None:
+    def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._is_beside = is_beside
         self._view: AskView | None = None
         self._about: TaskLine | None = None
         self._working: TaskLine | None = None
         self._agent: Agent | None = None
+        self._words: Sequence[Word] = ()
         self._draft = False
         # Further questions of an agent, where the cursor is on those.
         self.folded: FoldedAsks | None = None
@@ -57,11 +60,15 @@ class AskDetail(TextDrawing):
         about: TaskLine | None,
         working: TaskLine | None,
         agent: Agent | None,
+        words: Sequence[Word],
         *,
         draft: bool,
     ) -> None:
-        """Set the question to draw: with the task it is about, its agent's task, and whether an answer is begun."""
+        """Set the question to draw: with the task it is about, its agent's task and words, newest first, and whether an
+        answer is begun.
+        """
         self._view, self._about, self._working, self._agent, self._draft = view, about, working, agent, draft
+        self._words = words
         self._end = 0
 
     def ends_by(self, version: object, end: int) -> bool:
@@ -77,7 +84,7 @@ class AskDetail(TextDrawing):
             return self._folded_lines(self.folded, max(10, width - 2))
         if view is None:
             return []
-        ask, small, room = view.ask, width < _SMALL and not self._is_beside(), max(10, width - 2)
+        ask, small, room = view.ask, width < _SMALL, max(10, width - 2)
         lines: list[Drawn] = []
         if not small:
             head = self._head(ask)
@@ -101,7 +108,22 @@ class AskDetail(TextDrawing):
         if meanwhile:
             lines.append([])
             lines += block(meanwhile, room, "$muted")
-        return lines
+        return lines + self._lately(ask, room)
+
+    def _lately(self, ask: Ask, room: int) -> list[Drawn]:
+        """Return what the agent was asked for, and what it has said and done, newest first."""
+        lines: list[Drawn] = []
+        member = next((one for one in self.context.state.members if one.name == ask.agent), None)
+        if member is not None and member.session is not None and member.session.last_prompt:
+            prompt = safe_line(member.session.last_prompt, max(8, room - 13))
+            lines.append([("   asked for  ", "$muted"), (prompt, "")])
+        told = [word for word in self._words if word.kind in _TOLD and agent_text.latest_words(word)]
+        for word in told[:_MAX_WORDS]:
+            task = agent_text.live_task(self.context.db, word.task) if word.task else None
+            when = f"   {self.context.clock.time_of(word.at)}  {f'#{task.number}  ' if task is not None else ''}"
+            said = safe_line(agent_text.latest_words(word), max(8, room - cell_len(when)))
+            lines.append([(when, "$muted"), (said, "")])
+        return [[], [(f" {agent_text.who(ask.agent, 40)} lately", "$muted")], *lines] if lines else []
 
     def _decided(self, text: str, room: int) -> list[Drawn]:
         return decided_block(text, room, ascii_only=self.context.ascii_only, style="$muted")
@@ -205,14 +227,8 @@ class RowsAndDetail(Container):
     SCOPED_CSS = False
     DEFAULT_CSS = """
     RowsAndDetail { height: 1fr; layout: vertical; }
-    RowsAndDetail VirtualList { height: 40%; min-height: 3; }
+    RowsAndDetail VirtualList { height: 1; }
     RowsAndDetail VerticalScroll { height: 1fr; width: 1fr; }
-    RowsAndDetail Divider { display: none; }
-    Screen.-wide.-tall RowsAndDetail { layout: horizontal; }
-    Screen.-wide.-tall RowsAndDetail VirtualList { width: 12fr; height: 1fr; }
-    Screen.-wide.-tall RowsAndDetail VerticalScroll { width: 9fr; }
-    Screen.-wide.-tall RowsAndDetail > FrameLine { display: none; }
-    Screen.-wide.-tall RowsAndDetail Divider { display: block; }
     """
 
     def __init__(self, context: Context, rows: VirtualList[Any], detail: TextLines) -> None:
@@ -222,10 +238,9 @@ class RowsAndDetail(Container):
         self.scroll = VerticalScroll(detail, can_focus=False)
 
     def compose(self) -> ComposeResult:
-        """Compose the rows and the text, with a rule or a divider between them."""
+        """Compose the rows and the text, with a rule between them."""
         yield self._rows
         yield rule(self.context)
-        yield Divider(self.context)
         yield self.scroll
 
     def show_beginning(self) -> None:

@@ -21,15 +21,16 @@ from tui_tasks.core.operations.tasks import AcceptTask, DeclineTask, JoinTask
 from tui_tasks.core.read import job_queries, overview
 from tui_tasks.core.read.tasks import held_queries, task_queries
 from tui_tasks.core.read.tasks.held_queries import HeldTask
-from tui_tasks.core.rules.agents.request_text import decided_line
+from tui_tasks.core.rules.agents.request_text import decided_line, decided_lines
 from tui_tasks.core.rules.tasks.held_rules import ACCEPTED
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import decided_prose
-from tui_tasks.tui.inbox.ask_rows import InboxItem, RowSource
+from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import LineDialog
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn
 from tui_tasks.tui.schedule import job_text
 from tui_tasks.tui.state.context import Context
@@ -205,7 +206,7 @@ class HeldTasks(RowSource[HeldTask]):
     """
 
     KIND = "held"
-    RANK = 4
+    RANK = 2
     ONE, COUNTED = "held task", "filed"
     OPEN = "review_open"
     FOOT = ("review_accept", "review_decline", "review_edit", "review_mark", "review_open")
@@ -244,10 +245,20 @@ class HeldTasks(RowSource[HeldTask]):
         db = self.context.db
         rows = [*held_queries.everything(db), *held_queries.jobs(db)] if self.context.state.held else []
         for row in rows:
-            waiting = f", {row.waiting} wait{'s' if row.waiting == 1 else ''} for it" if row.waiting else ""
-            name = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
-            title = f"{name}   {row.list_name}{waiting}"
-            yield InboxItem(f"held:{row.uid}", self.KIND, self.RANK, row.at, row, "held", title, row.maker, "filed")
+            title = decided_line(row.name, is_prose=True, ascii_only=self.context.ascii_only)
+            place = 0 if row.is_job else row.id, row.list_name
+            yield InboxItem(
+                f"held:{row.uid}", self.KIND, self.RANK, row.at, row, "held", title, row.maker, "filed", *place
+            )
+
+    @override
+    def more(self, row: HeldTask) -> list[Part]:
+        db, ascii_only = self.context.db, self.context.ascii_only
+        why = held_queries.why_job(db, row) if row.is_job else held_queries.why(db, row.uid)
+        waiting = f", {row.waiting} wait{'s' if row.waiting == 1 else ''} for it" if row.waiting else ""
+        place = "a job" if row.is_job else f"for {safe_line(row.list_name, 40)}{waiting}"
+        shown = f"   why: {' '.join(decided_lines(why, is_prose=True, ascii_only=ascii_only))}" if why else ""
+        return [(f"{place}{shown}", "$muted")]
 
     def lines(self, row: HeldTask, room: int) -> list[Drawn]:
         """Return the row in full, and note which version of it is drawn."""

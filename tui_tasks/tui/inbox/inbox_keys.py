@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.answering import AskView, answer_keys
-from tui_tasks.tui.inbox.ask_rows import kind_of
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
+from tui_tasks.tui.inbox.inbox_items import kind_of
 from tui_tasks.tui.inputs.dialogs import LineDialog
 from tui_tasks.tui.keys.actions import Controller
 from tui_tasks.tui.state.context import Hint
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 
 def inbox_hints(inbox: Inbox) -> Sequence[Hint]:
+    """Return the hints for what is under the cursor, in the order of use; then those of the list."""
+    hints = _hints_here(inbox)
+    if inbox.small:
+        return hints
+    kinds = {kind_of(line) for line in inbox.listed.rows}
+    return *hints, *([inbox.hint_of("inbox_part")] if len(kinds) > 1 else []), inbox.hint_of("help")
+
+
+def _hints_here(inbox: Inbox) -> Sequence[Hint]:
     """Return the hints for the question, the row of another kind or the folded questions under the cursor."""
     hint, ask = inbox.hint_of, inbox.ask
     if inbox.folded is not None:

@@ -1,4 +1,5 @@
-"""The inbox: all that needs the human, the most urgent kind first, each kind from the oldest.
+"""The inbox: all that needs the human in one list, the most urgent kind first, each kind from the oldest; and the row
+under the cursor in full.
 
 Questions stand together by agent (docs: protocol, section 7, `ask`). Each other kind of row has a source.
 
@@ -8,54 +9,53 @@ the cursor and shows that, until the human goes on.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries, views
 from tui_tasks.core.read.agents import activity
-from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents.agent_actions import AgentActions
-from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading, WholeRequests
+from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading
 from tui_tasks.tui.app.list_actions import ProjectActions
-from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply, UnsentAnswers
+from tui_tasks.tui.inbox.ask_answers import AskAnswers, Reply
 from tui_tasks.tui.inbox.ask_detail import AskDetail, PageKeys, RowsAndDetail, RowsRead
-from tui_tasks.tui.inbox.ask_rows import (
-    AskedTasks,
-    AskGroups,
-    FoldedAsks,
-    InboxItem,
-    InboxLine,
-    InboxRows,
-    RowSource,
-    number_waiting,
-    says,
-    totals,
-)
+from tui_tasks.tui.inbox.ask_groups import AskedTasks
+from tui_tasks.tui.inbox.ask_views import AskViews, UnsentAnswers
 from tui_tasks.tui.inbox.held_tasks import HeldTasks
+from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, RowSource, number_waiting, totals
 from tui_tasks.tui.inbox.inbox_keys import RowActions, inbox_hints
-from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents, WorkToReview
+from tui_tasks.tui.inbox.inbox_lines import InboxLines
+from tui_tasks.tui.inbox.inbox_rows import InboxList, InboxRows
+from tui_tasks.tui.inbox.row_kinds import FailedChecks, LeftTasks, StuckAgents
+from tui_tasks.tui.inbox.work_to_review import WorkToReview
 from tui_tasks.tui.keys.action_table import bindings
-from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
-from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
-from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.now_entries import FAILED, JOBS
+from tui_tasks.tui.widgets.now_line import AGENTS
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import terminal
 
 KEPT: Final = "inbox"
 """Under this key `views` keeps what was put off, and answers typed half."""
+# The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
+_AROUND: Final = 3
+_LEAST_ROWS: Final = 3
+# From so many lines on, one of so many is for what has failed elsewhere.
+_TALL: Final = 30
+_SHARE: Final = 10
+# How many entries of an agent are searched for its words.
+_MAX_WORDS: Final = 32
 
 
 class Inbox(Overlay):
@@ -65,28 +65,26 @@ class Inbox(Overlay):
     SCOPES: ClassVar[tuple[str, ...]] = ("rows", "inbox", "agents")
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
-    Inbox #asks { height: 30%; min-height: 3; }
-    Inbox.-wide.-tall #asks { width: 11fr; height: 1fr; }
-    Inbox.-narrow #asks, Inbox.-short #asks { height: 1; min-height: 1; }
-    Inbox.-narrow #inbox-head, Inbox.-short #inbox-head { display: none; }
-    Inbox.-narrow #under-head, Inbox.-short #under-head { display: none; }
+    Inbox.-narrow #inbox-title, Inbox.-short #inbox-title,
+    Inbox.-narrow #inbox-rule, Inbox.-short #inbox-rule { display: none; }
     """
 
     def __init__(self, context: Context, ask: str | None = None) -> None:
         """`ask` is the uid of the question on which the cursor starts."""
         super().__init__(context)
         self._first = ask
-        self._groups = AskGroups()
-        self.listed: InMemorySource[InboxLine] = InMemorySource(lambda line: line.uid, self._order)
         sources = self._make_sources()
         self.sources: Mapping[str, RowSource[Any]] = {source.KIND: source for source in sources}
+        self._lines = InboxLines(context, self.sources)
+        self.listed = self._lines.listed
         # Read here, since a key may leave before the screen is mounted, and keeps what is known then.
         self.unsent = UnsentAnswers(views.get(context.db, KEPT) or {})
         self.tasks = AskedTasks(context)
-        self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, lambda: self.small, self.sources)
-        self.window = VirtualList(context, self._drawing, id="asks")
-        self._head = FrameLine(context, self._title, self._totals, id="inbox-head")
-        self._asked = AskDetail(context, lambda: frame.is_wide(self.size))
+        self._views = AskViews(context, self.tasks, self.unsent, self._show)
+        self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
+        self.window = InboxList(context, self._drawing)
+        self._head = ScreenHead(context, self._title, (*AGENTS, FAILED, JOBS), id="inbox", rows=self._free_rows)
+        self._asked = AskDetail(context)
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
         self.reading = Reading(context)
@@ -94,16 +92,11 @@ class Inbox(Overlay):
         agents_here = AgentActions(context, self.agent_here)
         self._answers = AskAnswers(self, agents_here)
         self._reply = Reply(context, self._why_not_sent, self.unsent.drafts, id="reply")
+        answers = self._answers
+        options = OptionKeys(context, lambda: self.view, answers.give, answers.why_not, self.pick, answers.takes_key)
         self.controllers = (
-            self._answers,
-            OptionKeys(
-                context,
-                lambda: self.view,
-                self._answers.give,
-                self._answers.why_not,
-                self.pick,
-                self._answers.takes_key,
-            ),
+            answers,
+            options,
             *sources,
             RowActions(self),
             agents_here,
@@ -112,9 +105,9 @@ class Inbox(Overlay):
             ProjectActions(context),
         )
         self._under: str | None = None
-        self._wholes = WholeRequests(context, self._show)
-        # What is drawn.
+        # The question that is drawn, and the height of the list.
         self._shown: AskView | None = None
+        self._rows_high = 0
 
     def _make_sources(self) -> Sequence[RowSource[Any]]:
         """Return the kinds of rows beside questions, the most urgent first."""
@@ -123,53 +116,47 @@ class Inbox(Overlay):
             return self.item
 
         context = self.context
+        held = HeldTasks(
+            context,
+            here,
+            self._has_stood,
+            self._marked,
+            self._read_again,
+            lambda: self._both.show_beginning(),
+        )
         return (
+            FailedChecks(context, here, self._has_stood),
+            held,
+            WorkToReview(context, here, self._has_stood, self._files_come),
             LeftTasks(context, here, self._has_stood),
             StuckAgents(context, here, self._has_stood),
-            FailedChecks(context, here, self._has_stood),
-            WorkToReview(context, here, self._has_stood),
-            HeldTasks(
-                context,
-                here,
-                self._has_stood,
-                self._marked,
-                self._read_again,
-                lambda: self._both.show_beginning(),
-            ),
         )
 
     def compose(self) -> ComposeResult:
-        """Compose head, questions, the detail of the one under the cursor, and the input for an answer."""
-        yield self._head
-        yield rule(self.context, id="under-head")
+        """Compose head, rows, the detail of the one under the cursor, and the input for an answer."""
+        yield from self._head.compose()
         yield self._both
         yield self._reply
         yield FootLine(self.context, id="foot")
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` Needs you   2 waiting, most urgent first`."""
+        """` Inbox   5 waiting   2 questions  3 failed`."""
         waiting = number_waiting(self.listed.rows)
-        words = f"{waiting} waiting{', most urgent first' if waiting > 1 else ''}" if waiting else "nothing waits"
-        if self._drawing.filter:
-            words += f', with "{safe_line(self._drawing.filter, 20)}"'
+        words = f"{waiting} waiting" if waiting else "nothing waits"
+        if self._lines.filter:
+            words += f', with "{safe_line(self._lines.filter, 20)}"'
         if marked := len(self.window.marks):
             words += f", {marked} marked"
-        return [(" Needs you", "bold"), (f"   {words}", "$muted"), *self.context.state.projects.alone_parts()]
-
-    def _totals(self, width: int) -> Sequence[Part]:
-        """`Tab 2 questions  1 failed`: how many there are of each kind, if there are several kinds and room."""
-        key, words = self.context.keymap.key_of("inbox_part"), totals(self.listed.rows, self.sources)
-        if not words or len(words) > width - 50:
-            return ()
-        return [(f"{key} ", "$key bold"), (f"{words} ", "$state-needs-you")]
+        kinds = totals(self.listed.rows, self.sources)
+        parts: list[Part] = [(" Inbox", "bold"), (f"   {words}", "$state-needs-you" if waiting else "$muted")]
+        parts += [(f"   {kinds}", "$muted")] if kinds else []
+        return [*parts, *self.context.state.projects.alone_parts()]
 
     def on_mount(self) -> None:
-        """Read the questions; the cursor is on the oldest question that was not put off."""
-        named = next((ask for ask in self._asks() if ask.uid == self._first), None)
-        if named is not None:
-            self._groups.unfold(named.agent)
-        self.listed.replace(self._lines())
-        first = next((ask.uid for ask in self.listed.rows if ask.uid not in self.unsent.later), None)
+        """Read the rows; the cursor is on the oldest question that was not put off."""
+        self._lines.unfold_of(self._first)
+        self._read(keeps=False)
+        first = next((line.uid for line in self.listed.rows if line.uid not in self.unsent.later), None)
         self.window.show(self.listed, first if self.listed.get(self._first) is None else self._first)
         self.window.focus()
         self.watch(self._both.scroll, "scroll_y", self._paint_soon, init=False)
@@ -177,9 +164,22 @@ class Inbox(Overlay):
         self._show()
 
     def on_resize(self) -> None:
-        """Draw the foot line again, which depends on the width."""
+        """Draw again what depends on the size."""
+        self._fit_rows()
         self.window.again()
         self._show()
+
+    def _free_rows(self) -> int:
+        return self.size.height // _SHARE if self.size.height >= _TALL and not self.small else 0
+
+    def _fit_rows(self) -> None:
+        """Give the list the lines that its rows need, at most half of those that there are."""
+        self._drawing.is_small = self.small
+        most = max(_LEAST_ROWS, (self.size.height - self._head.height(self.size) - _AROUND) // 2)
+        high = 1 if self.small else self.window.wanted(most)
+        if high != self._rows_high:
+            self._rows_high = high
+            self.window.styles.height = high
 
     # State
 
@@ -198,7 +198,7 @@ class Inbox(Overlay):
     @property
     def filter(self) -> str:
         """The words that hide other rows."""
-        return self._drawing.filter
+        return self._lines.filter
 
     @property
     def is_replying(self) -> bool:
@@ -227,18 +227,7 @@ class Inbox(Overlay):
 
     def view_of(self, ask: Ask) -> AskView:
         """Return a question as it is shown now."""
-        why = why_unanswerable(self.context.db, ask) if ask.state == "open" else None
-        whole = self._wholes.of(ask) if why is None else None
-        task = self.tasks.of(ask)
-        return AskView(
-            ask,
-            whole,
-            self.unsent.given.get(ask.uid, ()),
-            why,
-            self.unsent.picked.get(ask.uid, frozenset()),
-            about=task.name if task is not None else "",
-            edited=self.unsent.edited.get(ask.uid),
-        )
+        return self._views.of(ask)
 
     def is_read(self, ask: Ask) -> bool:
         """Return whether a question has been shown to its end."""
@@ -266,8 +255,7 @@ class Inbox(Overlay):
 
     def forget(self, ask: Ask) -> None:
         """Drop what is held of a question that was answered."""
-        self.unsent.forget(ask.uid)
-        self._wholes.forget(ask)
+        self._views.forget(ask)
 
     def _why_not_sent(self, uid: str) -> str | None:
         return self._answers.why_not_sent(self.view_of(ask_queries.ask(self.context.db, uid)))
@@ -315,46 +303,38 @@ class Inbox(Overlay):
         """Update after an agent has come, gone or got stuck."""
         self._read_again()
 
+    def _files_come(self) -> None:
+        """Draw the files of a work that have been read."""
+        if self.is_mounted:
+            self._drawing.fit()
+            self._draw_rows()
+            self._show()
+
     def _read_again(self) -> None:
         """Read and draw the rows again."""
         marks = len(self.window.marks)
         self.window.change(self._read())
+        self._fit_rows()
         if len(self.window.marks) < marks:
             self._rows_read.marks_lost()
         self._show()
 
-    def _order(self, line: InboxLine) -> tuple[Any, ...]:
-        """Return what rows are sorted by: their urgency, then their age."""
-        if isinstance(line, InboxItem):
-            return line.rank, line.at, line.uid
-        return 0, *self._groups.order(line)
+    def _read(self, *, keeps: bool = True) -> set[str]:
+        """Read the rows; return the keys of those that changed. `keeps`: a closed question stays under the cursor."""
+        self._rows_read.listed(self._lines.asks())
+        changed = self._lines.read(self.ask if keeps else None)
+        if self._drawing.fit():
+            self.window.again()
+        return changed
+
+    def _draw_rows(self) -> None:
+        self._fit_rows()
+        self.window.again()
 
     def _marked(self) -> list[Any]:
         """Return the marked rows as their source has read them."""
         lines = (self.listed.get(key) for key in self.window.marks)
         return [line.row for line in lines if isinstance(line, InboxItem)]
-
-    def _lines(self) -> list[InboxLine]:
-        """Read all rows that match the filter."""
-        items = [item for source in self.sources.values() for item in source.items()]
-        words = self._drawing.filter.casefold().split()
-        asks = self._asks()
-        self._rows_read.listed(asks)
-        lines: list[InboxLine] = [*self._groups.lines(asks), *items]
-        return [line for line in lines if all(word in says(line) for word in words)]
-
-    def _asks(self) -> list[Ask]:
-        projects = self.context.state.projects
-        return [ask for ask in self.context.state.asks if projects.shows(projects.of_ask(ask))]
-
-    def _read(self) -> set[str]:
-        rows = self._lines()
-        under = self.ask
-        if under is not None and all(line.uid != under.uid for line in rows):
-            # It may be missing when the database was replaced or the past is shown.
-            with contextlib.suppress(NotFound):
-                rows.append(ask_queries.ask(self.context.db, under.uid))
-        return self.listed.replace(rows)
 
     def on_virtual_list_scrolled(self) -> None:
         """Note which rows can be read now."""
@@ -379,13 +359,14 @@ class Inbox(Overlay):
         task = self.tasks.of(ask) if ask is not None else None
         working = activity.working(self.context.db).get(ask.agent) if ask is not None else None
         agent = ask_queries.agent(self.context.db, ask.agent) if ask is not None else None
+        words = activity.words(self.context.db, ask.agent, _MAX_WORDS) if ask is not None else []
         is_begun = ask is not None and ask.uid in self.unsent.drafts
         self._shown = self.view
         self._asked.folded, item = self.folded, self.item
         self._asked.item_lines = None
         if item is not None:
             self._asked.item_lines = lambda width: self.sources[item.kind].lines(item.row, width)
-        self._asked.put(self._shown, task, working, agent, draft=is_begun)
+        self._asked.put(self._shown, task, working, agent, words, draft=is_begun)
         self._detail.again()
         self._paint_soon()
         self._reply.show_state(ask)
@@ -402,6 +383,7 @@ class Inbox(Overlay):
         """Put a question off and go to the next; take it up again when it was put off."""
         later = self.unsent.later
         later ^= {ask.uid}
+        self._drawing.fit()
         self.window.again()
         if ask.uid in later:
             self.go_to_next()
@@ -412,10 +394,8 @@ class Inbox(Overlay):
 
     def unfold(self, folded: FoldedAsks) -> None:
         """List each of the folded questions."""
-        self._groups.unfold(folded.agent)
-        self.listed.replace(self._lines())
-        self.window.refilter(self.listed, folded.asks[0].uid)
-        self._show()
+        self._lines.unfold(folded)
+        self._refilter(folded.asks[0].uid)
 
     def do_back(self) -> None:
         """Go back to the pane; what was put off and what was typed half is kept."""
@@ -423,7 +403,7 @@ class Inbox(Overlay):
         if reply.is_open:
             reply.close()
             return
-        if self._drawing.filter:
+        if self._lines.filter:
             self.filter_by("")
             return
         if self.window.marks:
@@ -437,24 +417,22 @@ class Inbox(Overlay):
 
     def filter_by(self, text: str) -> None:
         """List only the rows that contain each of these words."""
-        self._drawing.filter = text
-        self.listed.replace(self._lines())
-        self.window.refilter(self.listed, self.window.cursor)
+        self._lines.filter = self._drawing.filter = text
+        self._refilter(self.window.cursor)
+
+    def _refilter(self, cursor: str | None) -> None:
+        self._read(keeps=False)
+        self._fit_rows()
+        self.window.refilter(self.listed, cursor)
         self._show()
 
     def go_to_next(self) -> None:
         """Go to the next row that was not put off; without one, back to the pane."""
-        rows = self.listed.rows
-        at = next((at for at, line in enumerate(rows) if line.uid == self.window.cursor), -1)
-        around = rows[at + 1 :] + rows[: max(at, 0)]
-        wanted = next((line for line in around if self._waits(line)), None)
+        wanted = self._lines.next_after(self.window.cursor, self.unsent.later)
         if wanted is None:
             self.do_back()
         else:
-            self.window.move_to(wanted.uid)
-
-    def _waits(self, line: InboxLine) -> bool:
-        return not isinstance(line, Ask) or (line.state == "open" and line.uid not in self.unsent.later)
+            self.window.move_to(wanted)
 
     def on_reply_given(self, event: Reply.Given) -> None:
         """Send the typed answer."""

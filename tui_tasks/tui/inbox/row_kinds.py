@@ -1,8 +1,7 @@
-"""Tasks and agents in the inbox, each kind with its source.
+"""Failed checks and agents in trouble in the inbox, each kind with its source.
 
 Failed checks: who reported a task done, which check failed, and what to do. Agents in trouble: tasks in progress whose
-agent is gone, and agents that are stuck or suspended. Work that waits for review: what its agent says of it, and what
-there is to merge.
+agent is gone, and agents that are stuck or suspended.
 """
 
 from __future__ import annotations
@@ -13,34 +12,35 @@ from typing import Final
 from typing_extensions import override
 
 from tui_tasks.core import vocab
-from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.operations.jobs import RequestChecks, WaiveChecks
 from tui_tasks.core.operations.tasks import EditTask
-from tui_tasks.core.read import check_queries, work_queries
+from tui_tasks.core.read import check_queries
 from tui_tasks.core.read.agents.fleet import Member
 from tui_tasks.core.read.check_queries import FailedTask
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
-from tui_tasks.text.safe import safe_line
+from tui_tasks.text.safe import error_line, safe_line
 from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.agents.agent_actions import ask_status
-from tui_tasks.tui.inbox.ask_rows import InboxItem, RowSource
+from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource
 from tui_tasks.tui.inputs.dialogs import Choice, Menu
+from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, block
 from tui_tasks.tui.tasks import task_note
-from tui_tasks.tui.work import work_actions
 
 OUTPUT_LINES: Final = 200
 """The most lines of a check's output that are shown."""
+# The last lines of an output in the list.
+_LAST_LINES: Final = 3
 
 
 class FailedChecks(RowSource[FailedTask]):
     """Lists tasks with a failed check; runs the checks again, or sets the task's status."""
 
     KIND = "failed"
-    RANK = 2
+    RANK = 1
     ONE, COUNTED = "failed check", "failed"
     OPEN = "failed_open"
     FOOT = ("failed_run", "failed_done", "agent_message", "failed_open")
@@ -50,7 +50,16 @@ class FailedChecks(RowSource[FailedTask]):
         for row in check_queries.everything(self.context.db) if self.context.state.unproven else ():
             title = f"{row.task.name}: {_named_checks(row)}"
             who = "" if row.who in vocab.RESERVED_AGENTS else row.who
-            yield InboxItem(f"failed:{row.uid}", self.KIND, self.RANK, row.at, row, "failed", title, who, "failed")
+            place = row.task.number, row.list_name
+            yield InboxItem(
+                f"failed:{row.uid}", self.KIND, self.RANK, row.at, row, "failed", title, who, "failed", *place
+            )
+
+    @override
+    def more(self, row: FailedTask) -> list[Part]:
+        runs = [(check.name, check.run) for check in row.checks]
+        told = [(name, line) for name, run in runs if run is not None for line in _reasons(run.output or "")]
+        return [(f"{name}: {line}" if len(runs) > 1 else line, "$state-failed") for name, line in told]
 
     @override
     def version(self, row: FailedTask) -> Hashable:
@@ -61,7 +70,7 @@ class FailedChecks(RowSource[FailedTask]):
         what = "reported it done" if row.task.status == "done" else "is kept from setting it done"
         when = ago(row.at, self.context.clock.now())
         who = f"{agent_text.who(row.who, 40)} {what}, in {row.list_name}; checked {when}"
-        lines = block(row.task.name, room, "bold") + block(who, room, "$muted")
+        lines = block(f"#{row.task.number} {row.task.name}", room, "bold") + block(who, room, "$muted")
         lines += [[], *task_note.lines(self.context, row.task, room, OUTPUT_LINES)]
         return lines + ([[], *block(row.task.description, room)] if row.task.description else [])
 
@@ -108,6 +117,12 @@ def _named_checks(row: FailedTask) -> str:
     return ", ".join(names)
 
 
+def _reasons(output: str) -> list[str]:
+    """Return the line of an output that names an error, else its last lines."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return [error] if (error := error_line(output)) else lines[-_LAST_LINES:]
+
+
 _STUCK: Final = ("stuck", "stopped")
 """The states of an agent that is there and does not go on."""
 
@@ -116,7 +131,7 @@ class LeftTasks(RowSource[TaskLine]):
     """Lists the tasks in progress whose agent is gone; sets their status, so that others can go on."""
 
     KIND = "left"
-    RANK = 1
+    RANK = 4
     ONE, COUNTED = "task of an agent that is gone", "gone"
     OPEN = "left_open"
     FOOT = ("left_give_back", "agent_message", "left_open")
@@ -126,10 +141,15 @@ class LeftTasks(RowSource[TaskLine]):
         for uid in self.context.state.left:
             row = list_pages.line(self.context.db, uid)
             if row is not None:
-                title = f"#{row.number} {row.name}: {agent_text.who(row.who)} is gone"
+                title, at = f"{row.name}: {agent_text.who(row.who)} is gone", row.updated_at
                 yield InboxItem(
-                    f"left:{uid}", self.KIND, self.RANK, row.updated_at, row, "stuck", title, row.who, "gone"
+                    f"left:{uid}", self.KIND, self.RANK, at, row, "stuck", title, row.who, "gone", row.number
                 )
+
+    @override
+    def more(self, row: TaskLine) -> list[Part]:
+        said = task_records.last_said(self.context.db, row.uid, row.who)
+        return [(f'"{said}"', "$muted")] if said else []
 
     def lines(self, row: TaskLine, room: int) -> list[Drawn]:
         """Return its name, its agent, what that said last, and the description."""
@@ -158,7 +178,7 @@ class StuckAgents(RowSource[Member]):
     """Lists the agents that are stuck or suspended, and leave no question and no task."""
 
     KIND = "stuck"
-    RANK = 1
+    RANK = 4
     ONE, COUNTED = "stuck agent", "stuck"
     OPEN = "stuck_open"
     FOOT = ("agent_message", "agent_pause", "stuck_open")
@@ -172,9 +192,16 @@ class StuckAgents(RowSource[Member]):
             if state.projects.shows_member(row):
                 why, _ = agent_text.matter(row, self.context, row.state)
                 since = row.since if row.since is not None else row.last_seen
+                number = row.task.number if row.task is not None else 0
                 yield InboxItem(
-                    f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, row.state
+                    f"stuck:{row.name}", self.KIND, self.RANK, since, row, row.state, why, row.name, row.state, number
                 )
+
+    @override
+    def more(self, row: Member) -> list[Part]:
+        said = agent_text.latest_words(row.word)
+        about = f"at work on {row.task.name}" if row.task is not None else ""
+        return [(text, "$muted") for text in (about, f'"{said}"' if said else "") if text]
 
     def lines(self, row: Member, room: int) -> list[Drawn]:
         """Return its name, why it does not go on, its task, and its last words."""
@@ -188,57 +215,3 @@ class StuckAgents(RowSource[Member]):
     def do_stuck_open(self) -> None:
         """Show the agents."""
         self.context.do("agents")
-
-
-class WorkToReview(RowSource[Work]):
-    """Lists works that are ready, or do not merge; Enter reviews one."""
-
-    KIND = "work"
-    RANK = 3
-    ONE, COUNTED = "work to review", "to review"
-    OPEN = "work_review"
-    FOOT = ("work_review", "agent_message", "agent_peek")
-
-    @override
-    def items(self) -> Iterator[InboxItem]:
-        projects = self.context.state.projects
-        for work in work_queries.ready(self.context.db) if self.context.state.reviewable else ():
-            task = list_pages.line(self.context.db, work.task_uid)
-            if task is None or task.deleted or not projects.shows(projects.of_task(task.uid)):
-                continue
-            counts = work_queries.counts_text(self.context.db, work.uid)
-            title = "   ".join(filter(None, (f"#{task.number} {task.name}", counts)))
-            word = "conflict" if work.state == "conflict" else "ready"
-            since = work_queries.ready_since(self.context.db, work)
-            yield InboxItem(
-                f"work:{work.uid}", self.KIND, self.RANK, since, work, "reviewable", title, work.agent, word
-            )
-
-    def lines(self, row: Work, room: int) -> list[Drawn]:
-        """Return the task, who worked on it and where, the agent's summary, and what stands in the way."""
-        task = list_pages.line(self.context.db, row.task_uid)
-        if task is None:
-            return []
-        who = f"{agent_text.who(row.agent, 40)} started {ago(row.started_at, self.context.clock.now())}"
-        host = work_queries.host_of_other(self.context.db, row)
-        at = f" on {host}" if host is not None else ""
-        where = f"{row.branch or row.worktree}{at} into {row.base or 'no branch'}"
-        counts = work_queries.counts_text(self.context.db, row.uid)
-        lines = block(f"#{task.number} {task.name}", room, "bold") + block(f"{who}: {where}", room, "$muted")
-        lines += block(counts, room) if counts else []
-        if row.message:
-            lines += [[], *block(row.message, room, "$state-failed")]
-        if row.summary:
-            lines += [[], *block(f'"{row.summary}"', room)]
-        key = self.context.keymap.key_of(self.OPEN)
-        return [
-            *lines,
-            [],
-            *block(f"{key} shows files, diff, commits and checks, to accept it or send it back.", room, "$muted"),
-        ]
-
-    def do_work_review(self) -> None:
-        """Review it."""
-        row = self.row
-        if row is not None and not work_actions.review(self.context, row.task_uid, row.agent):
-            self.context.say("It no longer waits for review.")

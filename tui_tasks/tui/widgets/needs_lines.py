@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from textual import events
@@ -14,7 +14,7 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
 from tui_tasks.tui.widgets.frame import AROUND, is_compact
 from tui_tasks.tui.widgets.now_entries import WHO, Entry, NowEntries
-from tui_tasks.tui.widgets.now_line import Act, Line, add_entries
+from tui_tasks.tui.widgets.now_line import NEEDS_YOU, Act, Line, add_entries
 
 if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
@@ -29,12 +29,13 @@ _AGE: Final = 6
 class NeedsText(TextDrawing):
     """Draws a line for each thing that needs the human, as far as the rows suffice; the rest share the last line.
 
-    `rows` returns how many there are for the height of the screen.
+    `rows` returns how many there are for the height of the screen; `kinds` are the kinds of entries.
     """
 
-    def __init__(self, context: Context, rows: Callable[[], int]) -> None:
+    def __init__(self, context: Context, rows: Callable[[], int], kinds: Collection[int]) -> None:
         super().__init__(context)
         self._rows = rows
+        self._kinds = kinds
         self._entries = NowEntries(context, self.lasts)
         self.acts: list[list[tuple[int, Act | None]]] = []
         """For each line, where the parts end, and what a click on each does."""
@@ -42,7 +43,7 @@ class NeedsText(TextDrawing):
     def lines(self, width: int, height: int) -> list[Drawn]:
         """Return the lines, the most urgent thing first."""
         self.acts = []
-        entries = list(self._entries.of_needs())
+        entries = [entry for entry in self._entries.of_needs() if entry.kind in self._kinds]
         rows = self._rows() if entries else 0
         if not rows:
             return []
@@ -104,12 +105,20 @@ def _ends(parts: Sequence[Part], acts: Sequence[Act | None]) -> list[tuple[int, 
 
 
 class NeedsLines(TextLines):
-    """Those lines. It takes no room where nothing needs the human, or the pane leaves no row free."""
+    """Those lines. It takes no room where nothing needs the human, or no row is free."""
 
     DEFAULT_CSS = "NeedsLines { height: auto; }"
 
-    def __init__(self, context: Context, *, id: str) -> None:
-        self._needs = NeedsText(context, self._free_rows)
+    def __init__(
+        self,
+        context: Context,
+        *,
+        id: str,
+        kinds: Collection[int] = NEEDS_YOU,
+        rows: Callable[[], int] | None = None,
+    ) -> None:
+        """`rows` returns how many rows are free for it; without, it takes those that the pane leaves free."""
+        self._needs = NeedsText(context, rows or self._free_rows, kinds)
         super().__init__(context, self._needs, id=id)
 
     def _free_rows(self) -> int:

@@ -97,6 +97,11 @@ class FileRows(RowDrawing[FileRow]):
         return ()
 
 
+def file_text(change: FileChange) -> str:
+    """`M src/keys.py +31 -7`."""
+    return f"{FileRow('', 0, change).mark} {shown_path(change.path)} {_counts(change)}".rstrip()
+
+
 def _counts(change: FileChange) -> str:
     """`+31 -7`; `binary` where lines cannot be counted."""
     if change.is_binary:

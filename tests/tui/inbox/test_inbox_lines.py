@@ -1,0 +1,142 @@
+"""The inbox at a glance: what stands above it, its order, its columns, and the rows that each entry gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import SIZES, lines, settle, shown, until
+from tests.tui.plan import NOW
+from tests.tui.work.reviewing import begin, keys_repository
+from tui_tasks.core import connections
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck, OpenAsk
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.operations.tasks import AddTask, SetListReview
+from tui_tasks.core.read import ask_queries
+from tui_tasks.core.store import Store
+
+LONG = "The store keeps a token for each session. " * 4 + "Which store is it to be in the end?"
+OUTPUT = "tests/test_auth.py F.\nE   AssertionError: 401 is not 200\n1 failed\n"
+
+
+@pytest.fixture
+def every_kind(plan, report, tmp_path):
+    """One of each kind that the inbox lists, beside the two questions of the plan."""
+    report(plan[6], "failed", OUTPUT)
+    with Store(plan.path) as store:
+        store.commit(SetListReview(plan.list_uid, True), actor="human", now=NOW)
+        store.commit(AddTask("Rewrite it in Rust", plan.list_uid), actor="codex-12", now=NOW)
+        store.commit(NoteStuck("watcher", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
+        with store.db.transaction(write=True):
+            connections.end(store.db, "claude-1", Process(), NOW)
+    begin(plan, 9, keys_repository(tmp_path / "git"), branch="task/31-rotate-keys")
+    return plan
+
+
+def in_list(app) -> list[str]:
+    """The lines of the list, between the two rules."""
+    rules = [at for at, line in enumerate(lines(app)) if line.startswith("──")]
+    return lines(app)[rules[0] + 1 : rules[1]]
+
+
+async def test_kinds_stand_in_the_order_of_their_urgency(every_kind, make_app):
+    app = make_app(every_kind.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        kinds = [getattr(row, "kind", "ask") for row in app.screen.listed.rows]
+        assert list(dict.fromkeys(kinds)) == ["ask", "failed", "held", "work", "left"]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_number_text_agent_and_age_of_all_kinds_stand_in_the_same_columns(every_kind, make_app, size):
+    app = make_app(every_kind.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        rows = [line for line in in_list(app) if "#" in line[:6]]
+        assert len(rows) == len(app.screen.listed.rows)
+        assert {line.index("#") for line in rows} == {4}
+        titles = ("jose is", "Approve:", "Write integration", "Rewrite", "Old cookie", "Ship auth")
+        assert {line.index(title) for line, title in zip(rows, titles, strict=True)} == {9}
+        names = ("claude-1", "claude-2", "claude-1", "codex-12", "robot-1", "claude-1")
+        assert len({line.rindex(name) for line, name in zip(rows, names, strict=True)}) == 1
+        assert len({len(line) for line in rows}) == 1, "ages end in one column"
+
+
+async def test_each_entry_has_the_rows_it_needs_while_rows_are_free(every_kind, make_app):
+    with Store(every_kind.path) as store:
+        store.commit(OpenAsk(LONG, ("memory", "disk")), actor="codex-1", now=NOW)
+    app = make_app(every_kind.path)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settle(pilot, "a")
+        await until(pilot, lambda: "src/keys.py" in "".join(in_list(app)))
+        text = " ".join(" ".join(in_list(app)).split())
+        assert "it to be in the end?" in text, "the question whole"
+        assert "answers: memory, disk" in text
+        assert "E AssertionError: 401 is not 200" in text, "why the check has failed"
+        assert "M src/keys.py +3 -1 M tests/test_keys.py +4" in text, "the files of work to review"
+
+
+async def test_the_entry_under_the_cursor_gets_its_rows_before_the_others(plan, make_app):
+    with Store(plan.path) as store:
+        for number in range(6):
+            store.commit(OpenAsk(f"Number {number}. {LONG}"), actor=f"robot-{number}", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a", *"jjjj")
+        here = next(at for at, line in enumerate(in_list(app)) if "Number 2" in line)
+        assert "Number 3" not in in_list(app)[here + 1], "it has more than one line"
+        await settle(pilot, "k")
+        here = next(at for at, line in enumerate(in_list(app)) if "Number 1" in line)
+        assert "Number 2" not in in_list(app)[here + 1]
+
+
+async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
+    with Store(plan.path) as store:
+        for number in range(40):
+            store.commit(OpenAsk(f"Number {number}?"), actor=f"robot-{number}", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot, "a")
+        assert len(in_list(app)) == 9 and all("?" in line[:4] for line in in_list(app))
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_above_the_inbox_stands_how_the_agents_are_and_what_has_failed(plan, make_app, size):
+    with Store(plan.path) as store:
+        store.commit(NoteStuck("claude-1", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
+        for ask in ask_queries.open_asks(store.db):
+            store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot, "a")
+        above = "\n".join(lines(app)[:3])
+        assert above.index("claude-1") < above.index("✗")
+        if size[0] >= 60:
+            assert "1 stuck of" in lines(app)[1]
+            assert lines(app)[0].startswith(" Inbox   1 waiting") and "next #" in lines(app)[0]
+            why = "✗ failed  task #3 Fix flaky DST test: test_dst_gap: expected 02:30"
+            assert why in lines(app)[2] if size[1] > 30 else "✗ 1 task failed" in lines(app)[1]
+
+
+async def test_the_inbox_says_how_many_tasks_have_changed_since_the_human_looked(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        assert f"• {len(app.state.new)} changed" in lines(app)[0]
+
+
+async def test_the_foot_has_what_can_be_done_with_the_entry_first(every_kind, make_app):
+    app = make_app(every_kind.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        assert lines(app)[-1].startswith(" 1-9 Choose  m Reply")
+        assert "Tab Next kind" in lines(app)[-1] and lines(app)[-1].endswith("? Help")
+        await settle(pilot, "tab")
+        assert lines(app)[-1].startswith(" r Run again  s Done anyway")
+
+
+async def test_below_a_question_stands_what_its_agent_did_lately(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        below = shown(app).split("claude-1 lately")[1]
+        assert "20:15  #5  running tests 14/22" in below

@@ -1,0 +1,24 @@
+"""The lines above a screen are those above the panes: made of the same parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import lines, settle
+from tests.tui.plan import NOW
+from tui_tasks.core import connections
+from tui_tasks.core.operations.sessions import Process
+from tui_tasks.core.store import Store
+
+
+@pytest.mark.parametrize("size", [(120, 24), (80, 24)])
+async def test_an_agent_that_is_gone_stands_first_above_the_inbox_as_above_the_panes(plan, make_app, size):
+    with Store(plan.path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await settle(pilot)
+        pane = next(line for line in lines(app) if " 1 gone" in line)
+        await settle(pilot, "a")
+        (here,) = [line for line in lines(app)[:3] if " 1 gone" in line]
+        assert here[:30] == pane[:30]

@@ -1,0 +1,88 @@
+"""Questions as the inbox shows them, and what of the answers to them is not sent yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.hooks.replies.outbox import why_unanswerable
+from tui_tasks.tui.agents.answering import AskView, Given, WholeRequests
+from tui_tasks.tui.inbox.ask_groups import AskedTasks
+from tui_tasks.tui.state.context import Context
+
+
+class AskViews:
+    """Makes views of questions from what is kept of them and what the human has begun to answer."""
+
+    def __init__(self, context: Context, tasks: AskedTasks, unsent: UnsentAnswers, come: Callable[[], None]) -> None:
+        """`come` is called when a request has come whole."""
+        self._context = context
+        self._tasks = tasks
+        self._unsent = unsent
+        self._wholes = WholeRequests(context, come)
+
+    def of(self, ask: Ask) -> AskView:
+        """Return a question as it is shown now."""
+        why = why_unanswerable(self._context.db, ask) if ask.state == "open" else None
+        whole = self._wholes.of(ask) if why is None else None
+        task, unsent = self._tasks.of(ask), self._unsent
+        return AskView(
+            ask,
+            whole,
+            unsent.given.get(ask.uid, ()),
+            why,
+            unsent.picked.get(ask.uid, frozenset()),
+            about=task.name if task is not None else "",
+            edited=unsent.edited.get(ask.uid),
+        )
+
+    def forget(self, ask: Ask) -> None:
+        """Drop what is held of a question that was answered."""
+        self._unsent.forget(ask.uid)
+        self._wholes.forget(ask)
+
+
+class UnsentAnswers:
+    """The parts of answers, each by the uid of its question. What `to_keep` returns outlives the screen.
+
+    Attributes:
+        later: the questions that were put off.
+        drafts: typed text as (kind, text).
+        given: the answers to the first of several questions.
+        picked: the options chosen so far of a question that takes several.
+        edited: what the human gives a tool in place of what it asks for.
+    """
+
+    def __init__(self, kept: Mapping[str, Any]) -> None:
+        """`kept` is what `to_keep` has returned before."""
+        self.later: set[str] = set(kept.get("later", ()))
+        self.drafts: dict[str, tuple[str, str]] = {uid: tuple(draft) for uid, draft in kept.get("drafts", {}).items()}
+        self.given: dict[str, tuple[Given, ...]] = {
+            uid: tuple((choice, text) for choice, text in given) for uid, given in kept.get("given", {}).items()
+        }
+        self.picked: dict[str, frozenset[int]] = {}
+        self.edited: dict[str, dict[str, Any]] = {}
+
+    def pick(self, uid: str, option: int) -> None:
+        """Choose an option of a question that takes several, or choose it no longer."""
+        self.picked[uid] = self.picked.get(uid, frozenset()) ^ {option}
+
+    def go_on(self, uid: str, given: tuple[Given, ...]) -> None:
+        """Go on to the next of several questions, or back to one before it, with these answers."""
+        self.given[uid] = given
+        self.picked.pop(uid, None)
+
+    def forget(self, uid: str) -> None:
+        """Drop the parts of an answer that was sent. A draft goes when its text is sent."""
+        self.later.discard(uid)
+        for parts in (self.given, self.picked, self.edited):
+            parts.pop(uid, None)
+
+    def to_keep(self, open_uids: set[str]) -> dict[str, Any]:
+        """Return as JSON values what is worth keeping of the open questions."""
+        return {
+            "later": sorted(self.later & open_uids),
+            "drafts": {uid: draft for uid, draft in self.drafts.items() if uid in open_uids},
+            "given": {uid: given for uid, given in self.given.items() if uid in open_uids and given},
+        }

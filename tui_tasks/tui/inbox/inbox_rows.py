@@ -1,0 +1,318 @@
+"""Draws the lines of the inbox in columns: what waits, for whom, and since when; below each, while rows are free, the
+rest of its text and what helps to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from typing_extensions import override
+
+from tui_tasks.core.rules.agents.request_text import ask_options, decided_line
+from tui_tasks.core.snapshots import Ask
+from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_ends, safe_line
+from tui_tasks.text.times import age, age_lasts
+from tui_tasks.tui.agents import agent_text
+from tui_tasks.tui.inbox.ask_groups import AskedTasks
+from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.painting.text_lines import wrapped
+from tui_tasks.tui.rows.row_cache import InMemorySource
+from tui_tasks.tui.rows.row_list import VirtualList
+from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
+from tui_tasks.tui.state.context import Context
+
+# In cells: cursor, mark and the spaces around them; the narrowest text; an age; a project.
+_HEAD: Final = 4
+_LEAST: Final = 8
+_AGE: Final = 4
+_WHERE: Final = 8
+# In cells: the longest name of an agent, and that on a narrow screen.
+_WHO: Final = 16
+_SHORT_WHO: Final = 10
+_WIDE: Final = 100
+# The most lines of one row, and the most characters of a text below the first.
+_MOST: Final = 12
+_MORE_CHARS: Final = 600
+# How many rows are looked at for the widths of columns.
+_LOOKED_AT: Final = 200
+
+
+class Columns(NamedTuple):
+    """The widths in cells of number, project, agent and age; 0: no row has it."""
+
+    number: int = 0
+    where: int = 0
+    who: int = 0
+    standing: int = _AGE
+
+
+class RowText(NamedTuple):
+    """The text of a row in lines, with their styles; the first `title` lines are what it is about."""
+
+    lines: tuple[Part, ...]
+    title: int
+
+
+class InboxRows(RowDrawing[InboxLine]):
+    """Draws what waits; on a small screen only the row under the cursor is seen, in one line.
+
+    Attributes:
+        filter: the words that hide other rows.
+        heights: how many lines each row has on screen; one if it is not there.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        listed: InMemorySource[InboxLine],
+        tasks: AskedTasks,
+        later: Collection[str],
+        sources: Mapping[str, RowSource[Any]],
+    ) -> None:
+        """`listed` are all rows, `later` the uids of the questions that were put off."""
+        super().__init__(context)
+        self.filter = ""
+        self.is_small = False
+        self.heights: dict[str, int] = {}
+        self._sources = sources
+        self._listed = listed
+        self._tasks = tasks
+        self._later = later
+        self._columns = Columns()
+        self._texts: dict[str, tuple[int, RowText]] = {}
+
+    def fit(self) -> bool:
+        """Read the texts of rows again, and make room for what they have; return whether columns have moved."""
+        before, rows = self._columns, self._listed.rows[:_LOOKED_AT]
+        self._texts = {}
+        projects = self.context.state.projects
+        self._columns = Columns(
+            max((cell_len(self._number(row)) for row in rows), default=0),
+            _WHERE * any(isinstance(row, Ask) and projects.of_ask(row) for row in rows),
+            max((cell_len(self._who(row)) for row in rows), default=0),
+            max(_AGE, *(cell_len(self._standing(row)) for row in rows)) if rows else _AGE,
+        )
+        return before != self._columns
+
+    # One row
+
+    def draw(self, row: InboxLine, look_: RowLook, line: int) -> Sequence[Part]:
+        """Draw mark, number, what it is, agent and age; or a line of its text below that."""
+        if self.is_small:
+            return self._in_one_line(row, look_.width)
+        if isinstance(row, FoldedAsks):
+            return self._folded(row, look_)
+        text, indent, right = self.text(row, look_.width), self._indent(), self._right(row, look_.width)
+        tall = self.heights.get(row.uid, 1)
+        room = self._room(look_.width)
+        shown, style = self._shown_line(text, tall, line, room)
+        if line:
+            return [(" " * indent, ""), (shown, style)]
+        if isinstance(row, InboxItem):
+            self._sources[row.kind].painted(row.row, is_whole=tall >= text.title)
+        mark, color = self._mark(row)
+        number = f" {self._number(row):<{self._columns.number}}" if self._columns.number else ""
+        return (
+            (f" {sign('cursor') if look_.cursor else ' '}", "$primary bold" if look_.focused else "$muted"),
+            ("+" if look_.marked else mark, "$changed bold" if look_.marked else color),
+            (f"{number}{'  ' if number else ' '}", "$muted"),
+            (fit(shown, room, ascii_only=self.context.ascii_only), style),
+            (right, "$muted"),
+        )
+
+    def text(self, row: InboxLine, width: int) -> RowText:
+        """Return the text of a row in lines for a width."""
+        known = self._texts.get(row.uid)
+        if known is None or known[0] != width:
+            known = self._texts[row.uid] = width, self._laid_out(row, self._room(width))
+        return known[1]
+
+    def _laid_out(self, row: InboxLine, room: int) -> RowText:
+        ascii_only = self.context.ascii_only
+        if isinstance(row, FoldedAsks):
+            return RowText((("", ""),), 1)
+        if isinstance(row, Ask):
+            quiet = row.state != "open" or row.uid in self._later
+            title, style = agent_text.request_line(row, ascii_only=ascii_only), "$muted" if quiet else ""
+            more: Sequence[Part] = () if quiet else self._about_ask(row)
+        else:
+            title, style, more = row.title, "", self._sources[row.kind].more(row.row)
+        lines: list[Part] = [(line, style) for line in wrapped(safe_line(title, ascii_only=ascii_only), room) or [""]]
+        number = len(lines)
+        for paragraph, ink in more:
+            short = safe_line(paragraph[:_MORE_CHARS], ascii_only=ascii_only)
+            lines += [(line, ink) for line in wrapped(short, room)]
+        return RowText(tuple(lines), number)
+
+    def _about_ask(self, ask: Ask) -> list[Part]:
+        """Return what a question is about and the answers to choose from; of a permission, what its agent says of it,
+        and where.
+        """
+        ascii_only = self.context.ascii_only
+        request = ask.request or {}
+        if request.get("kind") == "permission":
+            given = request.get("input")
+            said = given.get("description") if isinstance(given, dict) else None
+            texts = [str(said) if said else "", f"in {request['cwd']}" if request.get("cwd") else ""]
+            shown = "   ".join(decided_line(text, ascii_only=ascii_only) for text in texts if text)
+            return [(shown, "$muted")] if shown else []
+        task = self._tasks.of(ask)
+        options = ask_options(ask, ask.options, ascii_only=ascii_only)
+        texts = [f"about {safe_line(task.name, 60)}"] if task is not None else []
+        texts += [f"answers: {', '.join(options)}"] if options else []
+        return [("   ".join(texts), "$muted")] if texts else []
+
+    def _shown_line(self, text: RowText, tall: int, line: int, room: int) -> Part:
+        """Return a line of a text of which `tall` lines are shown; the last of those says that more follows."""
+        if line >= len(text.lines):
+            return "", ""
+        shown, style = text.lines[line]
+        if line < tall - 1 or tall >= len(text.lines) or (tall == text.title and line == tall - 1):
+            return shown, style
+        rest = text.lines[line : text.title] or text.lines[line : line + 2]
+        return safe_line(" ".join(each for each, _ in rest), room, ascii_only=self.context.ascii_only), style
+
+    # Columns
+
+    def _room(self, width: int) -> int:
+        """Return how many cells the text has."""
+        return max(_LEAST, width - self._indent() - self._right_width(width))
+
+    def _indent(self) -> int:
+        number = self._columns.number
+        return _HEAD + (number + 2 if number else 0)
+
+    def _who_width(self, width: int) -> int:
+        return min(self._columns.who, _WHO if width >= _WIDE else _SHORT_WHO)
+
+    def _right_width(self, width: int) -> int:
+        where = self._columns.where + 2 if self._columns.where else 0
+        return 2 + where + self._who_width(width) + 2 + self._columns.standing + 1
+
+    def _right(self, row: Ask | InboxItem, width: int) -> str:
+        """Return project, agent and age."""
+        now, ascii_only = self.context.clock.now(), self.context.ascii_only
+        since = row.opened_at if isinstance(row, Ask) else row.at
+        if not isinstance(row, Ask) or row.state == "open":
+            self.lasts(age_lasts(since, now))
+        project = self.context.state.projects.of_ask(row) if isinstance(row, Ask) else ""
+        where = f"{fit(project, self._columns.where)}  " if self._columns.where else ""
+        who = fit_ends(self._who(row), self._who_width(width), ascii_only=ascii_only)
+        return f"  {where}{who}  {self._standing(row):>{self._columns.standing}} "
+
+    def _mark(self, row: Ask | InboxItem) -> Part:
+        state = look(agent_text.ask_state(row) if isinstance(row, Ask) else row.state)
+        return state.mark(ascii_only=self.context.ascii_only), state.color
+
+    def _number(self, row: InboxLine) -> str:
+        if isinstance(row, Ask):
+            return self._tasks.number(row)
+        return f"#{row.number}" if isinstance(row, InboxItem) and row.number else ""
+
+    def _who(self, row: InboxLine) -> str:
+        name = row.who if isinstance(row, InboxItem) else row.agent
+        return agent_text.who(name) if name else ""
+
+    def _standing(self, row: InboxLine) -> str:
+        """Return how long it has waited, or what became of a question."""
+        now = self.context.clock.now()
+        if isinstance(row, InboxItem):
+            return age(row.at, now)
+        if isinstance(row, FoldedAsks):
+            return ""
+        if row.state != "open":
+            return agent_text.ask_word(row)
+        return f"{'later ' if row.uid in self._later else ''}{age(row.opened_at, now)}"
+
+    # Other lines
+
+    def _in_one_line(self, row: InboxLine, width: int) -> Sequence[Part]:
+        """` ? 1 of 2  #4  claude-1  9m`."""
+        if isinstance(row, FoldedAsks):
+            return self._folded(row, RowLook(False, False, False, False, False, width))
+        mark, color = self._mark(row)
+        number = f"{self._number(row)}  " if self._number(row) else ""
+        head = f" {self._listed.place(row) + 1} of {self._listed.total()}  {number}"
+        word = f"{row.word} " if isinstance(row, InboxItem) else ""
+        right = f"  {word}{self._standing(row).removeprefix('later ')}"
+        if isinstance(row, InboxItem):
+            self._sources[row.kind].painted(row.row, is_whole=False)
+        self._right(row, width)  # for how long it lasts
+        who = self._who(row) or (row.title if isinstance(row, InboxItem) else "")
+        room = max(4, width - len(head) - len(right) - 2)
+        return (f" {mark}", color), (head, ""), (safe_ends(who, room), "$muted"), (right, "$muted")
+
+    def _folded(self, row: FoldedAsks, look_: RowLook) -> Sequence[Part]:
+        cursor = sign("cursor") if look_.cursor else " "
+        words = f"  … {len(row.asks)} more of {safe_ends(agent_text.who(row.agent), 30)}"
+        how = f"  {self.context.keymap.key_of('ask_open')} lists them "
+        room = max(0, look_.width - cell_len(words) - 2)
+        return (
+            (f" {cursor}", "$primary bold" if look_.focused else "$muted"),
+            (words, "$state-needs-you"),
+            (fit(how, room, "right"), "$muted"),
+        )
+
+    def draw_empty(self, line: int, width: int) -> Sequence[Part]:
+        """Draw how a question gets here."""
+        text: Sequence[str] = (
+            "   Nothing needs you.",
+            "",
+            "   Questions and permissions of agents, work to review, failed",
+            "   checks, filed tasks and agents in trouble appear here.",
+        )
+        if self.filter:
+            text = (f"   Nothing here matches “{safe_line(self.filter, 40)}”.",)
+        at = line if self.is_small else line - 1
+        return [(text[at], "" if at == 0 else "$muted")] if 0 <= at < len(text) else ()
+
+
+EMPTY_LINES: Final = 6
+"""The lines of an inbox in which nothing waits."""
+
+
+class InboxList(VirtualList[InboxLine]):
+    """The rows of the inbox, each with the lines that its text needs while there is room: that of the cursor first."""
+
+    def __init__(self, context: Context, drawing: InboxRows) -> None:
+        super().__init__(context, drawing, id="asks")
+        self._inbox_rows = drawing
+
+    def wanted(self, most: int) -> int:
+        """Return how many lines all rows need, up to `most`."""
+        rows = self.source.total() if self.source is not None else 0
+        if not rows or rows >= most:
+            return min(most, rows or EMPTY_LINES)
+        assert isinstance(self.source, InMemorySource)
+        return min(most, sum(map(self._lines_of, self.source.rows)))
+
+    def _lines_of(self, row: InboxLine) -> int:
+        return min(_MOST, len(self._text_of(row).lines))
+
+    def _text_of(self, row: InboxLine) -> RowText:
+        return self._inbox_rows.text(row, self.size.width or self.app.size.width)
+
+    @override
+    def row_heights(self) -> Sequence[int] | None:
+        """One line for each; then the rest of what each is about; then by turns the lines that help to decide."""
+        drawing = self._inbox_rows
+        drawing.heights = {}
+        rows, left = self._cache.rows, self.size.height - len(self._cache.rows)
+        if drawing.is_small or not (self._cache.has_first and self._cache.has_last) or left <= 0:
+            return None
+        rows = sorted(rows, key=lambda row: row.uid != self.cursor)
+        wanted = {row.uid: self._lines_of(row) for row in rows}
+        high = dict.fromkeys(wanted, 1)
+        for row in rows:
+            more = min(self._text_of(row).title, wanted[row.uid]) - 1
+            high[row.uid] += min(more, left)
+            left -= min(more, left)
+        while left and (short := [uid for uid in high if high[uid] < wanted[uid]]):
+            for uid in short[:left]:
+                high[uid] += 1
+            left -= len(short[:left])
+        drawing.heights = high
+        return [high[row.uid] for row in self._cache.rows]

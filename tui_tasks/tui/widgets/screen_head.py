@@ -1,0 +1,84 @@
+"""The lines above a screen that lies over the panes: its title with what has changed and what is next; and how the
+agents are, as the lines above the panes have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tui_tasks.text.glyphs import sign
+from tui_tasks.text.safe import cell_len
+from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule
+from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.widgets.frame import NARROW
+from tui_tasks.tui.widgets.needs_lines import NeedsLines
+from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.now_line import NowLine
+
+if TYPE_CHECKING:
+    from textual.geometry import Size
+    from textual.widget import Widget
+
+    from tui_tasks.tui.state.context import Context
+
+
+class ScreenHead:
+    """The title line, a `NowLine` of some kinds of entries, and the rule below them. Where rows are free, what needs
+    the human and what has failed stands whole in lines of its own.
+
+    The ids are `id-title`, `id-now`, `id-needs` and `id-rule`.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        title: DrawParts,
+        kinds: Collection[int],
+        *,
+        id: str,
+        rows: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`rows` returns how many rows are free."""
+        self._context = context
+        self._title_parts = title
+        self._title = FrameLine(context, title, self._right, id=f"{id}-title")
+        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, rows=rows)
+        self._now = NowLine(context, kinds, id=f"{id}-now", is_elsewhere=lambda: self._needs.is_shown)
+        self._rule = rule(context, id=f"{id}-rule")
+
+    def compose(self) -> Iterator[Widget]:
+        """Compose the lines."""
+        yield self._title
+        yield self._now
+        yield self._needs
+        yield self._rule
+
+    def height(self, screen: Size) -> int:
+        """Return the number of lines on a screen of a size."""
+        return 3 + self._needs.get_content_height(screen, screen, screen.width)
+
+    def again(self) -> None:
+        """Draw the lines again."""
+        self._title.again()
+        self._needs.again()
+        self._now.again()
+
+    def _right(self, width: int) -> Sequence[Part]:
+        """`• 4 changed  next #8 Backup drill  ◷ audit in 12h`, as much as there is room for."""
+        if width < NARROW:
+            return ()
+        context, room = self._context, width - sum(cell_len(text) for text, _ in self._title_parts(width)) - 2
+        changed = changed_part(context)
+        both = next_parts(context, self._title, room - cell_len(changed[0]))
+        alone = next_parts(context, self._title, room)
+        if changed[0] and (both or not alone) and cell_len(changed[0]) < room:
+            return [changed, *(both or [(" ", "")])]
+        return alone
+
+
+def changed_part(context: Context) -> Part:
+    """Return `• 4 changed`: how many tasks of all lists agents have changed since the human looked."""
+    number = len(context.state.new) + len(context.state.deleted)
+    mark = sign("changed", ascii_only=context.ascii_only)
+    return (f"  {mark} {number:,} changed", "$changed") if number else ("", "")
