@@ -107,6 +107,7 @@ _DIGEST: Final = _object(
     after=_NUMBER,
     newest=_NUMBER,
     is_cut=_YES_OR_NO,
+    needed_before=_NUMBER,
     **{key: {"type": "array"} for key in PARTS},
 )
 _CHECKED: Final = _object(uid=_TEXT, verified=_TEXT_OR_NULL, checks={"type": "array"})

@@ -164,6 +164,11 @@ def seqs(lines) -> list[int]:
     return [seq for line in lines for seq in line.entries]
 
 
+def last_check(entries: list[Entry], uid: str) -> int:
+    """When the last check of a task ended, 0 before these entries."""
+    return max((entry.at for entry in entries if entry.kind == "check.finished" and entry.task == uid), default=0)
+
+
 def compare(store: Store, since: int, now: int) -> None:
     db = store.db
     entries = [entry for entry in all_entries(db) if entry.at >= since]
@@ -173,7 +178,17 @@ def compare(store: Store, since: int, now: int) -> None:
     assert [PARTS.index(line.part) for line in lines] == sorted(PARTS.index(line.part) for line in lines)
     assert len({line.key for line in lines}) == len(lines)
 
-    assert sorted(seqs(of(lines, "failed"))) == sorted(failures(entries)), "a failure is missing, or told twice"
+    assert all(since <= line.at <= now for line in lines), "what is older, or yet to come"
+    ours = {entry.seq for entry in entries}
+    assert all(ours.issuperset(line.entries) for line in lines)
+    subjects = [line.subject for line in lines]
+    assert len(set(subjects)) == len(subjects), "one of them has two lines"
+    told_of = [line for line in lines if line.part in ("needs_you", "failed")]
+    named = {line.subject for line in told_of}
+    for part in ("needs_you", "failed"):
+        seqs_of = seqs(of(lines, part))
+        assert len(set(seqs_of)) == len(seqs_of), "an entry is told of twice"
+    assert failures(entries) <= set(seqs(told_of)), "a failure is missing"
 
     done = {}
     for entry in entries:
@@ -185,19 +200,16 @@ def compare(store: Store, since: int, now: int) -> None:
         elif entry.kind == "check.stale":
             for uid in check_queries.tasks_of(db, entry.uid):
                 done.setdefault(uid, []).append(entry.seq)
-    by_state: dict[str, dict[str, list[int]]] = {"proven": {}, "not_proven": {}, "failing": {}, "unchecked": {}}
+    by_state: dict[str, dict[str, list[int]]] = {"proven": {}, "not_proven": {}, "unchecked": {}}
     homes = {home.id: home for home in task_queries.lists(db)}
     for uid, told in done.items():
         task = task_queries.any_task(db, uid)
-        if task.status != "done" or task.deleted:
+        if task.status != "done" or task.deleted or uid in named:
             continue
         state = verified(
             check.state for check in check_queries.of_task(db, task, homes[task.list_id], check_queries.definitions(db))
         )
-        where = {"passed": "proven", None: "unchecked"}.get(state, "not_proven")
-        if state == "failed" and uid in check_queries.failing(db, 99):
-            where = "failing"
-        by_state[where][uid] = told
+        by_state[{"passed": "proven", None: "unchecked"}.get(state, "not_proven")][uid] = told
     assert {line.uid: list(line.entries) for line in of(lines, "proven")} == by_state["proven"]
     unproven = {line.uid: list(line.entries) for line in of(lines, "not_proven") if line.kind == "task"}
     assert unproven == by_state["not_proven"]
@@ -206,12 +218,11 @@ def compare(store: Store, since: int, now: int) -> None:
     assert sum(line.count for line in unchecked) == len(by_state["unchecked"])
 
     needing = {(line.kind, line.uid) for line in of(lines, "needs_you")}
-    wanted = {("ask", ask.uid) for ask in open_asks(db)}
-    wanted |= {("held", task.uid) for task in held_queries.everything(db)} | {
-        ("check", uid) for uid in check_queries.failing(db, 99)
-    }
-    assert needing == wanted
-    assert by_state["failing"].keys() <= {uid for kind, uid in needing if kind == "check"}
+    wanted = {("ask", ask.uid): ask.opened_at for ask in open_asks(db)}
+    wanted |= {("held", task.uid): task.at for task in held_queries.everything(db)}
+    wanted |= {("check", uid): last_check(entries, uid) for uid in check_queries.failing(db, 99)}
+    assert needing == {key for key, at in wanted.items() if at >= since}
+    assert len(needing) + found.needed_before == len(wanted)
     assert all(line.entries for line in lines)
 
     spent: dict[str, dict[str, list]] = {}
@@ -227,8 +238,11 @@ def compare(store: Store, since: int, now: int) -> None:
         tokens = sum(more for _, more in spent[line.uid].get("tokens", []))
         assert (f"{tokens:,} tokens" in line.text) == (tokens > 0)
 
-    filed = [entry.seq for entry in entries if entry.kind == "task.created" and entry.actor not in RESERVED_AGENTS]
+    named |= {line.subject for line in lines if line.part in ("proven", "not_proven")} | by_state["unchecked"].keys()
+    made = [entry for entry in entries if entry.kind == "task.created" and entry.actor not in RESERVED_AGENTS]
+    filed = [entry.seq for entry in made if entry.uid not in named]
     assert sorted(seqs(of(lines, "filed"))) == filed
+    assert sum(line.count for line in of(lines, "filed")) == len(filed)
 
 
 @settings(max_examples=500 if settings().max_examples >= 500 else 25)
@@ -241,6 +255,48 @@ def test_a_digest_leaves_nothing_out_and_says_what_is_proven(steps, ago) -> None
             history.step(*step)
         compare(store, history.now - ago * SECOND, history.now)
         compare(store, 0, history.now)
+
+
+def test_what_needed_the_human_before_is_counted_and_has_no_line(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("ask", "a", 0)
+        since = history.now + SECOND
+        history.step("ask", "b", 0)
+        found = digest(store.db, since, history.now, {})
+        assert [line.who for line in found.lines] == ["b"]
+        assert found.needed_before == 1
+
+
+def test_an_entry_written_late_with_an_earlier_time_is_not_told_of(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("add", "a", 0, "pending")
+        since = history.now
+        history.now -= 50 * SECOND
+        history.step("add", "a", 1, "failed")
+        history.now = since
+        assert [line.name for line in digest(store.db, since, history.now, {}).lines] == ["task 0"]
+
+
+def test_a_task_that_failed_a_check_and_waits_for_the_human_is_named_once_with_why(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        for step in (("add", "a", 1, "pending"), ("set", "a", 0, "done")):
+            history.step(*step)
+        history.checks.run("failed", exit_code=1, output="E   assert 1 == 2\n")
+        (line,) = digest(store.db, 0, history.now, {}).lines
+        assert (line.part, line.who) == ("needs_you", "a")
+        assert line.text == "reported done, but its check tests failed: E   assert 1 == 2"
+        assert len(line.entries) == 1
+
+
+def test_what_a_clock_ahead_has_written_happened_by_now(path: Path) -> None:
+    with Store(str(path)) as store:
+        history = History(store)
+        history.step("ask", "a", 0)
+        (line,) = digest(store.db, 0, history.now - SECOND // 2, {}).lines
+        assert line.at == history.now - SECOND // 2
 
 
 def test_a_failure_made_good_is_told_with_its_reason_and_with_what_the_task_is_now(path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.started import DEADLINE
-from tests.tui.driving import by_agent, opened, press, shown, until
+from tests.tui.driving import SIZES, by_agent, lines, opened, press, shown, until
 from tests.tui.plan import NOW, ZONE, Plan
 from tui_tasks.core.operations.tasks import AddTask, EditTask
 from tui_tasks.core.read import views
@@ -30,7 +30,7 @@ async def test_d_tells_what_happened_since_the_human_looked_in_the_order_of_its_
     report(plan[6])
     async with opened(make_app(plan.path)) as pilot:
         await press(pilot.app, pilot, "D")
-        said = shown(pilot.app)
+        said = "\n".join(lines(pilot.app)[3:])
         places = [said.index(word) for word in ("needs you", "✗ failed", "not proven", "✓ proven")]
         assert places == sorted(places)
         assert "test_dst_gap: expected 02:30" in said
@@ -54,7 +54,22 @@ async def test_the_digest_has_whole_reasons_and_what_is_next(
         assert "test_dst_gap: expected 02:30" in text
         assert "jose is maintained but heavier; pyjwt is" in text.split("needs you")[1]
         assert "next #4 Pick JWT lib" in text.splitlines()[0]
-        assert "? claude-1" in text.splitlines()[1] and "◐ claude-1 #5" in text.splitlines()[2]
+        assert "◐ claude-1 #5" in text.splitlines()[1]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_head_of_the_digest_counts_each_line_below_it(
+    plan: Plan, report: Callable[..., None], make_app: MakeApp, size: tuple[int, int]
+) -> None:
+    report(plan[5], "passed")
+    report(plan[6])
+    async with opened(make_app(plan.path), size) as pilot:
+        await press(pilot.app, pilot, "D")
+        parts = [row.line.part for row in pilot.app.screen.listed.rows]
+        marks = {"needs_you": "?", "failed": "✗", "not_proven": "○", "proven": "✓"}
+        assert set(parts) == set(marks)
+        for part, mark in marks.items():
+            assert f"{mark} {parts.count(part)}" in lines(pilot.app)[0]
 
 
 async def test_d_shows_eight_hours_at_the_least_to_whoever_looked_a_moment_ago(plan: Plan, make_app: MakeApp) -> None:

@@ -68,7 +68,7 @@ def to_json(found: Digest) -> dict[str, Any]:
     """Return the digest as JSON."""
     head = {"since": iso(found.since), "until": iso(found.until), "after": found.after, "newest": found.newest}
     parts = {part: [_line_to_json(line) for line in lines] for part, lines in found.parts.items()}
-    return {**head, "is_cut": found.is_cut, **parts}
+    return {**head, "is_cut": found.is_cut, "needed_before": found.needed_before, **parts}
 
 
 def _line_to_json(line: DigestLine) -> dict[str, Any]:
@@ -90,6 +90,8 @@ def lines(found: Digest, now: int) -> Iterator[str]:
     yield f"Since {moment(found.since, None)}: {count(found.newest - found.after, 'entry', 'entries')} of the journal"
     if found.is_cut:
         yield "Older entries of that time were compacted away."
+    if found.needed_before:
+        yield f"{found.needed_before:,} more need{'s' * (found.needed_before == 1)} you since before."
     for part, of_part in found.parts.items():
         if of_part:
             yield f"\n{TITLES[part]}"
@@ -101,7 +103,7 @@ def lines(found: Digest, now: int) -> Iterator[str]:
             who = f"{names.shown(line.who, 30)}  " if line.who else ""
             yield f"  {who}{name}{safe_line(line.text, _WORDS)}  {ago(line.at, now)}{where}"
     if not found.lines:
-        yield "\nNothing needs you, and nothing was done."
+        yield "\nNothing has come to need you, and nothing was done."
 
 
 def follow(store: Store, since: int, failed: Callable[[StorageFailed], None]) -> Iterator[str]:

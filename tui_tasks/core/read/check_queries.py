@@ -296,14 +296,16 @@ class FailedTask(msgspec.Struct, frozen=True, gc=False):
 def everything(db: Database) -> list[FailedTask]:
     """Return the tasks, the earliest failure first."""
     known = definitions(db)
-    rows = []
-    for uid in failing(db, MAX):
-        task = task_queries.task(db, uid)
-        home = task_queries.list_by_id(db, task.list_id)
-        failed = [check for check in of_task(db, task, home, known) if check.state == "failed"]
-        at = max((check.run.ended_at or 0 for check in failed if check.run is not None), default=task.updated_at)
-        rows.append(FailedTask(task, home.name, _who(db, task), tuple(failed), at))
-    return rows
+    return [failed_task(db, uid, known) for uid in failing(db, MAX)]
+
+
+def failed_task(db: Database, uid: str, known: Sequence[CheckDefinition]) -> FailedTask:
+    """Return a task with its failed checks; `known` are all `definitions`."""
+    task = task_queries.task(db, uid)
+    home = task_queries.list_by_id(db, task.list_id)
+    failed = [check for check in of_task(db, task, home, known) if check.state == "failed"]
+    at = max((check.run.ended_at or 0 for check in failed if check.run is not None), default=task.updated_at)
+    return FailedTask(task, home.name, _who(db, task), tuple(failed), at)
 
 
 def _who(db: Database, task: Task) -> str:

@@ -1,12 +1,13 @@
-"""What happened since an instant, for a person who was away; what needs them now, was filed and was spent.
+"""What happened since an instant, for a person who was away: what has come to need them, what failed, was done, was
+filed and was spent. All of it lies between that instant and now, and a task is named once, where it matters most.
 
 It includes every failure of that time, also one that was resolved since. Instants are microseconds, UTC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -16,8 +17,18 @@ from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
 from tui_tasks.core.read.agents import activity
-from tui_tasks.core.read.digest_entries import PARTS, DigestLine, EventEntry, failed, reported
+from tui_tasks.core.read.digest_entries import (
+    PARTS,
+    DigestLine,
+    EventEntry,
+    failed,
+    merged,
+    reported,
+    without_checks,
+)
 from tui_tasks.core.read.tasks import held_queries, task_queries
+from tui_tasks.core.snapshots import CheckDefinition
+from tui_tasks.text.safe import telling_line
 
 # How many tasks with a failed check are read at most.
 _MAX_FAILING: Final = 100_000
@@ -43,8 +54,9 @@ def needs_you(db: Database, left: Mapping[str, str]) -> Iterator[DigestLine]:
         entries = _entry_of(db, "job.created", job.uid, job.at)
         yield _line("job", job.uid, job.name, job.maker, "a job that waits for you", job.at, entries)
     failing = check_queries.failing(db, _MAX_FAILING)
+    known = check_queries.definitions(db)
     for uid in failing:
-        yield _failed_check(db, uid)
+        yield _failed_check(db, uid, known)
     for uid in left.keys() - set(failing) - set(about.values()):
         abandoned = task_queries.task(db, uid)
         entries = _entries_of_task(db, uid, "task.updated")[-1:]
@@ -67,15 +79,17 @@ def _line(
     return DigestLine("needs_you", kind, uid, name, who, text, at, entries, task)
 
 
-def _failed_check(db: Database, uid: str) -> DigestLine:
+def _failed_check(db: Database, uid: str, known: Sequence[CheckDefinition]) -> DigestLine:
     """Return the line of a task of which a check has failed."""
-    task = task_queries.task(db, uid)
+    row = check_queries.failed_task(db, uid, known)
     entries = _entries_of_task(db, uid, "check.finished")[-1:]
-    at = journal.entry(db, entries[0]).at if entries else task.updated_at
-    text = "was reported done, and a check of it has failed"
-    if task.status != "done":
-        text = "cannot be done, as a check has failed"
-    return _line("check", uid, task.name, task.agent or "", text, at, entries, uid)
+    at = journal.entry(db, entries[0]).at if entries else row.task.updated_at
+    does = "reported done, but its check" if row.task.status == "done" else "cannot be done: its check"
+    named = ", ".join(check.name for check in row.checks)
+    run = row.checks[0].run if row.checks else None
+    why = telling_line(run.output or "") if run is not None else ""
+    text = f"{does} {named} failed{': ' if why else ''}{why}"
+    return _line("check", uid, row.task.name, row.who, text, at, entries, uid)
 
 
 def _entry_of(db: Database, kind: str, uid: str, at: int) -> tuple[int, ...]:
@@ -105,28 +119,37 @@ def _newest_stuck(db: Database, agent: str) -> tuple[int, ...]:
 
 _AGENTS: Final = f"actor NOT IN ({', '.join(repr(name) for name in sorted(vocab.RESERVED_AGENTS))})"
 _FILED: Final = f"""
-SELECT journal.actor, list.uid, list.name, count(*), sum(task.held AND NOT task.deleted), sum(task.deleted),
-    group_concat(journal.seq), max(journal.at), min(task.name), min(task.uid)
+SELECT journal.seq, journal.at, journal.actor, task.uid, task.name, task.deleted, list.uid, list.name
 FROM journal JOIN task ON task.uid = journal.uid JOIN list ON list.id = task.list_id
-WHERE journal.seq > ? AND journal.kind = 'task.created' AND journal.{_AGENTS}
-GROUP BY journal.actor, list.uid
+WHERE journal.seq > ? AND journal.at >= ? AND journal.kind = 'task.created' AND journal.{_AGENTS}
+ORDER BY journal.seq
 """
 
 
-def filed(db: Database, after: int, events: list[EventEntry]) -> Iterator[DigestLine]:
-    """Yield a line for each list and agent that has filed tasks there since a seq, and for each job of an agent's."""
-    for actor, uid, home, many, waiting, deleted, seqs, at, name, task in map(
-        journal.as_text, db.sql(_FILED, (after,))
-    ):
-        more = [f"{number:,} {words}" for number, words in ((waiting, "wait for you"), (deleted, "deleted")) if number]
-        text = ", ".join([f"filed in {home}", *more])
-        entries = tuple(sorted(int(seq) for seq in seqs.split(",")))
-        what = name if many == 1 else f"{many:,} tasks"
-        yield DigestLine("filed", "filed", uid, what, actor, text, at, entries, task if many == 1 else None, many)
+def filed(db: Database, after: int, since: int, events: list[EventEntry], named: Collection[str]) -> list[DigestLine]:
+    """Return a line for each list and agent that has filed tasks there since, and for each job of an agent's; without
+    those that other lines name.
+    """
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for row in map(journal.as_text, db.sql(_FILED, (after, since))):
+        seq, at, actor, task, name, deleted, uid, home = row
+        if task not in named:
+            groups.setdefault((actor, uid), []).append((seq, at, task, name, deleted, home))
+    lines = [_filed_in(uid, actor, rows) for (actor, uid), rows in groups.items()]
     for event in events:
-        if event.kind == "job.created" and event.actor not in vocab.RESERVED_AGENTS:
+        if event.kind == "job.created" and event.actor not in vocab.RESERVED_AGENTS and event.uid not in named:
             name = str(event.values.get("name") or event.uid)
-            yield DigestLine("filed", "job", event.uid, name, event.actor, "made this job", event.at, (event.seq,))
+            text = "made this job"
+            lines.append(DigestLine("filed", "job", event.uid, name, event.actor, text, event.at, (event.seq,)))
+    return lines
+
+
+def _filed_in(uid: str, actor: str, rows: Sequence[Any]) -> DigestLine:
+    seqs, instants, tasks, names, deleted, homes = zip(*rows, strict=True)
+    text = f"filed in {homes[0]}{f', {sum(deleted):,} deleted' if any(deleted) else ''}"
+    is_one = len(rows) == 1
+    what, task = (names[0], tasks[0]) if is_one else (f"{len(rows):,} tasks", None)
+    return DigestLine("filed", "filed", uid, what, actor, text, max(instants), seqs, task, len(rows))
 
 
 class _Cost(msgspec.Struct, gc=False):
@@ -191,7 +214,8 @@ def by_rules(events: list[EventEntry]) -> Iterator[DigestLine]:
 class Digest(msgspec.Struct, frozen=True):
     """What happened from `since` to `until`: the entries after seq `after` up to `newest`.
 
-    `is_cut`: entries of that time were compacted away.
+    `is_cut`: entries of that time were compacted away. `needed_before`: how much has needed the human since before
+    that, which has no line.
     """
 
     since: int
@@ -199,6 +223,7 @@ class Digest(msgspec.Struct, frozen=True):
     after: int
     newest: int
     is_cut: bool
+    needed_before: int
     lines: tuple[DigestLine, ...]
 
     @property
@@ -208,28 +233,40 @@ class Digest(msgspec.Struct, frozen=True):
 
 
 def digest(db: Database, since: int, now: int, left: Mapping[str, str]) -> Digest:
-    """Return what happened since an instant, and what needs the human now; `left`: see `needs_you`."""
+    """Return what happened since an instant; `left`: see `needs_you`."""
     with db.transaction(write=False):
         after = max(journal.seq_before(db, since), journal.oldest(db) - 1)
         newest = journal.newest(db)
         needing = list(needs_you(db, left))
-        statuses, events = digest_entries.statuses(db, after), digest_entries.events(db, after)
-        lines = [
-            *needing,
-            *in_your_name(events),
-            *by_rules(events),
-            *failed(db, statuses, events),
-            *reported(db, statuses, events, {line.uid for line in needing if line.kind == "check"}),
-            *filed(db, after, events),
-            *spent(events),
-        ]
+        new = [line for line in needing if line.at >= since]
+        lines = _happened(db, after, since, new)
         uids = {line.task for line in lines if line.task is not None}
         numbers = {uid: task.number for uid in uids if (task := task_queries.any_task(db, uid)) is not None}
-        lines = [replace(line, number=numbers.get(line.task)) if line.task else line for line in lines]
         is_cut = since < _compacted_before(db)
+    # The clock of another machine may be ahead.
+    lines = [
+        replace(line, at=min(line.at, now), number=numbers.get(line.task) if line.task else None) for line in lines
+    ]
     order = {part: number for number, part in enumerate(PARTS)}
     lines.sort(key=lambda line: (order[line.part], line.kind == "unchecked", line.at, line.key))
-    return Digest(since, now, after, newest, is_cut, tuple(lines))
+    return Digest(since, now, after, newest, is_cut, len(needing) - len(new), tuple(lines))
+
+
+def _happened(db: Database, after: int, since: int, needing: Sequence[DigestLine]) -> list[DigestLine]:
+    """Return all lines; a task or job that one names has no other below it, but for questions about it."""
+    statuses, events = digest_entries.statuses(db, after, since), digest_entries.events(db, after, since)
+    urgent = merged([*needing, *failed(db, statuses, events)])
+    named = {line.subject for line in urgent}
+    done = reported(db, statuses, events, named)
+    named |= {line.subject for line in done}
+    return [
+        *urgent,
+        *in_your_name(events),
+        *by_rules(events),
+        *without_checks(done),
+        *filed(db, after, since, events, named),
+        *spent(events),
+    ]
 
 
 def _compacted_before(db: Database) -> int:

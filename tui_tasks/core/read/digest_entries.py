@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import journal
@@ -24,7 +25,7 @@ SELECT journal.seq, journal.at, journal.actor, journal.uid, json_extract(journal
         json_extract(journal.new, '$.result')), NULL),
     task.name, task.status, task.deleted, task.list_id, task.checks
 FROM journal JOIN task ON task.uid = journal.uid
-WHERE journal.seq > ? AND journal.entity = 'task'
+WHERE journal.seq > ? AND journal.at >= ? AND journal.entity = 'task'
     AND (instr(journal.new, '"status":"done"') OR instr(journal.new, '"status":"failed"'))
     AND json_extract(journal.new, '$.status') IN ('done', 'failed')
 ORDER BY journal.seq
@@ -34,7 +35,7 @@ _EVENTS: Final = """
 SELECT journal.seq, journal.at, journal.actor, journal.kind, journal.entity, journal.uid, journal.task, journal.old,
     journal.new, task.name, task.agent
 FROM journal LEFT JOIN task ON task.uid = journal.task
-WHERE journal.seq > ? AND (
+WHERE journal.seq > ? AND journal.at >= ? AND (
     journal.kind IN ('check.finished', 'check.stale', 'tool.failed', 'claim.lapsed', 'agent.refused', 'job.created',
         'terminal.used')
     OR journal.entity = 'session'
@@ -84,14 +85,16 @@ class EventEntry(NamedTuple):
         return decoded
 
 
-def statuses(db: Database, after: int) -> list[StatusEntry]:
-    """Return the entries after a seq that set a task done or failed, oldest first."""
-    return [StatusEntry(*journal.as_text(row)) for row in db.sql(_STATUSES, (after,))]
+def statuses(db: Database, after: int, since: int) -> list[StatusEntry]:
+    """Return the entries after a seq, since an instant, that set a task done or failed, oldest first."""
+    return [StatusEntry(*journal.as_text(row)) for row in db.sql(_STATUSES, (after, since))]
 
 
-def events(db: Database, after: int) -> list[EventEntry]:
-    """Return the entries after a seq that are about something else and may be worth a line, oldest first."""
-    return [EventEntry(*journal.as_text(row)) for row in db.sql(_EVENTS, (after,))]
+def events(db: Database, after: int, since: int) -> list[EventEntry]:
+    """Return the entries after a seq, since an instant, that are about something else and may be worth a line, oldest
+    first.
+    """
+    return [EventEntry(*journal.as_text(row)) for row in db.sql(_EVENTS, (after, since))]
 
 
 PARTS: Final = ("needs_you", "in_your_name", "failed", "not_proven", "proven", "filed", "spent")
@@ -129,6 +132,34 @@ class DigestLine(msgspec.Struct, frozen=True, gc=False):
         """Return what identifies the line within a digest."""
         return f"{self.part}/{self.kind}/{self.who if self.kind == 'filed' else ''}/{self.uid}"
 
+    @property
+    def subject(self) -> str:
+        """Return what it is about, of which there is one line: a task or a job by its uid, else its own key."""
+        if self.kind in ("run", "job"):
+            return self.uid
+        return self.task if self.task is not None and self.kind != "ask" else self.key
+
+
+def merged(lines: Iterable[DigestLine]) -> list[DigestLine]:
+    """Return the lines with one for each subject: the first one, with the entries of the others and what they say; the
+    line of a failed check says it already.
+    """
+    by_subject: dict[str, DigestLine] = {}
+    for line in lines:
+        first = by_subject.get(line.subject)
+        if first is None:
+            by_subject[line.subject] = line
+            continue
+        is_more = first.kind != "check" and line.text not in first.text
+        by_subject[line.subject] = replace(
+            first,
+            text=f"{first.text}; {line.text}" if is_more else first.text,
+            at=max(first.at, line.at) if first.part == line.part else first.at,
+            count=first.count + line.count if first.part == line.part else first.count,
+            entries=tuple(sorted({*first.entries, *line.entries})),
+        )
+    return list(by_subject.values())
+
 
 # The lines of a digest about outcomes: what was reported done and whether that is proved, and what has failed.
 
@@ -144,6 +175,7 @@ _STATE_TEXTS: Final = {
     "failed": "was reported done, and a check of it has failed",
     "passed": "is done, and its checks have passed",
 }
+_NOTHING_TO_CHECK: Final = "reported done, with nothing to check"
 
 
 class _Reported(msgspec.Struct, gc=False):
@@ -159,21 +191,30 @@ class _Reported(msgspec.Struct, gc=False):
 
 
 def reported(
-    db: Database, statuses: list[StatusEntry], events: list[EventEntry], listed: set[str]
-) -> Iterator[DigestLine]:
-    """Yield a line for each task that was reported done, or checked, since; tasks without checks share one line.
-
-    `listed` are the uids of tasks with a failed check that have a line already.
-    """
-    tasks = _tasks(db, statuses, events)
+    db: Database, statuses: list[StatusEntry], events: list[EventEntry], named: Collection[str]
+) -> list[DigestLine]:
+    """Return a line for each task that was reported done, or checked, since, but for those that other lines name."""
+    tasks = [task for task in _tasks(db, statuses, events) if task.uid not in named]
     states = dict(_verified(db, tasks))
+    lines = []
     for task in tasks:
         state = states.get(task.uid)
-        if state is None or (state == "failed" and task.uid in listed):
-            continue
-        part, text = "proven" if state == "passed" else "not_proven", _STATE_TEXTS[state]
-        yield DigestLine(part, "task", task.uid, task.name, task.who, text, task.at, tuple(task.entries), task.uid)
-    if unchecked := [task for task in tasks if states.get(task.uid) is None]:
+        part = "proven" if state == "passed" else "not_proven"
+        kind, text = ("unchecked", _NOTHING_TO_CHECK) if state is None else ("task", _STATE_TEXTS[state])
+        entries = tuple(task.entries)
+        lines.append(DigestLine(part, kind, task.uid, task.name, task.who, text, task.at, entries, task.uid))
+    return lines
+
+
+def without_checks(lines: Iterable[DigestLine]) -> Iterator[DigestLine]:
+    """Yield the lines of `reported`, those of tasks without checks as one."""
+    unchecked = []
+    for line in lines:
+        if line.kind == "unchecked":
+            unchecked.append(line)
+        else:
+            yield line
+    if unchecked:
         yield _unchecked(unchecked)
 
 
@@ -202,16 +243,16 @@ def _tasks(db: Database, statuses: list[StatusEntry], events: list[EventEntry]) 
 _NAMED: Final = 8
 
 
-def _unchecked(tasks: list[_Reported]) -> DigestLine:
+def _unchecked(tasks: Sequence[DigestLine]) -> DigestLine:
     """Return the one line for tasks without checks."""
-    entries = sorted({seq for task in tasks for seq in task.entries})
-    what = tasks[0].name if len(tasks) == 1 else f"{len(tasks):,} tasks"
+    if len(tasks) == 1:
+        return replace(tasks[0], uid="")
+    entries = tuple(sorted({seq for task in tasks for seq in task.entries}))
     who = tasks[0].who if len({task.who for task in tasks}) == 1 else ""
-    text, at = "reported done, with nothing to check", max(task.at for task in tasks)
-    if len(tasks) > 1:
-        more = ", …" if len(tasks) > _NAMED else ""
-        text += f": {', '.join(task.name for task in tasks[:_NAMED])}{more}"
-    return DigestLine("not_proven", "unchecked", "", what, who, text, at, tuple(entries), None, len(tasks))
+    more = ", …" if len(tasks) > _NAMED else ""
+    text = f"{_NOTHING_TO_CHECK}: {', '.join(task.name for task in tasks[:_NAMED])}{more}"
+    what, at = f"{len(tasks):,} tasks", max(task.at for task in tasks)
+    return DigestLine("not_proven", "unchecked", "", what, who, text, at, entries, None, len(tasks))
 
 
 def _checked(db: Database, event: EventEntry) -> list[str]:

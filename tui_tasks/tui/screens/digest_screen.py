@@ -25,11 +25,10 @@ from tui_tasks.core.read.pages import log_pages
 from tui_tasks.core.read.pages.log_lines import LogLine
 from tui_tasks.text.glyphs import LOOKS, Look, sign
 from tui_tasks.text.safe import cell_len, fit, safe_line
-from tui_tasks.text.times import HOUR, age, age_lasts, count
+from tui_tasks.text.times import HOUR, age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.log.log_text import mark_of, text_of, who_of
-from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import wrapped
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -39,8 +38,8 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
-from tui_tasks.tui.widgets.next_up import next_parts
-from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU, NowLine
+from tui_tasks.tui.widgets.now_line import AGENTS
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 
 _LOOKS: Final[dict[str, Look]] = {
     "needs_you": LOOKS["needs_you"],
@@ -70,6 +69,9 @@ _LEAST_NAME: Final = 16
 _WIDEST: Final = 400
 # In cells: the name beside the reason of a failure on a narrow screen.
 _SHORT_NAME: Final = 12
+# In cells: what is kept free in the head for what is next.
+_NEXT: Final = 24
+_COUNTED: Final = {"needs_you": "need you"}
 # How many lines a text has at most.
 _MOST_LINES: Final = 3
 
@@ -172,7 +174,7 @@ class DigestRows(RowDrawing[DigestRow]):
 
     def draw_empty(self, line: int, width: int) -> Sequence[Part]:
         """Draw the text for a digest without lines."""
-        said = "Nothing needs you, and nothing was done." if self.is_read else "Reading the journal"
+        said = "Nothing has come to need you, and nothing was done." if self.is_read else "Reading the journal"
         return [(f"   {said}", "$muted")] if line == 1 else ()
 
 
@@ -205,7 +207,6 @@ class DigestScreen(Overlay):
     NAME = "digest"
     SCOPES: ClassVar[tuple[str, ...]] = ("rows",)
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
-    DEFAULT_CSS = "DigestScreen.-narrow NowLine, DigestScreen.-short NowLine { display: none; }"
 
     def __init__(self, context: Context, since: int | None = None) -> None:
         super().__init__(context)
@@ -218,16 +219,13 @@ class DigestScreen(Overlay):
         self._is_reading = False
         self._drawing = DigestRows(context)
         self.window = DigestList(context, self._drawing)
-        self._head = FrameLine(context, self._title, self._next, id="digest-head")
-        self._above = (NowLine(context, NEEDS_YOU, id="digest-now"), NowLine(context, AGENTS, id="digest-at-work"))
+        self._head = ScreenHead(context, self._title, AGENTS, id="digest", has_changes=False)
         self.listed: InMemorySource[DigestRow] = InMemorySource(lambda row: row.key, lambda row: row.order)
         self.controllers = (RowMoves(lambda: self.window),)
 
     def compose(self) -> ComposeResult:
         """Compose head and lines."""
-        yield self._head
-        yield from self._above
-        yield rule(self.context)
+        yield from self._head.compose()
         yield self.window
         yield FootLine(self.context, id="foot")
 
@@ -236,36 +234,40 @@ class DigestScreen(Overlay):
         self._read()
         self.window.show(self.listed)
         self.window.focus()
-        self.hint(self.hint_of("digest_open"), self.hint_of("asks"), self.hint_of("back"))
+        self.hint(*map(self.hint_of, ("digest_open", "asks", "back", "help")))
 
     def _title(self, width: int) -> Sequence[Part]:
-        """` While you were away   since 12:15   412 entries`."""
-        digest = self._digest
+        """` While you were away   since 12:15   ? 2 need you   ✗ 4 failed`: how many there are of each part."""
+        digest, is_small = self._digest, width < NARROW
+        parts: list[Part] = [(" Away" if is_small else " While you were away", "bold")]
         if digest is None:
-            return [(" While you were away", "bold")]
-        many = count(digest.newest - digest.after, "entry", "entries")
-        cut = ", older ones were compacted away" if digest.is_cut else ""
-        since = f"   since {self.context.clock.time_of(digest.since)}"
-        many = f"   {many}{cut}" if width >= 60 else ""
-        return [(" While you were away", "bold"), (since, "$muted"), (many, "$muted")]
+            return parts
+        parts.append((f"{' ' if is_small else '   '}since {self.context.clock.time_of(digest.since)}", "$muted"))
+        room = (width if is_small else width - _NEXT) - sum(cell_len(text) for text, _ in parts)
+        more = f"  {digest.needed_before:,} more from before" if digest.needed_before else ""
+        more += "  older ones were compacted away" if digest.is_cut else ""
+        in_words, in_marks = self._counts(digest, has_words=True), self._counts(digest, has_words=False)
+        ways = [[*in_words, (more, "$muted")], in_words, in_marks, in_marks[:3]]
+        fitting = (way for way in ways if sum(cell_len(text) for text, _ in way) <= room)
+        return [*parts, *next(fitting, [])]
 
-    def _next(self, width: int) -> Sequence[Part]:
-        room = width - sum(cell_len(text) for text, _ in self._title(width)) - 2
-        return next_parts(self.context, self._head, room) if width >= NARROW else ()
-
-    def _redraw_lines(self) -> None:
-        for line in (self._head, *self._above):
-            line.again()
+    def _counts(self, digest: Digest, *, has_words: bool) -> list[Part]:
+        parts: list[Part] = []
+        for part, number in counted(digest).items():
+            look = _LOOKS[part]
+            word = f" {_COUNTED.get(part, look.word)}" if has_words else ""
+            parts.append((f"  {look.mark(ascii_only=self.context.ascii_only)} {number:,}{word}", look.color))
+        return parts
 
     def changed(self, changes: StateChanges) -> None:
         """Read it again after a pause, so that keys are handled first while agents write without a pause."""
         if self._reading is None:
             self._reading = self.set_timer(max(_PACE, _REST * self._took), self._read)
-        self._redraw_lines()
+        self._head.again()
 
     def agents_changed(self) -> None:
         """Read it again after an agent has come or gone."""
-        self._redraw_lines()
+        self._head.again()
         if self._digest is not None and self._left != self.context.state.left:
             self._read()
 
@@ -293,7 +295,7 @@ class DigestScreen(Overlay):
     def _show(self, found: Digest, began: float) -> None:
         self._digest, self._took = found, time.monotonic() - began
         self._drawing.is_read = True
-        self._redraw_lines()
+        self._head.again()
         self._list()
 
     def _list(self) -> None:
@@ -334,6 +336,16 @@ class DigestScreen(Overlay):
     def on_virtual_list_opened(self) -> None:
         """Do as Enter does."""
         self.action_act("digest_open")
+
+
+def counted(found: Digest) -> dict[str, int]:
+    """Return how many things each part has that is not empty, in the order of the lines."""
+    counts: dict[str, int] = {}
+    for line in found.lines:
+        # A failure that has come several times is one.
+        number = 1 if line.part == "failed" else line.count
+        counts[_shown_part(line)] = counts.get(_shown_part(line), 0) + number
+    return counts
 
 
 def _read_digest(open_reader: Callable[[], Database], since: int, now: int, left: Mapping[str, str]) -> Digest:

@@ -38,9 +38,11 @@ class ScreenHead:
         *,
         id: str,
         rows: Callable[[], int] = lambda: 0,
+        has_changes: bool = True,
     ) -> None:
-        """`rows` returns how many rows are free."""
+        """`rows` returns how many rows are free. `has_changes`: whether it counts what has changed."""
         self._context = context
+        self._has_changes = has_changes
         self._title_parts = title
         self._title = FrameLine(context, title, self._right, id=f"{id}-title")
         self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, rows=rows)
@@ -69,7 +71,7 @@ class ScreenHead:
         if width < NARROW:
             return ()
         context, room = self._context, width - sum(cell_len(text) for text, _ in self._title_parts(width)) - 2
-        changed = changed_part(context)
+        changed = changed_part(context) if self._has_changes else ("", "")
         both = next_parts(context, self._title, room - cell_len(changed[0]))
         alone = next_parts(context, self._title, room)
         if changed[0] and (both or not alone) and cell_len(changed[0]) < room:
