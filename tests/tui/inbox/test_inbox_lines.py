@@ -77,7 +77,7 @@ async def test_each_entry_has_the_rows_it_needs_while_rows_are_free(every_kind, 
 
 async def test_the_entry_under_the_cursor_gets_its_rows_before_the_others(plan, make_app):
     with Store(plan.path) as store:
-        for number in range(6):
+        for number in range(4):
             store.commit(OpenAsk(f"Number {number}. {LONG}"), actor=f"robot-{number}", now=NOW)
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -96,7 +96,7 @@ async def test_an_inbox_of_many_entries_has_a_line_for_each(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot, "a")
-        assert len(in_list(app)) == 9 and all("?" in line[:4] for line in in_list(app))
+        assert len(in_list(app)) == 7 and all("?" in line[:4] for line in in_list(app))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -8,15 +8,20 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from tests.tui.driving import SIZES, named, said, settle, shown, until
+from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
+from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
+from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
+from tui_tasks.core.snapshots import Check
+from tui_tasks.core.store import Store
 from tui_tasks.tui.agents import answering
 from tui_tasks.tui.work import diff_lines, review_screen
 from tui_tasks.tui.work.review_screen import ReviewScreen
 from tui_tasks.work import comments
+from tui_tasks.work.accepting import Acceptance
 from tui_tasks.work.terminals import Terminals
 
 BRANCH = "task/31-rotate-keys"
@@ -334,10 +339,10 @@ async def test_the_works_of_a_race_are_reviewed_side_by_side_and_accepting_one_d
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await review(app, pilot, plan)
-        assert "(1 of 2, robot-1)" in shown(app)
+        assert "robot-1  1 of 2" in shown(app)
         await settle(pilot, "right_square_bracket")
         await until(pilot, lambda: "other.py" in shown(app))
-        assert "(2 of 2, robot-2)" in shown(app)
+        assert "robot-2  2 of 2" in shown(app)
         await settle(pilot, "a")
         assert "discards 1 other work" in shown(app)
         await settle(pilot, "enter")
@@ -451,3 +456,56 @@ async def test_an_agent_that_waits_at_its_prompt_is_woken_by_a_line_and_no_other
         await settle(pilot, "s", *"more", "enter")
         await until(pilot, lambda: "who continues" in said(app))
     assert lines == [(work.terminal, text) for text in typed]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_task_agent_and_checks_on_this_tree_stand_above_the_diff_at_every_size(
+    plan, place, make_app, monkeypatch, size
+):
+    begin(plan, 9, place, branch=BRANCH)
+    checks = (Check("tests", "passed", gate=True), Check("types", "failed"))
+    monkeypatch.setattr(Acceptance, "checks", lambda *_: checks)
+    app = make_app(plan.path)
+    async with app.run_test(size=size) as pilot:
+        await review(app, pilot, plan)
+        await settle(pilot, "tab")
+        await until(pilot, lambda: "store.put" in shown(app))
+        head = lines(app)[0]
+        assert "#9 Old cookie ban" in head and "robot-1" in head
+        assert "◐" in lines(app)[1], "what agents do"
+        if size[0] < 60:
+            assert "✓ 1" in head and "✗ 1" in head
+        else:
+            facts = next(line for line in lines(app) if "on this tree" in line)
+            assert facts.startswith(" ✗ types  ✓ tests  on this tree   2 files +7 -1")
+
+
+async def test_files_take_the_lines_that_they_need_and_the_diff_the_others(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await review(app, pilot, plan)
+        assert app.screen.files.size.height == 3
+        assert app.screen.diff.size.height == 13
+
+
+async def test_on_a_wide_screen_commits_and_checks_stand_below_the_files(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await review(app, pilot, plan)
+        left = "\n".join(line.split("│")[0] for line in lines(app))
+        for words in ("Keys are rotated", "2 commits ahead of main", "Keep the fresh key", "No checks"):
+            assert words in left
+
+
+async def test_an_agent_that_gets_stuck_stands_above_the_review(plan, place, make_app):
+    begin(plan, 9, place, branch=BRANCH)
+    with Store(plan.path) as store:
+        store.commit(NoteStuck("claude-1", "failure", "the same failure 3 times", NOW), actor="system", now=NOW)
+        for ask in ask_queries.open_asks(store.db):
+            store.commit(AnswerAsk(ask.uid, "yes"), actor="human", now=NOW)
+    app = make_app(plan.path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await review(app, pilot, plan)
+        assert lines(app)[1].startswith(" ! 1 stuck of")

@@ -43,7 +43,7 @@ from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import FootLine
 from tui_tasks.tui.widgets.now_entries import FAILED, JOBS
 from tui_tasks.tui.widgets.now_line import AGENTS
-from tui_tasks.tui.widgets.screen_head import ScreenHead
+from tui_tasks.tui.widgets.screen_head import TALL, ScreenHead
 from tui_tasks.tui.work import terminal
 
 KEPT: Final = "inbox"
@@ -51,9 +51,6 @@ KEPT: Final = "inbox"
 # The lines below the head that are neither of the list nor of the detail: a rule, and the foot with a blank line.
 _AROUND: Final = 3
 _LEAST_ROWS: Final = 3
-# From so many lines on, one of so many is for what has failed elsewhere.
-_TALL: Final = 30
-_SHARE: Final = 10
 # How many entries of an agent are searched for its words.
 _MAX_WORDS: Final = 32
 
@@ -83,7 +80,7 @@ class Inbox(Overlay):
         self._views = AskViews(context, self.tasks, self.unsent, self._show)
         self._drawing = InboxRows(context, self.listed, self.tasks, self.unsent.later, self.sources)
         self.window = InboxList(context, self._drawing)
-        self._head = ScreenHead(context, self._title, (*AGENTS, FAILED, JOBS), id="inbox", rows=self._free_rows)
+        self._head = ScreenHead(context, self._title, (*AGENTS, FAILED, JOBS), id="inbox")
         self._asked = AskDetail(context)
         self._detail = TextLines(context, self._asked, id="ask-detail")
         self._both = RowsAndDetail(context, self.window, self._detail)
@@ -169,13 +166,11 @@ class Inbox(Overlay):
         self.window.again()
         self._show()
 
-    def _free_rows(self) -> int:
-        return self.size.height // _SHARE if self.size.height >= _TALL and not self.small else 0
-
     def _fit_rows(self) -> None:
-        """Give the list the lines that its rows need, at most half of those that there are."""
+        """Give the list the lines that its rows need, at most half of those that there are, on a low screen less."""
         self._drawing.is_small = self.small
-        most = max(_LEAST_ROWS, (self.size.height - self._head.height(self.size) - _AROUND) // 2)
+        room = self.size.height - self._head.height(self.size) - _AROUND
+        most = max(_LEAST_ROWS, room // 2 if self.size.height >= TALL else room * 2 // 5)
         high = 1 if self.small else self.window.wanted(most)
         if high != self._rows_high:
             self._rows_high = high

@@ -4,14 +4,14 @@ agents are, as the lines above the panes have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 from tui_tasks.text.glyphs import sign
 from tui_tasks.text.safe import cell_len
 from tui_tasks.tui.painting.line_painter import DrawParts, FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.widgets.frame import NARROW
+from tui_tasks.tui.widgets.frame import NARROW, is_compact
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
 from tui_tasks.tui.widgets.next_up import next_parts
 from tui_tasks.tui.widgets.now_line import NowLine
@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 
+TALL: Final = 30
+"""The lines from which a screen has rows to spare for what needs the human elsewhere."""
+_SHARE: Final = 10
+
+
 class ScreenHead:
-    """The title line, a `NowLine` of some kinds of entries, and the rule below them. Where rows are free, what needs
-    the human and what has failed stands whole in lines of its own.
+    """The title line, a `NowLine` of some kinds of entries, and the rule below them. On a tall screen, what
+    needs the human and what has failed stands whole in lines of its own.
 
     The ids are `id-title`, `id-now`, `id-needs` and `id-rule`.
     """
@@ -37,15 +42,14 @@ class ScreenHead:
         kinds: Collection[int],
         *,
         id: str,
-        rows: Callable[[], int] = lambda: 0,
         has_changes: bool = True,
     ) -> None:
-        """`rows` returns how many rows are free. `has_changes`: whether it counts what has changed."""
+        """`has_changes`: whether it counts what has changed."""
         self._context = context
         self._has_changes = has_changes
         self._title_parts = title
         self._title = FrameLine(context, title, self._right, id=f"{id}-title")
-        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, rows=rows)
+        self._needs = NeedsLines(context, id=f"{id}-needs", kinds=kinds, rows=self._spare_rows)
         self._now = NowLine(context, kinds, id=f"{id}-now", is_elsewhere=lambda: self._needs.is_shown)
         self._rule = rule(context, id=f"{id}-rule")
 
@@ -59,6 +63,11 @@ class ScreenHead:
     def height(self, screen: Size) -> int:
         """Return the number of lines on a screen of a size."""
         return 3 + self._needs.get_content_height(screen, screen, screen.width)
+
+    def _spare_rows(self) -> int:
+        """Return how many lines there are for what needs the human and what has failed."""
+        screen = self._title.app.size
+        return screen.height // _SHARE if screen.height >= TALL and not is_compact(screen) else 0
 
     def again(self) -> None:
         """Draw the lines again."""

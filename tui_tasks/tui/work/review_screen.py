@@ -6,41 +6,40 @@ What is accepted is what was on screen. git runs in threads, so that neither 5,0
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
-from typing_extensions import override
 
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.tasks import task_queries
-from tui_tasks.core.store import Store
 from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.runner.git import GitFailed
-from tui_tasks.text.times import count
 from tui_tasks.tui.agents.answering import Reading
-from tui_tasks.tui.keys.action_table import Action, bindings
+from tui_tasks.tui.keys.action_table import bindings
 from tui_tasks.tui.painting.line_painter import FrameLine, rule
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Divider
+from tui_tasks.tui.painting.text_lines import Divider, TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
-from tui_tasks.tui.rows.row_list import RowMoves, VirtualList
+from tui_tasks.tui.rows.row_list import VirtualList
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
-from tui_tasks.tui.widgets.frame import FootLine
+from tui_tasks.tui.widgets.frame import FootLine, is_wide
+from tui_tasks.tui.widgets.now_line import AGENTS, NEEDS_YOU
+from tui_tasks.tui.widgets.screen_head import ScreenHead
 from tui_tasks.tui.work import diff_lines, review_rows, review_text
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.tui.work.review_actions import ReviewActions
+from tui_tasks.tui.work.review_keys import SideMoves, review_hints
+from tui_tasks.tui.work.review_reading import FileText, FileTexts, file_text, read_review
 from tui_tasks.tui.work.review_rows import Comment, FileRow, FileRows, SideRow, SideRows, shown_path
 from tui_tasks.tui.work.review_text import WorkFacts
-from tui_tasks.work.accepting import Acceptance
-from tui_tasks.work.git import reviewing
 
 if TYPE_CHECKING:
     from tui_tasks.work.git.reviewing import FileChange, Review
@@ -50,15 +49,9 @@ REVIEWED: Final = ("ready", "conflict", "working", "starting", "merging")
 SETTLE_SECONDS: Final = 0.03
 """A file that the cursor leaves sooner is not read."""
 LOOK_SECONDS: Final = 1.0
-_MAX_CACHED: Final = 50
-
-
-class FileText(msgspec.Struct):
-    """The diff of a file: its lines and their colours, or a note instead."""
-
-    lines: list[DiffLine]
-    colours: Colours
-    note: str = ""
+# The lines around files and diff, and the least lines of the files.
+_AROUND: Final = 7
+_LEAST_FILES: Final = 3
 
 
 class ReviewScreen(Overlay):
@@ -69,19 +62,22 @@ class ReviewScreen(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(*SCOPES)]
     DEFAULT_CSS = """
     ReviewScreen #review-body { height: 1fr; layout: vertical; }
-    ReviewScreen #files { height: 30%; min-height: 4; width: 1fr; }
+    ReviewScreen #files-side { height: auto; width: 1fr; }
+    ReviewScreen #work-summary { display: none; }
     ReviewScreen #diff-side { height: 1fr; width: 1fr; }
     ReviewScreen #diff { height: 1fr; }
     ReviewScreen Divider { display: none; }
     ReviewScreen.-wide.-tall #review-body { layout: horizontal; }
-    ReviewScreen.-wide.-tall #files { height: 1fr; width: 4fr; }
+    ReviewScreen.-wide.-tall #files-side { height: 1fr; width: 4fr; }
+    ReviewScreen.-wide.-tall #work-summary { display: block; }
     ReviewScreen.-wide.-tall #diff-side { width: 8fr; }
-    ReviewScreen.-wide.-tall #under-files { display: none; }
     ReviewScreen.-wide.-tall Divider { display: block; }
-    ReviewScreen.-narrow #files, ReviewScreen.-short #files { height: 1fr; }
+    ReviewScreen.-narrow #review-facts, ReviewScreen.-short #review-facts { display: none; }
+    ReviewScreen.-narrow #files-side, ReviewScreen.-short #files-side { height: 1fr; }
+    ReviewScreen.-narrow #work-summary, ReviewScreen.-short #work-summary { display: block; }
     ReviewScreen.-narrow #diff-side, ReviewScreen.-short #diff-side { display: none; }
-    ReviewScreen.-narrow #under-files, ReviewScreen.-short #under-files { display: none; }
-    ReviewScreen.-narrow.-diff #files, ReviewScreen.-short.-diff #files { display: none; }
+    ReviewScreen.-narrow.-diff #files-side, ReviewScreen.-short.-diff #files-side { display: none; }
+    ReviewScreen.-narrow.-diff #review-rule, ReviewScreen.-short.-diff #review-rule { display: none; }
     ReviewScreen.-narrow.-diff #diff-side, ReviewScreen.-short.-diff #diff-side { display: block; }
     """
 
@@ -97,24 +93,29 @@ class ReviewScreen(Overlay):
         self.diff = VirtualList(context, SideRows(context), id="diff")
         self._file_rows: InMemorySource[FileRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
         self._side_rows: InMemorySource[SideRow] = InMemorySource(lambda row: row.key, lambda row: row.at)
-        self._head = FrameLine(context, lambda width: review_text.head(self.facts, width), self._checks, id="head")
+        self._head = ScreenHead(context, self._title, (*AGENTS, *NEEDS_YOU), id="review")
+        self._facts_line = FrameLine(context, self._facts_parts, id="review-facts")
+        self._summary = TextLines(context, review_text.WorkSummary(context, lambda: self.facts), id="work-summary")
         self._diff_head = FrameLine(context, self._path_parts, id="diff-head")
         self.reading = Reading(context)
         self.controllers = (ReviewActions(self), SideMoves(self))
-        self._texts: dict[str, FileText] = {}
+        self._texts = FileTexts()
         # The files of which the diff was on screen, in the version that is shown.
         self._opened: set[str] = set()
         self._shown: tuple[object, ...] = ()
         self._counted: object = None
         self._has_read = False
+        self._files_high = 0
 
     def compose(self) -> ComposeResult:
-        """Compose head, files and diff."""
-        yield self._head
-        yield rule(self.context)
+        """Compose head, files, what there is to know of the work, and diff."""
+        title, now, needs, under = self._head.compose()
+        yield from (title, now, needs, self._facts_line, under)
         with Container(id="review-body"):
-            yield self.files
-            yield rule(self.context, id="under-files")
+            with Vertical(id="files-side"):
+                yield self.files
+                yield rule(self.context, id="under-files")
+                yield self._summary
             yield Divider(self.context)
             with Vertical(id="diff-side"):
                 yield self._diff_head
@@ -203,7 +204,7 @@ class ReviewScreen(Overlay):
         checks: tuple[Check, ...] = ()
         problem = ""
         try:
-            review, checks = await asyncio.to_thread(_read, self.context.link.path, self.context.link.clock, work)
+            review, checks = await asyncio.to_thread(read_review, self.context.link.path, self.context.link.clock, work)
         except (GitFailed, OSError, Refusal, DatabaseRefused) as error:
             problem = str(error)
         if self.work.uid != work.uid or not self.is_mounted:
@@ -229,12 +230,31 @@ class ReviewScreen(Overlay):
             self.files.show(self._file_rows, rows[0 if wants_summary else 1].key)
         else:
             self.files.change(changed)
+        self._fit_files()
         self.files.again()
-        self._head.again()
+        self._head_again()
         self.show_side()
+
+    def _fit_files(self) -> None:
+        """Give the files the lines that they need, up to a share of the screen."""
+        share = 1 if self.small else 2 if is_wide(self.size) else 3
+        most = max(_LEAST_FILES, (self.size.height - _AROUND) // share)
+        high = min(most, max(1, self._file_rows.total()))
+        if high != self._files_high:
+            self._files_high = high
+            self.files.styles.height = high
+
+    def _head_again(self) -> None:
+        for part in (self._head, self._facts_line, self._summary):
+            part.again()
+
+    def agents_changed(self) -> None:
+        """Draw the head again after an agent has come, gone or got stuck."""
+        self._head_again()
 
     def changed(self, changes: StateChanges) -> None:
         """Update after something about works or checks has changed."""
+        self._head_again()
         if not (changes.all or changes.touches("work", "task", "check_run", "task_check")):
             return
         if self.leave_what_is_over():
@@ -286,15 +306,10 @@ class ReviewScreen(Overlay):
         if review is None:
             return
         await asyncio.sleep(SETTLE_SECONDS)
-        try:
-            text = await asyncio.to_thread(_file_text, review, change)
-        except (GitFailed, OSError) as error:
-            text = FileText([], {}, f"{error}")
+        text = await asyncio.to_thread(file_text, review, change)
         if self.review is not review or not self.is_mounted:
             return
-        while len(self._texts) >= _MAX_CACHED:
-            del self._texts[next(iter(self._texts))]
-        self._texts[key] = text
+        self._texts.put(key, text)
         self._show_read(key)
         if text.lines:
             text.colours = await asyncio.to_thread(diff_lines.colours, change.name, text.lines)
@@ -329,16 +344,22 @@ class ReviewScreen(Overlay):
         else:
             self.diff.show(self._side_rows)
 
+    def _title(self, width: int) -> Sequence[Part]:
+        return review_text.title(self.facts, width, ascii_only=self.context.ascii_only)
+
+    def _facts_parts(self, width: int) -> Sequence[Part]:
+        return review_text.facts_line(self.facts, width, ascii_only=self.context.ascii_only)
+
     def _path_parts(self, width: int) -> Sequence[Part]:
-        """Return the path of the file that is shown."""
+        """Return the path of the file that is shown, and which of the files it is."""
         change = self.change
         if change is None:
             return [(" The work as a whole", "$muted")]
         more = "  not committed" if not change.is_committed else ""
-        return [(f" {shown_path(change.path)}"[: max(4, width - len(more))], "bold"), (more, "$state-overdue")]
-
-    def _checks(self, width: int) -> Sequence[Part]:
-        return review_text.checks(self.facts, ascii_only=self.context.ascii_only)
+        at, of = self._file_rows.place(self.files.row) if self.files.row is not None else 0, self._file_rows.total() - 1
+        place = f"  {at} of {of}" if self.small else ""
+        room = max(4, width - len(more) - len(place))
+        return [(f" {shown_path(change.path)}"[:room], "bold"), (place, "$muted"), (more, "$state-overdue")]
 
     def on_virtual_list_moved(self, event: VirtualList.Moved) -> None:
         """Show another file."""
@@ -353,8 +374,9 @@ class ReviewScreen(Overlay):
 
     def on_resize(self) -> None:
         """Draw for the new size."""
+        self._fit_files()
         self.call_after_refresh(self.show_side)
-        self._head.again()
+        self._head_again()
 
     def _note_painted(self) -> None:
         if self.is_active and self.is_mounted:
@@ -371,34 +393,7 @@ class ReviewScreen(Overlay):
 
     def hints_again(self) -> None:
         """Show the keys that work here, in the order of use."""
-        sent = len(self.comments)
-        send = f"Send {count(sent, 'comment')}" if sent else "Hand back" if self._has_conflicts else "Send back"
-        base = self.review.base if self.review is not None else ""
-        accept = f"Accept into {base}" if base and not self.small else "Accept"
-        hints = [
-            self.hint_of("work_accept", accept),
-            self.hint_of("work_comment"),
-            self.hint_of("work_send", send),
-            self.hint_of("work_discard"),
-            self.hint_of("work_pull_request"),
-            self.hint_of("work_terminal"),
-            *([self.hint_of("work_next", "Other work")] if self.facts.places > 1 else []),
-            self.hint_of("back"),
-        ]
-        if self._has_conflicts:
-            hints = [hints[2], *hints[3:]]
-        if self.small:
-            hints = [self.hint_of("work_diff", "Files" if self.is_on_diff else "Diff"), *hints]
-        self.hint(*hints)
-
-    @property
-    def _has_conflicts(self) -> bool:
-        return self.review is not None and bool(self.review.conflicts)
-
-    @override
-    def why_not(self, action: Action) -> str | None:
-        """The controllers know."""
-        return super().why_not(action)
+        self.hint(*review_hints(self))
 
     def do_work_diff(self) -> None:
         """Go into the diff, or back to the files."""
@@ -408,7 +403,8 @@ class ReviewScreen(Overlay):
             self.add_class("-diff")
             self.diff.focus()
             self.call_after_refresh(self._note_painted)
-        self.hints_again()
+        # What was hidden gets the focus once it is laid out.
+        self.call_after_refresh(self.hints_again)
 
     do_work_part = do_work_diff
 
@@ -441,42 +437,3 @@ class ReviewScreen(Overlay):
         kept = review_rows.to_keep(self.context.db, self.work.uid, self.comments, live)
         self.context.run(self.context.link.remember(review_rows.KEPT, kept))
         self._draw()
-
-
-class SideMoves(RowMoves):
-    """Moves in the files or the diff, whichever has the focus; pages are always those of the diff."""
-
-    def __init__(self, screen: ReviewScreen) -> None:
-        super().__init__(lambda: screen.diff if screen.is_on_diff else screen.files)
-        self._screen = screen
-
-    def do_page_down(self) -> None:
-        """A page of the diff, wherever the cursor is."""
-        self._screen.diff.move_page(1)
-
-    def do_page_up(self) -> None:
-        """A page back."""
-        self._screen.diff.move_page(-1)
-
-
-def _read(path: str, clock: Callable[[], int], work: Work) -> tuple[Review, tuple[Check, ...]]:
-    """Return what git has of a work, and its checks with their states on that tree; called in a thread.
-
-    Raises:
-        Refusal: it cannot be read, as the message says.
-    """
-    with Store(path, makes=False) as store:
-        acceptance = Acceptance(store, clock)
-        review = acceptance.review(work)
-        return review, acceptance.checks(work, review)
-
-
-def _file_text(review: Review, change: FileChange) -> FileText:
-    diff = reviewing.file_diff(review.folder, review.merge_base, review.tree, change)
-    if diff.is_binary:
-        return FileText([], {}, "A binary file: its bytes are not shown.")
-    lines = diff_lines.parse(diff.text)
-    note = "The rest of this diff is too long to be shown: look at it in the worktree." if diff.is_cut else ""
-    if not lines and not note:
-        note = "No line differs."
-    return FileText(lines, {}, note)

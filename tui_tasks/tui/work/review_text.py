@@ -1,8 +1,9 @@
-"""The texts of a review: its head, and what there is to know of the work as a whole."""
+"""The texts of a review: its head, with the state of the checks, and what there is to know of the work as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -10,12 +11,13 @@ import msgspec
 from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.snapshots import Task
 from tui_tasks.text.glyphs import PROOF_LOOKS
-from tui_tasks.text.safe import fit, safe_line
+from tui_tasks.text.safe import cell_len, fit, safe_line
 from tui_tasks.text.times import SECOND, ago, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
-from tui_tasks.tui.painting.text_lines import Drawn, block
+from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, block
 from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.widgets.frame import NARROW
 from tui_tasks.tui.work.review_rows import shown_path
 
 if TYPE_CHECKING:
@@ -45,33 +47,68 @@ class WorkFacts(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-def head(facts: WorkFacts, width: int) -> list[Part]:
-    """` Review  #31 Rotate keys   task/31-rotate-keys  2 commits ahead of main`, as much as there is room for."""
-    task, work, review = facts.task, facts.work, facts.review
-    race = f" ({facts.place} of {facts.places}, {agent_text.who(work.agent, 16)})" if facts.places > 1 else ""
-    title = f"#{task.number} {safe_line(task.name, max(8, width // 3))}"
-    parts: list[Part] = [(" Review  " if width >= 60 else " ", "bold"), (title, "bold"), (race, "$changed")]
+def title(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
+    """` Review  #31 Rotate keys  claude-1`; on a narrow screen `#31 Rotate…  claude-1  ✓ tests`."""
+    task, work = facts.task, facts.work
+    is_narrow = width < NARROW
     state = "" if work.state == "ready" else f"  {work.state}"
-    parts.append((state, "$state-overdue"))
-    if width >= 60:
-        parts.append((f"   {safe_line(work.branch or 'no branch', max(8, width // 4))}", "$muted"))
-    if review is not None and width >= 100:
+    race = f"  {facts.place} of {facts.places}" if facts.places > 1 else ""
+    who = f"  {agent_text.who(work.agent, 10 if is_narrow else 24)}"
+    proof = _proof(facts, ascii_only=ascii_only) if is_narrow else []
+    head = " " if is_narrow else " Review  "
+    taken = sum(map(cell_len, (head, who, race, state, *(text for text, _ in proof))))
+    room = width - taken - 1 if is_narrow else min(width // 3, width - taken - 1)
+    name = safe_line(f"#{task.number} {task.name}", max(8, room), ascii_only=ascii_only)
+    return [
+        (head, "$muted" if is_narrow else "bold"),
+        (name, "bold"),
+        (who, "$muted"),
+        (race, "$changed"),
+        (state, "$state-overdue"),
+        *proof,
+    ]
+
+
+def _proof(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
+    """`  ✓ 2  ✗ 1`: how many checks are in which state."""
+    if facts.review is None:
+        return []
+    if not facts.checks:
+        return [("  no checks", "$muted")]
+    counts = Counter(check.state for check in facts.checks)
+    shown = [(PROOF_LOOKS[state], number) for state, number in counts.items()]
+    return [(f"  {look.mark(ascii_only=ascii_only)} {number}", look.color) for look, number in shown]
+
+
+def facts_line(facts: WorkFacts, width: int, *, ascii_only: bool) -> list[Part]:
+    """` ✓ tests  ✗ types  on this tree   2 files +7 -1   2 commits ahead of main   task/31-rotate-keys`, what matters
+    most first, as much as there is room for.
+    """
+    review, work = facts.review, facts.work
+    parts: list[Part] = [(" ", ""), *checks(facts, ascii_only=ascii_only)]
+    more: list[Part] = [(summary_word(facts), "$state-failed" if facts.problem else "")]
+    if review is not None:
         behind = f", {review.behind} behind" if review.behind else ""
-        parts.append((f"  {count(review.ahead, 'commit')} ahead of {safe_line(review.base, 24)}{behind}", "$muted"))
+        more.append((f"{count(review.ahead, 'commit')} ahead of {safe_line(review.base, 24)}{behind}", "$muted"))
+    more.append((safe_line(work.branch or "no branch", 40), "$muted"))
+    for text, style in more:
+        gap = "   " if len(parts) > 1 else ""
+        if sum(cell_len(part) for part, _ in parts) + cell_len(gap + text) < width:
+            parts.append((gap + text, style))
     return parts
 
 
 def checks(facts: WorkFacts, *, ascii_only: bool) -> list[Part]:
-    """`✓ tests  ✗ types  on this tree`."""
+    """`✗ types  ✓ tests  on this tree`, the failed ones first."""
     if facts.review is None:
         return []
     if not facts.checks:
-        return [("no checks ", "$muted")]
+        return [("no checks", "$muted")]
     parts: list[Part] = []
-    for check in facts.checks:
+    for check in sorted(facts.checks, key=lambda check: check.state != "failed"):
         shown = PROOF_LOOKS[check.state]
         parts += [(f"{shown.mark(ascii_only=ascii_only)} ", shown.color), (f"{safe_line(check.name, 16)}  ", "")]
-    return [*parts, ("on this tree ", "$muted")]
+    return [*parts, ("on this tree", "$muted")]
 
 
 def summary_word(facts: WorkFacts) -> str:
@@ -88,6 +125,26 @@ def summary_word(facts: WorkFacts) -> str:
     return ", ".join((f"{count(len(review.files), 'file')} {lines}", *wrong))
 
 
+class WorkSummary(TextDrawing):
+    """Draws what there is to know of the work in a narrow column: without places, ids and times."""
+
+    def __init__(self, context: Context, facts: Callable[[], WorkFacts]) -> None:
+        super().__init__(context)
+        self._facts = facts
+
+    def lines(self, width: int, height: int) -> list[Drawn]:
+        """Return what is wrong, the agent's words, the commits and the checks."""
+        facts, room = self._facts(), max(10, width - 2)
+        review, work = facts.review, facts.work
+        if review is None:
+            return summary(self.context, facts, room)
+        lines = _troubles(self.context, facts, room)
+        lines += [*block(f'"{work.summary}"', room), []] if work.summary else []
+        lines.append([(f" {count(len(review.commits), 'commit')} ahead of {safe_line(review.base, 24)}", "bold")])
+        lines += [[(f"   {safe_line(commit.title, room - 3)}", "")] for commit in review.commits[:_MAX_NAMED]]
+        return lines + _checks(self.context, facts, room)
+
+
 def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     """Return what there is to know of the work as a whole: conflicts first, then what is noted, commits, checks."""
     review, work = facts.review, facts.work
@@ -95,18 +152,7 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
         return [*block(facts.problem, room, "$state-failed"), *block(f"It is in {work.worktree}", room, "$muted")]
     if review is None:
         return block("Reading the work.", room, "$muted")
-    lines: list[Drawn] = []
-    if review.conflicts:
-        lines += _paths(f"It does not merge into {review.base}. In conflict:", review.conflicts, room, "$state-failed")
-        lines += [*block(f"{context.keymap.key_of('work_send')} hands it back to the agent.", room, "$muted"), []]
-    elif work.state == "conflict" and work.message:
-        lines += [*block(work.message, room, "$state-failed"), []]
-    if review.is_dirty:
-        lines += [*_paths("Not committed:", review.uncommitted, room, "$state-overdue"), []]
-    for note in review.notes:
-        lines += block(note, room, "$state-overdue")
-    if review.notes:
-        lines.append([])
+    lines = _troubles(context, facts, room)
     who = agent_text.who(work.agent, 40)
     started = f"{who} started {ago(work.started_at, context.clock.now())}, in {work.worktree}"
     lines += block(started, room, "$muted")
@@ -116,8 +162,25 @@ def summary(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
     lines += [_commit(context, commit, room) for commit in review.commits]
     if review.behind:
         lines += block(f"{review.base} has {count(review.behind, 'commit')} that it lacks", room, "$muted")
-    lines += _checks(context, facts, room)
-    return lines
+    return lines + _checks(context, facts, room)
+
+
+def _troubles(context: Context, facts: WorkFacts, room: int) -> list[Drawn]:
+    """Return what is in the way, with a blank line below each: conflicts, what is not committed, notes."""
+    review, work = facts.review, facts.work
+    lines: list[Drawn] = []
+    if review is None:
+        return lines
+    if review.conflicts:
+        lines += _paths(f"It does not merge into {review.base}. In conflict:", review.conflicts, room, "$state-failed")
+        lines += [*block(f"{context.keymap.key_of('work_send')} hands it back to the agent.", room, "$muted"), []]
+    elif work.state == "conflict" and work.message:
+        lines += [*block(work.message, room, "$state-failed"), []]
+    if review.is_dirty:
+        lines += [*_paths("Not committed:", review.uncommitted, room, "$state-overdue"), []]
+    for note in review.notes:
+        lines += block(note, room, "$state-overdue")
+    return [*lines, []] if review.notes else lines
 
 
 def _commit(context: Context, commit: CommitLine, room: int) -> Drawn:

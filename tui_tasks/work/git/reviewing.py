@@ -148,15 +148,7 @@ def review(
         Conflict: there is no such base, no commit, or nothing in common.
         GitFailed: git failed.
     """
-    head = worktrees.commit_of(folder, "HEAD")
-    if head is None:
-        raise Conflict(f"{folder} has no commit")
-    base_commit = worktrees.commit_of(folder, began_at or f"refs/heads/{base}")
-    if base_commit is None:
-        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
-    merge_base = git.run(folder, "merge-base", head, base_commit, statuses=(0, 1)).text
-    if not merge_base:
-        raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
+    head, base_commit, merge_base = _ends(folder, base, began_at)
     tree = git_trees.tree_of(folder, filters=filters)
     head_tree = tree_at(folder, head)
     ahead, behind = git.run(folder, "rev-list", "--left-right", "--count", f"{head}...{base_commit}").text.split()
@@ -178,6 +170,20 @@ def review(
         conflicts=merge_trees(folder, base_commit, head)[1] if int(ahead) else (),
         notes=tuple(_notes(folder, head, branch)),
     )
+
+
+def _ends(folder: Path, base: str, began_at: str | None) -> tuple[str, str, str]:
+    """Return the commit of a worktree, that of its base branch, and what both have in common."""
+    head = worktrees.commit_of(folder, "HEAD")
+    if head is None:
+        raise Conflict(f"{folder} has no commit")
+    base_commit = worktrees.commit_of(folder, began_at or f"refs/heads/{base}")
+    if base_commit is None:
+        raise Conflict(f"there is no branch {base} any more: merge into another one", base=base)
+    merge_base = git.run(folder, "merge-base", head, base_commit, statuses=(0, 1)).text
+    if not merge_base:
+        raise Conflict(f"HEAD of {folder} and branch {base} have no commit in common", base=base)
+    return head, base_commit, merge_base
 
 
 def tree_at(folder: Path, commit: str) -> str:
