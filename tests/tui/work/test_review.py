@@ -12,10 +12,10 @@ from tests.tui.driving import SIZES, lines, named, said, settle, shown, until
 from tests.tui.plan import NOW
 from tests.tui.work.reviewing import begin, keys_repository, state_of
 from tests.work.repositories import commit, git, write
+from tui_tasks.core.agent_snapshots import Check
 from tui_tasks.core.operations.asks import AnswerAsk, NoteStuck
 from tui_tasks.core.read import ask_queries
 from tui_tasks.core.read.agents import session_queries
-from tui_tasks.core.snapshots import Check
 from tui_tasks.core.store import Store
 from tui_tasks.tui.agents import answering
 from tui_tasks.tui.work import diff_lines, review_screen

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tui_tasks.core import vocab
+from tui_tasks.core.agent_snapshots import CheckDefinition
 from tui_tasks.core.engine.database import Database
 from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.read import ask_queries, check_queries, digest_entries, work_queries
@@ -27,7 +28,6 @@ from tui_tasks.core.read.digest_entries import (
     without_checks,
 )
 from tui_tasks.core.read.tasks import held_queries, task_queries
-from tui_tasks.core.snapshots import CheckDefinition
 from tui_tasks.text.safe import telling_line
 
 # How many tasks with a failed check are read at most.

@@ -12,10 +12,10 @@ from typing import Any, Final
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 
+from tui_tasks.core.agent_snapshots import Agent, Ask
 from tui_tasks.core.read.agents.activity import Word
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.rules.agents.request_text import MAX_OPTIONS, decided_line
-from tui_tasks.core.snapshots import Agent, Ask
 from tui_tasks.text.glyphs import look
 from tui_tasks.text.safe import cell_len, safe_line
 from tui_tasks.text.times import age, age_lasts

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read.pages.list_pages import TaskLine
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.inbox_items import AskLine, FoldedAsks
 from tui_tasks.tui.state.context import Context

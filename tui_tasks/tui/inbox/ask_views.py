@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tui_tasks.core.snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.hooks.replies.outbox import why_unanswerable
 from tui_tasks.tui.agents.answering import AskView, Given, WholeRequests
 from tui_tasks.tui.inbox.ask_groups import AskedTasks

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from typing_extensions import override
 
-from tui_tasks.core.snapshots import Ask
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.text.times import count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.keys.action_table import ACTIONS, Action

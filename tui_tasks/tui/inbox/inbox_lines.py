@@ -6,9 +6,9 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.errors import NotFound
 from tui_tasks.core.read import ask_queries
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.tui.inbox.ask_groups import AskGroups
 from tui_tasks.tui.inbox.inbox_items import FoldedAsks, InboxItem, InboxLine, RowSource, says
 from tui_tasks.tui.rows.row_cache import InMemorySource

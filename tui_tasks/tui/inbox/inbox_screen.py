@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from tui_tasks.core.agent_snapshots import Ask
 from tui_tasks.core.read import ask_queries, views
 from tui_tasks.core.read.agents import activity
-from tui_tasks.core.snapshots import Ask
 from tui_tasks.text.safe import safe_line
 from tui_tasks.tui.agents.agent_actions import AgentActions
 from tui_tasks.tui.agents.answering import LOOK_SECONDS, AskView, Given, OptionKeys, Reading

@@ -8,12 +8,12 @@ from typing import Final
 
 from typing_extensions import override
 
+from tui_tasks.core.agent_snapshots import Work
 from tui_tasks.core.errors import DatabaseRefused, Refusal
 from tui_tasks.core.read import work_queries
 from tui_tasks.core.read.pages import list_pages
-from tui_tasks.core.snapshots import Work
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.text.times import ago
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.inbox.inbox_items import InboxItem, RowSource

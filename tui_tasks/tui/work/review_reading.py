@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from tui_tasks.core.snapshots import Check, Work
+from tui_tasks.core.agent_snapshots import Check, Work
 from tui_tasks.core.store import Store
-from tui_tasks.runner.process.git import GitFailed
+from tui_tasks.runner.git import GitFailed
 from tui_tasks.tui.work import diff_lines
 from tui_tasks.tui.work.diff_lines import Colours, DiffLine
 from tui_tasks.work.accepting import Acceptance
