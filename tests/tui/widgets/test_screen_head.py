@@ -21,3 +21,13 @@ async def test_an_agent_that_is_gone_stands_first_above_the_inbox_as_above_the_p
         pane = next(line for line in lines(app) if " 1 gone" in line)
         await settle(pilot, "a")
         assert lines(app)[1][:14] == pane[:14] == " ! 1 gone of 2"
+
+
+async def test_a_click_on_an_agent_above_the_inbox_shows_its_task_in_the_list(plan, make_app):
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "a")
+        await pilot.click(offset=(lines(app)[1].index("#5"), 1))
+        await settle(pilot)
+        assert app.screen is app.screen_stack[0]
+        assert app.pane.target() == plan[5]

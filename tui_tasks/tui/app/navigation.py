@@ -29,6 +29,7 @@ from tui_tasks.tui.keys.action_table import ACTIONS, Action
 from tui_tasks.tui.keys.actions import Actor
 from tui_tasks.tui.keys.keymap import Keymap
 from tui_tasks.tui.state.app_state import AppState
+from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import DatabaseLink, StateChanges
 from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
@@ -261,6 +262,14 @@ class Navigation:
     def go_to(self, uid: str) -> None:
         """Show a task in the list, wherever it is."""
         self._open_in_turn(self._go_to(uid))
+
+    def show_ask(self, context: Context, uid: str) -> None:
+        """Show a question in the inbox."""
+        from tui_tasks.tui.inbox.inbox_screen import Inbox
+
+        self._link.check()
+        self.close_overlays()
+        self._app.push_screen(Inbox(context, uid))
 
     def close_overlays(self) -> None:
         """Return to the pane."""

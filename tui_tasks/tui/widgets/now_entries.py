@@ -298,7 +298,7 @@ class NowEntries:
             looks.color,
             ask.agent,
             (_line(asked),),
-            lambda: self._show_ask(ask.uid),
+            lambda: self.context.navigation.show_ask(self.context, ask.uid),
             whole=f"{number}{safe_line(asked, _MAX_WHOLE)}",
             since=ask.opened_at,
         )
@@ -354,13 +354,11 @@ class NowEntries:
         return lambda: self.context.do(action)
 
     def _go_to(self, uid: str) -> Callable[[], None]:
-        return lambda: self.context.navigation.go_to(uid)
+        def go() -> None:
+            self.context.navigation.close_overlays()
+            self.context.navigation.go_to(uid)
 
-    def _show_ask(self, uid: str) -> None:
-        from tui_tasks.tui.inbox.inbox_screen import Inbox
-
-        self.context.link.check()
-        self.context.push(Inbox(self.context, uid))
+        return go
 
 
 _OTHERS: Final = {"waits": ("waits", "wait"), "ready": ("ready", "ready"), "idle": ("idle", "idle")}
