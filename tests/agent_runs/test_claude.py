@@ -263,7 +263,7 @@ def test_a_request_that_is_not_kept_whole_is_shown_whole_from_the_memory_of_the_
     asks(play, input={"command": "cat secret \ud83d"})
     (ask,) = play.asks
     assert "secret" not in ask.question
-    with pytest.raises(Conflict, match="left out"):
+    with pytest.raises(Conflict, match="not shown all"):
         store.commit(AnswerAsk(ask.uid, "Allow"), actor="human", now=clock.now())
     with ThreadPoolExecutor(1) as other:
         whole = other.submit(whole_request, store.path, ask)

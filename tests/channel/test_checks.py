@@ -305,7 +305,7 @@ def test_a_done_task_is_not_moved_to_where_a_gate_has_not_passed_and_the_refusal
     assert (task(talk, uid)["list"], checks.waiting()) == ("elsewhere", [])
     talk.ok("tasklist:update_task", uid=uid, status="pending")
     talk.ok(MOVE, uid=uid, list="checked")
-    assert "its checks are being run" in talk.refused("tasklist:set_task_done", uid=uid)["message"]
+    assert "its checks run now" in talk.refused("tasklist:set_task_done", uid=uid)["message"]
     checks.run()
     talk.ok("tasklist:set_task_done", uid=uid)
 

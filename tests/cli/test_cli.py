@@ -437,7 +437,7 @@ def test_a_fresh_install_has_no_tasks_yet_and_says_how_to_make_the_first(run, tm
         assert (done.returncode, done.stdout, done.stderr) == (status, out, said), words
     assert json.loads(run("lists", "--json").stdout)["lists"] == []
     for named in (run("ls", "--db", str(tmp_path / "x.db")), run("ls", TUI_TASKS_DB=str(tmp_path / "x.db"))):
-        assert (named.returncode, "there is no database" in named.stderr) == (1, True)
+        assert (named.returncode, "no database at" in named.stderr) == (1, True)
 
 
 def test_an_export_that_cannot_be_written_names_the_file(run) -> None:

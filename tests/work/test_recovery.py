@@ -43,7 +43,7 @@ def test_each_orphan_is_named(store, clock, repo, configure, starter, task):
     stray.mkdir(parents=True)
     assert list(recovery.orphans(store)) == [
         f"work of robot-1: its worktree {worktree(store)} is gone; discard it",
-        f"worktree {stray}: no work knows it; `git worktree remove` removes it",
+        f"worktree {stray}: it belongs to no work; `git worktree remove` removes it",
     ]
 
 

@@ -422,8 +422,8 @@ def test_agents_cannot_turn_it_on_or_off(store, clock, home, repo, switch_on):
     [
         ("2 claude stay", {"at_once": 2, "program": "claude", "stays": True}),
         ("claude", {"at_once": 1, "program": "claude"}),
-        ("0", "0 is no number of agents, no program (claude), and not stay."),
-        ("hal", "hal is no number of agents, no program (claude), and not stay."),
+        ("0", "0: write a number of agents, a program (claude), or stay."),
+        ("hal", "hal: write a number of agents, a program (claude), or stay."),
     ],
 )
 def test_a_line_names_the_number_the_program_and_whether_it_stays(text, fields):

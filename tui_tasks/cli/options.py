@@ -226,7 +226,7 @@ def require_database(options: argparse.Namespace) -> None:
 
     path = paths.database(options.db)
     if _is_missing(path) and not is_replica(path):
-        raise DatabaseRefused(f"there is no database {path}; `tui-tasks add` makes one, or name another with --db")
+        raise DatabaseRefused(f"no database at {path}: `tui-tasks add` makes one, or name another with --db")
 
 
 @contextlib.contextmanager

@@ -131,7 +131,7 @@ def _problems_of_tasks(tasks: list[Any], *, is_new: bool = True) -> Iterator[Pro
 
 
 def _no_task(reference: str) -> str:
-    message = f"no task {reference[:100]}: it takes the id of a task of this call, or of one that is there"
+    message = f"no task {reference[:100]}: use the id of a task of this call, or of an existing one"
     return f"{message}; {_NO_PLACE}" if reference.lstrip("#").isdecimal() else message
 
 

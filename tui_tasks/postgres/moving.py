@@ -60,7 +60,7 @@ def to_server(source: Path, connection: Connection, report: Report) -> int:
         StorageFailed: one of them cannot be read or written.
     """
     if not source.exists():
-        raise DatabaseRefused(f"there is no database {source}")
+        raise DatabaseRefused(f"no database at {source}")
     with _errors(), tempfile.TemporaryDirectory(prefix=".moving-", dir=source.parent) as folder:
         part = Path(folder) / "copy.db"
         with Store(str(source), read_only=True) as opened:

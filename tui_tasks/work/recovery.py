@@ -75,18 +75,18 @@ def orphans(store: Store) -> Iterator[str]:
         intent = merge_steps.intent_of(work)
         if intent is not None and merge_steps.is_cut_off(intent):
             what = {"merge": "merge", "undo": "undo", "clean": "clean-up"}[intent.step]
-            yield f"work of {work.agent}: its {what} was begun and not ended; `tui-tasks work ls` continues it"
+            yield f"work of {work.agent}: its {what} was interrupted; `tui-tasks work ls` continues it"
         elif work.state in ("merged", "discarded", "failed") and work.makes_worktree and Path(work.worktree).is_dir():
             yield f"worktree {work.worktree}: its work is {work.state}; `tui-tasks work clean` removes it"
     data = Path(data_folder(store.path))
     for folder in sorted((*data.glob("worktrees/*/*"), *data.glob("proofs/*"))):
         begun = any(_proof(work) == folder for work in works)
         if folder.is_dir() and not begun and os.path.realpath(folder) not in known:
-            yield f"worktree {folder}: no work knows it; `git worktree remove` removes it"
+            yield f"worktree {folder}: it belongs to no work; `git worktree remove` removes it"
     terminals = {work.terminal for work in works if work.terminal is not None}
     for name in Terminals(store.path).names():
         if name not in terminals:
-            yield f"terminal {name}: no work knows it"
+            yield f"terminal {name}: it belongs to no work"
 
 
 def _proof(work: Work) -> Path | None:

@@ -372,7 +372,7 @@ def parse_auto(text: str, programs: Collection[str]) -> dict[str, Any] | str:
         elif word == "stay":
             fields["stays"] = True
         else:
-            return f"{safe_line(word, 30)} is no number of agents, no program ({', '.join(programs)}), and not stay."
+            return f"{safe_line(word, 30)}: write a number of agents, a program ({', '.join(programs)}), or stay."
     return fields
 
 

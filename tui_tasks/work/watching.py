@@ -45,9 +45,9 @@ class WorkWatch:
                     while not self._stopped.wait(LOOK_SECONDS):
                         look(store, self._clock)
             except (Refusal, DatabaseRefused) as refusal:
-                _log.warning("work is looked at later: %s", refusal)
+                _log.warning("work will be checked later: %s", refusal)
             except Exception:  # the front end continues
-                _log.exception("work could not be looked at")
+                _log.exception("work could not be checked")
 
     def stop(self) -> None:
         """End `run` soon; may be called in any thread."""

@@ -70,7 +70,7 @@ def test_of_all_agents_a_thousand_questions_wait_whatever_their_names_are(talk, 
         ("conflict", 1_000, 1_000)
     }
     assert refused[0]["message"] == (
-        "1000 questions of all agents wait for the human, and no more may: wait until one is answered or ends"
+        "1000 questions of all agents wait for the human, the limit: wait until one is answered or ends"
     )
     store.commit(SettleAsks((ask_queries.open_asks(store.db)[0].uid,)), actor="human", now=clock())
     asked(talk, question="Now?")

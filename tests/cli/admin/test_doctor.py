@@ -29,7 +29,7 @@ from tui_tasks.core.journal import compaction, journal
 from tui_tasks.core.maintenance import diagnosis
 from tui_tasks.core.maintenance.backup import backup
 from tui_tasks.core.maintenance.compaction_steps import compact
-from tui_tasks.core.operations.tasks import AddTask, EditTask, LogTask
+from tui_tasks.core.operations.tasks import AddTask, EditTask, EnsureList, LogTask
 from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.store import Store
 
@@ -202,6 +202,12 @@ def test_tables_that_are_not_as_the_journal_tells_are_found(
     raw.execute(done)
     raw.close()
     assert any(said in each for each in found(path, tmp_path / "none"))
+
+
+def test_a_journal_of_one_entry_is_counted_as_one_entry(tmp_path: Path) -> None:
+    with Store(str(tmp_path / "tasks.db")) as store:
+        store.commit(EnsureList("work", "task"), actor="bob", now=START)
+        assert ": 1 journal entry, SQLite" in doctor.summary(store)
 
 
 def test_tables_are_compared_with_a_long_journal_on_demand_alone(

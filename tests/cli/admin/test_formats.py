@@ -82,7 +82,7 @@ def test_a_folder_is_named_and_a_file_is_none(shell: Shell, full: Path, tmp_path
     assert (status, told) == (1, "tui-tasks: backlog.md is a folder of files: name it by -o FOLDER\n")
     (tmp_path / "empty").mkdir()
     status, _, told = shell("import", "backlog.md", "empty", db=full)
-    assert (status, told) == (1, "tui-tasks: empty has no folder `tasks`: name the one that has it\n")
+    assert (status, told) == (1, "tui-tasks: empty has no folder `tasks`: name the folder that has it\n")
 
 
 def test_the_folder_of_a_project_has_its_backlog_in_it(shell: Shell, full: Path, tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def test_a_tool_is_allowed_with_an_input_that_was_edited(run: Run, database: Pat
         for answer, given, why in (
             ("Deny", "{}", "goes with the answer"),
             ("1", "[1]", "a JSON object"),
-            ("1", "{", "is no JSON"),
+            ("1", "{", "is not JSON"),
             ("1", '{"command": "[redacted]"}', "was taken out"),
         ):
             status, told_why = run(f"asks answer {ask} {answer} --input {shlex.quote(given)}")

@@ -544,7 +544,7 @@ def test_what_needs_tasks_says_that_there_is_no_database_and_makes_none(run, tmp
     missing = tmp_path / "typo" / "x" / "tasks.db"
     done = run(*command.split(), "--db", str(missing))
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"there is no database {missing}" in done.stderr
+    assert f"no database at {missing}" in done.stderr
     assert not (tmp_path / "typo").exists()
 
 
@@ -553,7 +553,7 @@ def test_prime_tells_the_rules_and_that_there_is_no_database_and_makes_none(run,
     done = run("prime", "--db", str(missing))
     assert done.returncode == 0
     assert "Rules:" in done.stdout
-    assert f"there is no database {missing}" in done.stdout
+    assert f"no database at {missing}" in done.stdout
     assert not missing.parent.exists()
 
 

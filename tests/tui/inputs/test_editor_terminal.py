@@ -215,7 +215,7 @@ def test_a_screen_without_a_shell_says_that_it_cannot_be_stopped(start: Start) -
     screen = start(sys.executable, "-m", "tui_tasks", "--no-scheduler")
     screen.wait_for(lambda: screen.shows("Ship auth flow") and screen.shows("? Help"))
     screen.type("\x1a")
-    screen.wait_for(lambda: screen.shows("There is no shell to go back to"))
+    screen.wait_for(lambda: screen.shows("No shell to return to"))
     screen.type("\x03")
     screen.wait_for(lambda: screen.shows("q quits."))
     screen.type("n\x03")

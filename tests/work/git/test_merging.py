@@ -60,7 +60,7 @@ def test_work_is_merged_as_set_where_the_base_is_checked_out(
 def test_a_fast_forward_is_refused_where_the_base_has_moved_on(place: Place) -> None:
     assert prepared(place, "ff").new == git(place.tree, "rev-parse", "HEAD")
     commit(place.root, "Elsewhere", c_txt="of the base\n")
-    with pytest.raises(Conflict, match="cannot be fast-forwarded"):
+    with pytest.raises(Conflict, match="has moved on: rebase"):
         prepared(place, "ff")
 
 

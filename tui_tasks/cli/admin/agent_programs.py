@@ -249,7 +249,7 @@ def read(path: Path, root: Path) -> File:
             "again"
         )
     if real.exists() and not real.is_file():
-        raise NotSetUp(f"{path} is no file; move it away, and try again")
+        raise NotSetUp(f"{path} is not a file; move it away, and try again")
     try:
         text = regular_files.read_text(real, MAX_BYTES)
     except FileNotFoundError:

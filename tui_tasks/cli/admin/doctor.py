@@ -131,9 +131,9 @@ def summary(store: Store, *, replays: bool = False) -> str:
     """Return what was checked."""
     try:
         with storage_errors(store.path):
-            entries = f"{journal.newest(store.db):,} journal entries"
+            entries = count(journal.newest(store.db), "journal entry", "journal entries")
             if not replays and not diagnosis.is_quick(store.db):
-                entries += " (so many are compared with the tables by doctor --replay alone)"
+                entries += " (only doctor --replay compares so many with the tables)"
     except StorageFailed:
         entries = "a journal that cannot be read"
     return f"{store.path}: {entries}, SQLite {library_version()}"
@@ -172,8 +172,8 @@ def _clock(db: Database, now: int) -> Iterator[str]:
         if entry.at - now > DRIFT:
             behind = timedelta(microseconds=entry.at - now)
             yield (
-                f"the clock is {behind} behind the newest entry, or whoever wrote that had one that is ahead: set it "
-                "right, or ages and schedules will be wrong"
+                f"the clock is {behind} behind the newest entry, or that one's clock was ahead: correct it, "
+                "or ages and schedules will be wrong"
             )
     yield from _contradictions(db)
     for uid in job_queries.decided_ahead(db, now + WRONG):
@@ -181,7 +181,7 @@ def _clock(db: Database, now: int) -> Iterator[str]:
         ahead = timedelta(seconds=(job.decided_until - now) // 1_000_000)
         yield (
             f"job {job.name!r} was decided until {ahead} from now, by a clock that was ahead: a scheduler with a "
-            "right clock reverts that (tui-tasks scheduler)"
+            "correct clock reverts that (tui-tasks scheduler)"
         )
 
 
@@ -195,8 +195,8 @@ def _contradictions(db: Database) -> Iterator[str]:
             most = latest[0] - at
             apart = timedelta(seconds=most // 1_000_000)
             worst = (
-                f"entry {latest[1]:,} ({latest[2]}) says that it was made {apart} after entry {seq:,} ({actor}), which "
-                "came later: a clock is wrong, or was set. It has ended nothing; correct it if it is still wrong"
+                f"entry {latest[1]:,} ({latest[2]}) is dated {apart} after entry {seq:,} ({actor}), which came later: "
+                "a clock is wrong, or was set. It has ended nothing; correct it if it is still wrong"
             )
         latest = max(latest, (at, seq, actor))
     if worst:

@@ -109,7 +109,7 @@ def _settings(file: File) -> dict[str, Any]:
     if settings is None:
         return {}
     if not isinstance(settings, dict) or not isinstance(settings.get(HOOKS, {}), dict):
-        raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is no object; mend the file, and try again')
+        raise NotSetUp(f'{file.path}: it, or its "{HOOKS}", is not an object; mend the file, and try again')
     return settings
 
 

@@ -116,7 +116,7 @@ def refuse_none(folder: Path, names: tuple[str, ...]) -> None:
         InvalidArgument: it has none.
     """
     if not any((folder / name).is_dir() for name in names):
-        message = f"{as_utf8(str(folder))} has no folder `{names[0]}`: name the one that has it"
+        message = f"{as_utf8(str(folder))} has no folder `{names[0]}`: name the folder that has it"
         raise InvalidArgument("file", message)
 
 

@@ -97,7 +97,7 @@ def put(text: str | None, path: Path, value: Any) -> str:
     for depth, key in enumerate(path):
         if key not in node.keys:
             if not isinstance(node.data, dict):
-                raise NotAContainer(f"{_format_path(path[:depth])} is no object")
+                raise NotAContainer(f"{_format_path(path[:depth])}is not an object")
             return _add_member(text, node, depth, str(key), _wrap_in_objects(path[depth + 1 :], value))
         node = _member(node, key)
     made = _to_json(value, _indent_unit(text), _newline(text), _indent_of_line(text, node.start))
@@ -117,7 +117,7 @@ def append(text: str | None, path: Path, item: Any) -> str:
     for key in path:
         node = _member(node, key)
     if not isinstance(node.data, list):
-        raise NotAContainer(f"{_format_path(path)} is no array")
+        raise NotAContainer(f"{_format_path(path)}is not an array")
     return _add_member(text, node, len(path), None, item)
 
 
@@ -150,7 +150,7 @@ def _parse(text: str) -> _Node:
     except (ValueError, IndexError, StopIteration) as error:
         raise NotJson(str(error) or "it ends too soon") from error
     if _skip(text, node.end) != len(text):
-        raise NotJson(f"something stands behind the end of the value, at character {_skip(text, node.end)}")
+        raise NotJson(f"something follows the end of the value, at character {_skip(text, node.end)}")
     return node
 
 

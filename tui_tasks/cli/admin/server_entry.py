@@ -84,13 +84,13 @@ def find(file: File, program: Program) -> dict[str, Any] | None:
     if not isinstance(settings, dict):
         if settings is None and jsonc.is_empty(text or ""):
             return None
-        raise NotSetUp(f"{file.path} holds no JSON object; mend the file, and try again")
+        raise NotSetUp(f"{file.path} is not a JSON object; mend the file, and try again")
     servers = settings.get(program.servers, {})
     if not isinstance(servers, dict):
-        raise NotSetUp(f'{file.path}: "{program.servers}" is no object; mend the file, and try again')
+        raise NotSetUp(f'{file.path}: "{program.servers}" is not an object; mend the file, and try again')
     entry = servers.get(SERVER)
     if entry is not None and not isinstance(entry, dict):
-        raise NotSetUp(f'{file.path}: "{SERVER}" is no object; mend the file, and try again')
+        raise NotSetUp(f'{file.path}: "{SERVER}" is not an object; mend the file, and try again')
     return entry
 
 
@@ -191,7 +191,7 @@ def put_in_toml(text: str | None, name: str, entry: dict[str, Any]) -> str:
     document = _parse(text)
     servers = document.get(SERVERS)
     if servers is not None and not isinstance(servers, dict):
-        raise NotToml(f"{SERVERS} is no table")
+        raise NotToml(f"{SERVERS}is not a table")
     mark = "\ufeff" if text is not None and text.startswith("\ufeff") else ""
     if servers is not None and name in servers:
         there: Any = servers[name]
@@ -265,7 +265,7 @@ def _check_round_trip(document: tomlkit.TOMLDocument, text: str | None) -> None:
         NotToml: it does not.
     """
     if tomlkit.dumps(document) != (text or "").removeprefix("\ufeff"):
-        raise NotToml("its tables stand in an order in which it cannot be edited without moving them")
+        raise NotToml("its tables would have to be moved for this edit")
 
 
 def _table_text(name: str, entry: dict[str, Any]) -> str:

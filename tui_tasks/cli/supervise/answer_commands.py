@@ -205,7 +205,7 @@ def _edited(ask: Ask, answer: str, text: str) -> dict[str, Any]:
     try:
         given = json.loads(text)
     except ValueError as error:
-        raise InvalidArgument("input", f"--input is no JSON: {error}") from error
+        raise InvalidArgument("input", f"--input is not JSON: {error}") from error
     if not isinstance(given, dict):
         raise InvalidArgument("input", "--input: a tool is given a JSON object")
     if REDACTED in text:

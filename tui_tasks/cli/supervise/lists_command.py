@@ -119,7 +119,7 @@ def _auto(options: argparse.Namespace) -> None:
                 programs.check(starting.settings(), options.program)
             fields = {name: getattr(options, name) for name in ("program", "at_once", "failures", "stays")}
             operation = SetAuto(home.uid, str(Path.cwd()), **fields)
-            program = decided_line(options.program or "the program that is set")
+            program = decided_line(options.program or "the default program")
             at_once = f"{options.at_once} at once{', also after a restart' * options.stays}"
             what += [f"Its ready tasks are started with {program}, {at_once}, in", *quoted(operation.folder)]
         (changed,) = person.commit(options, store, operation, what=what)

@@ -139,7 +139,7 @@ def _limit(text: str) -> tuple[str, float]:
     try:
         checked = msgspec.convert({name: float(value)}, LimitSettings, strict=False)
     except (ValueError, msgspec.ValidationError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no limit, as `minutes=30` is: {error}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a limit like `minutes=30`: {error}") from None
     return name, getattr(checked, name)
 
 
@@ -149,7 +149,7 @@ def _start(options: argparse.Namespace) -> None:
     with open_store(options) as store:
         session = session_of(options, store, TOOLS)
         tasks = [find_task(session, reference) for reference in options.tasks]
-        named = f"{options.program or 'the program that is set'}{', here' * options.here}"
+        named = f"{options.program or 'the default program'}{', here' * options.here}"
         what = [f"Start {decided_line(named)} in {decided_line(str(Path.cwd()))} on"]
         for task in tasks:
             what += [f"#{task.number}:", *task_lines(store.db, task, with_log=False)]
@@ -260,7 +260,7 @@ def _attach(options: argparse.Namespace) -> None:
 
 ACTIONS: Final = {
     "start": CommandAction("start an agent on each task", _declare_start, _start),
-    "ls": CommandAction("list the work that is not over", _declare_ls, _ls),
+    "ls": CommandAction("list unfinished work", _declare_ls, _ls),
     "attach": CommandAction("go to the terminal of a task's agent", declare_task, _attach),
     "show": CommandAction("show the work on a task, and the last lines of its terminal", declare_task, _show),
 }

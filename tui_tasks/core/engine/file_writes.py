@@ -28,7 +28,7 @@ def make_private(path: str) -> None:
         os.close(handle)
     except FileExistsError:
         if not os.path.isfile(path):
-            raise DatabaseRefused(f"{path} is no file; name another with --db") from None
+            raise DatabaseRefused(f"{path} is not a file; name another with --db") from None
     except OSError as error:
         raise DatabaseRefused(f"cannot make {path}: {error.strerror}; name another file with --db") from error
 

@@ -108,7 +108,7 @@ def refuse_unopened(path: str, *, read_only: bool) -> None:
     refuse_linked(path)
     if _size(path) == 1:
         # SQLite takes it for an empty file.
-        raise DatabaseRefused(f"{path} is no database; name another file with --db")
+        raise DatabaseRefused(f"{path} is not a database; name another file with --db")
     leaves_log, before = read_only and not has_log, _written(path, log)
     try:
         with (
@@ -139,7 +139,7 @@ def refuse_linked(path: str) -> None:
         return
     if names > 1:
         raise DatabaseRefused(
-            f"{path} has {names} names (hard links), by each of which it would be damaged: keep one and remove the "
+            f"{path} has {names} names (hard links), and each could damage it: keep one and remove the "
             f"others (find / -samefile '{path}' names them)"
         )
 
@@ -152,7 +152,7 @@ def refuse_leftovers(files: OpenFiles, path: str) -> None:
     """
     if files.has_leftovers():
         raise DatabaseRefused(
-            f"{path} was put in the place of another database, whose log stands beside it still: "
+            f"{path} replaced another database, whose log is still beside it: "
             f"run tui-tasks restore '{path}', which keeps the log aside"
         )
 
@@ -164,7 +164,9 @@ def refusing(path: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         if not os.path.exists(path):
-            raise DatabaseRefused(f"there is no database {path}; start tui-tasks once to make it") from error
+            raise DatabaseRefused(
+                f"no database at {path}: `tui-tasks add` makes one, or name another with --db"
+            ) from error
         raise DatabaseRefused(f"cannot use the database {path}: {_said(error)}; it was left as it is") from error
 
 

@@ -45,7 +45,7 @@ def parse(db: Database, text: str, now: int, zone: tzinfo | None = None) -> Mome
     try:
         instant = times.past(text, now, zone)
     except ValueError as refused:
-        raise InvalidArgument("at", f"{refused}; the number of an entry is taken, too") from None
+        raise InvalidArgument("at", f"{refused}, or the number of an entry") from None
     moment = at(db, instant)
     if instant < _begins(db):
         raise InvalidArgument("at", f"{text} is earlier than {_earliest_text(db, zone)}")

@@ -385,7 +385,7 @@ class OptionKeys(Controller):
     def _why_no_yes(self, view: AskView | None) -> str:
         if view is None or view.options:
             return "None of the options says yes: choose one by its number."
-        return f"Yes is no answer to this: {self._context.keymap.key_of('ask_reply')} replies in your own words."
+        return f"Yes does not answer this: {self._context.keymap.key_of('ask_reply')} replies in your own words."
 
     def do_ask_always(self) -> Any:
         """Allow it from now on, as the program suggests."""

@@ -58,7 +58,7 @@ class FleetActions(Controller):
             if member.state in ("idle", "failed", "interrupted"):
                 return f"{name} is {member.state}: it has no turn to end"
         if action.id == "agent_give_back" and member.task is None:
-            return f"{name} is at no task"
+            return f"{name}has no task"
         return None
 
     async def do_agent_stop(self) -> None:
@@ -93,7 +93,7 @@ class FleetActions(Controller):
         now, clock = self._context.clock.now(), self._context.clock
         name = agent_text.who(member.name, 30)
         since = {"1": now - HOUR, "2": clock.midnight(), "3": now - DAY, "4": 0}
-        words = ("the last hour", "today", "the last 24 hours", "all that is in the journal")
+        words = ("the last hour", "today", "the last 24 hours", "the whole journal")
         choices = [Choice(key, word) for key, word in zip(since, words, strict=True)]
         key = await self._context.ask(Menu(self._context, f"Undo what {name} did since:", choices))
         if key is not None:

@@ -350,7 +350,7 @@ class TaskApp(Actor, ResilientApp):
         stop: Callable[[], bool] | None = getattr(self._driver, "stop_job", None)
         if stop is None:
             return "Only a program in a terminal can be suspended."
-        return "" if stop() else "There is no shell to go back to: the program was not started from one."
+        return "" if stop() else "No shell to return to: the program was not started from one."
 
     def action_help_quit(self) -> None:
         """Say how to leave, for ^C. Textual would name a key of its own."""

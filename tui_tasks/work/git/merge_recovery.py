@@ -54,7 +54,7 @@ def _clear_lock(path: Path, seconds: float) -> None:
     except FileNotFoundError:
         return
     if age < seconds:
-        raise Conflict(f"{path} is there: git still works there, or was killed just now; try again in {seconds:g} s")
+        raise Conflict(f"{path} exists: git still works there, or was killed just now; try again in {seconds:g} s")
     path.unlink(missing_ok=True)
 
 

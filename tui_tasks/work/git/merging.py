@@ -190,7 +190,7 @@ def prepare(
     if method == "ff":
         if review.behind:
             raise Conflict(
-                f"{review.base} has moved on, so that it cannot be fast-forwarded: rebase the work, or merge it",
+                f"{review.base} has moved on: rebase the work, or merge it",
                 base=review.base,
             )
         new = head
@@ -267,7 +267,7 @@ def _refuse_untracked(folder: Path, merge: Merge) -> None:
     if paths := [path for path in brought if os.path.lexists(folder / path)]:
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         raise Conflict(
-            f"move {paths[0]}{more} out of {folder} first: not in git there, and the merge brings it",
+            f"move {paths[0]}{more} out of {folder} first: it is not in git, and the merge would overwrite it",
             files=paths[:50],
         )
 
@@ -315,7 +315,7 @@ def check_clean(folder: Path, base: str) -> None:
     directory = Path(git.run(folder, "rev-parse", "--absolute-git-dir").text)
     for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG"):
         if (directory / name).exists():
-            raise Conflict(f"{folder} is amid an operation of git ({name}): end it there, then merge again")
+            raise Conflict(f"git has not ended {name} in {folder}: end it there, then merge again")
     words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty", "--no-renames")
     changed = [line[3:] for line in git.run(folder, *words).printed.split(b"\0") if line]
     if changed:

@@ -206,7 +206,7 @@ def put_away(folder: Path, uid: str, trash: Path, *, remove_branch: str | None =
     branch = commit_of(folder, f"refs/heads/{remove_branch}") if remove_branch is not None else None
     if branch is not None and branch != head:
         parents += ["-p", branch]
-    commit = _commit(folder, tree, parents, f"The files of {folder.name} when it was put away")
+    commit = _commit(folder, tree, parents, f"The files of {folder.name} when it was removed")
     ref = f"{REFS}/kept/{uid}"
     git.run(folder, "update-ref", "--no-deref", ref, commit)
     _move_uncommitted(folder, trash)
@@ -224,7 +224,7 @@ def remove(root: Path, kept: Kept) -> None:
     if (folder / ".git").exists() and (
         commit_of(folder, "HEAD") != kept.head or git_trees.tree_of(folder) != kept.tree
     ):
-        raise Conflict(f"{folder} has changed since it was put away: end what works in it, then clean up again")
+        raise Conflict(f"{folder} changed during the clean-up: end the programs in it, then clean up again")
     drop(root, folder)
     if kept.removed_branch is not None and kept.branch_commit is not None:
         ref = f"refs/heads/{kept.removed_branch}"

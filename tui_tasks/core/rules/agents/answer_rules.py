@@ -105,11 +105,11 @@ class AnswerRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     def __post_init__(self) -> None:
         if self.until and _end(self.until) is None:
-            raise ValueError(f"until is a day or an instant, as in 2026-12-31, not {self.until!r}")
+            raise ValueError(f"until: a day or an instant, such as 2026-12-31, not {self.until!r}")
         if self.answer == "allow" and self.tool == ANY:
-            raise ValueError("an allow names its tool")
+            raise ValueError("a rule that allows must name its tool")
         if self.pattern and _pattern_words(self.pattern) is None:
-            raise ValueError(f"pattern is plain words and quotes, and * at its end alone, not {self.pattern!r}")
+            raise ValueError(f"pattern: only plain words and quotes, and * at its end, not {self.pattern!r}")
 
     def __str__(self) -> str:
         parts = [self.answer, self.tool, self.pattern]

@@ -85,7 +85,7 @@ def open_ask(tx: Transaction, op: OpenAsk) -> Ask:
         raise InvalidArgument.of(wrong)
     if (reached := reached_limit(tx)) is not None:
         text, limit, count = reached
-        raise Conflict(f"{text}, and no more may: wait until one is answered or ends", limit=limit, open=count)
+        raise Conflict(f"{text}, the limit: wait until one is answered or ends", limit=limit, open=count)
     return begin_ask(tx, op)
 
 
@@ -134,7 +134,7 @@ def answer_ask(tx: Transaction, op: AnswerAsk) -> Ask:
     request = ask.request or {}
     if op.updated_input is not None:
         if request.get("kind") != "permission":
-            raise InvalidArgument("updated_input", f"question {op.uid} asks for no tool whose input could be edited")
+            raise InvalidArgument("updated_input", f"question {op.uid} has no input to edit")
         new["request"] = {**request, "updated_input": op.updated_input}
     if request and ask.state == "open":
         _check_answer(ask, request, op)
@@ -158,7 +158,7 @@ def _check_answer(ask: Ask, request: dict[str, Any], op: AnswerAsk) -> None:
     questions = request.get("questions") or ()
     is_permission = request.get("kind") == "permission"
     if not is_permission and len(questions) > 1 and len(op.choices or _lines(op.answer)) != len(questions):
-        raise InvalidArgument("answer", f"it asks {len(questions)} questions: answer each, in a line of its own")
+        raise InvalidArgument("answer", f"it asks {len(questions)} questions: answer each on its own line")
     takes_up = (
         allows(op.answer)
         if is_permission
@@ -166,7 +166,7 @@ def _check_answer(ask: Ask, request: dict[str, Any], op: AnswerAsk) -> None:
     )
     is_shown = is_kept_whole(ask) or (bool(op.shown) and op.shown == request.get("hash"))
     if takes_up and not is_shown:
-        raise Conflict(f"part of question {ask.uid} was left out of what you were shown: {NOT_WHOLE}", id=ask.uid)
+        raise Conflict(f"you were not shown all of question {ask.uid}: {NOT_WHOLE}", id=ask.uid)
 
 
 def _lines(text: str) -> list[str]:
@@ -233,7 +233,7 @@ def open_request(
     )
     tx.emit("ask.opened", "ask", ask.uid, new=asdict(ask))
     if rule is not None:
-        answer = ALLOW if rule.answer == "allow" else f"{DENY}: a rule of the human's says so: {rule}"
+        answer = ALLOW if rule.answer == "allow" else f"{DENY}: by a rule of the human: {rule}"
         new = {"state": "answered", "answer": answer, "answered_at": tx.now, "rule": str(rule)}
         tx.emit_by_system("ask.answered", "ask", ask.uid, old={name: getattr(ask, name) for name in new}, new=new)
         return ask_queries.ask(tx.db, ask.uid)

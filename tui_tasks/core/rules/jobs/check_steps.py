@@ -93,7 +93,7 @@ def refuse_unproven(tx: Transaction, task: Task, home: TaskList, stored: Task | 
         reason = f"{reason}: {host}, where the work on it is, has no command for {_names(unable)}"
         raise NotProven(reason, "tell the human", None, verified=state, output=output, id=task.uid)
     if _are_checks_of(tx, stored, missing):
-        advice, uid = "its checks are being run: try again when they have passed", task.uid
+        advice, uid = "its checks run now: try again when they have passed", task.uid
     else:
         # They become its checks only by this change, which is refused.
         advice, uid = f"make it pending, move it to {home.name}, then set it done", None
@@ -143,9 +143,8 @@ def _refuse_unread(tx: Transaction, task: Task, passed: list[Check]) -> None:
     elsewhere = [check for check in failed if is_other_here(tx, check)]
     if elsewhere:
         raise NotProven(
-            f"task {task.uid} is not done: {_names(elsewhere)} passed on another machine, with other files than those "
-            "of this one",
-            "its checks are being run here: try again when they have passed",
+            f"task {task.uid} is not done: {_names(elsewhere)} passed on another machine, with different files",
+            "its checks run here now: try again when they have passed",
             task.uid,
             verified="stale",
             output="",

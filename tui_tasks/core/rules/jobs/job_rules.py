@@ -192,7 +192,7 @@ def enable_job(tx: Transaction, op: EnableJob) -> Job:
     job_steps.refuse_start(tx, job)
     if job.held and op.seen != job.version:
         raise Conflict(
-            f"job {job.name!r} is held, and this is not the version that you have seen: accept it in the inbox",
+            f"job {job.name!r} has changed since you saw it: accept it in the inbox",
             held=True,
             uuid=job.uid,
             version=job.version,

@@ -82,7 +82,7 @@ def refuse_too_many(tx: Transaction) -> None:
     """
     limit = tx.review.limit
     if job_queries.held_count(tx.db, tx.actor) >= limit:
-        reason = f"{tx.actor} has {limit} jobs that wait for the human, and no more may: delete one, or wait"
+        reason = f"{tx.actor} has {limit} jobs that wait for the human, the limit: delete one, or wait"
         raise Conflict(reason, held=True, limit=limit)
 
 
@@ -123,7 +123,7 @@ def refuse_inside_run(tx: Transaction) -> None:
         Forbidden: the speaker was started by a run.
     """
     if tx.inside_run:
-        raise Forbidden("this comes from inside a run of a job, where jobs can only be read (rule S1)", rule="S1")
+        raise Forbidden("a run of a job can only read jobs (rule S1)", rule="S1")
 
 
 def new_run(tx: Transaction, job: Job, trigger: str, **fields: Any) -> Run:

@@ -73,7 +73,7 @@ def _plan(tx: Transaction, uid: str) -> TaskList:
     """Return the plan of that id. One that was deleted is restored with its tasks."""
     home = task_queries.any_list(tx.db, uid)
     if home.kind != "plan":
-        raise Conflict(f"{uid} is the list {home.name}, and no plan", id=uid)
+        raise Conflict(f"{uid} is the list {home.name}, not a plan", id=uid)
     if home.deleted:
         tx.emit("list.restored", "list", uid, old={"deleted": True}, new={"deleted": False})
     return task_queries.any_list(tx.db, uid)

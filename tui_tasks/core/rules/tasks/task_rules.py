@@ -159,7 +159,7 @@ def _held_up(tx: Transaction, depends_on: Iterable[str]) -> int:
     statuses = {on: task_queries.status(tx.db, on) for on in depends_on}
     for on, status in statuses.items():
         if status is None:
-            problem = f"no task {on}: it takes the id of a task of this call, or of one that is there"
+            problem = f"no task {on}: use the id of a task of this call, or of an existing one"
             raise InvalidArgument("depends_on", problem, id=on)
     return _count_holding(statuses.values())
 
