@@ -260,9 +260,9 @@ def test_ascii_only_cuts_with_a_tilde() -> None:
 def cost(text: str) -> float:
     best = 1.0
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.thread_time()
         safe.safe_line(text, 60)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
     return best
 
 
