@@ -45,7 +45,8 @@ def open_connection(url: str) -> psycopg.Connection[Any]:
     given = parameters(url)
     limits = {name: value for name, value in _LIMITS.items() if name not in given}
     options = f"{given.pop('options', '')} {_SESSION}".strip()
-    return psycopg.connect(**{**given, **limits, "options": options}, autocommit=True)
+    fixed = {"options": options, "client_encoding": "utf8"}
+    return psycopg.connect(**{**given, **limits, **fixed}, autocommit=True)
 
 
 def parameters(url: str) -> dict[str, Any]:

@@ -29,21 +29,23 @@ OUTCOME_SECONDS: Final = 5.0
 LOCKED: Final = 200
 """So many are read under the lock, if they are short; who lacks more reads them before."""
 
-# Without parameters both statements go in one message; their numbers are integers.
-_LOCK: Final = (
-    "BEGIN; SELECT seq, hash, passed, now, number, journal, needs, entries, companions "
-    "FROM tui_tasks.lock_head({}, {}, {})"
-)
+# What is planned once for each connection. Each turn is two messages, of which each has two statements.
+_PREPARE: Final = b"""
+PREPARE lock_head (bigint, bigint, integer) AS
+    SELECT seq, hash, passed, now, number, journal, needs, entries, companions FROM tui_tasks.lock_head($1, $2, $3);
+PREPARE append (
+    bigint, bytea, bigint[], bigint[], text[], text[], text[], text[], text[], bigint[], bigint[], text[], text[],
+    text[], text[], bytea[], bigint, bigint, text[], text[], text[]
+) AS SELECT tui_tasks.append(
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+"""
+_LOCK: Final = "BEGIN; EXECUTE lock_head({}, {}, {})"
+_APPEND: Final = b"EXECUTE append(%b); COMMIT"
 _HEAD: Final = "SELECT seq, hash, passed, now, number, journal, needs FROM tui_tasks.head, tui_tasks.about"
 _TIME: Final = "SELECT greatest(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) FROM tui_tasks.head"
 ENTRY_COLUMNS: Final = "seq, at, actor, kind, entity, uid, task, change, undoes, old, new, image, why, hash"
 _NEWS: Final = f"SELECT {ENTRY_COLUMNS} FROM tui_tasks.journal WHERE seq > %s ORDER BY seq LIMIT %s"
 COMPANIONS: Final = "SELECT kind, key, value, number FROM tui_tasks.companion WHERE number > %s ORDER BY number"
-_APPEND: Final = (
-    "SELECT tui_tasks.append(%b::bigint, %b, %t::bigint[], %t::bigint[], %t::text[], %t::text[], %t::text[], "
-    "%t::text[], %t::text[], %t::bigint[], %t::bigint[], %t::text[], %t::text[], %t::text[], %t::text[], %t::bytea[], "
-    "%b::bigint, %b::bigint, %t::text[], %t::text[], %t::text[])"
-)
 _GONE_ON: Final = "TT001"
 
 # It warns of each pipeline whose connection was lost, which is handled here.
@@ -149,6 +151,9 @@ class JournalClient:
             connection = open_connection(self._url)
             try:
                 database = prepare(connection)
+                # With statements of its own, psycopg would deallocate all of them after a rollback.
+                connection.prepare_threshold = None
+                connection.execute(_PREPARE)
             except BaseException:
                 connection.close()
                 raise
@@ -322,9 +327,9 @@ class JournalClient:
         more = [_array(column) for column in zip(*companions, strict=True)] or ["{}"] * 3
         connection = self.connected()
         try:
-            with connection.pipeline():
-                appended = connection.execute(_APPEND, (*head, *columns, now, passed, *more))
-                connection.execute("COMMIT")
+            escape = psycopg.pq.Escaping(connection.pgconn).escape_literal
+            texts = (str(head[0]), f"\\x{head[1].hex()}", *columns, str(now), str(passed), *more)
+            appended = connection.execute(_APPEND % b", ".join(escape(text.encode()) for text in texts))
             row = appended.fetchone()
             assert row is not None
             return int(row[0])
