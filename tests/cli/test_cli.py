@@ -299,12 +299,12 @@ assert len(ours) <= int(sys.stdin.read()), (len(ours), ours)
 @pytest.mark.parametrize(
     ("command", "most_modules"),
     [
-        (("add", "x"), 96),
-        (("ls",), 102),
-        (("next",), 103),
-        (("done", "1"), 98),
-        (("call", "tasklist:display"), 94),
-        (("call", "tasklist:add_task", "name=x"), 97),
+        (("add", "x"), 92),
+        (("ls",), 94),
+        (("next",), 95),
+        (("done", "1"), 94),
+        (("call", "tasklist:display"), 88),
+        (("call", "tasklist:add_task", "name=x"), 92),
     ],
 )
 def test_a_command_that_is_soon_over_imports_no_more_than_it_needs(run, command, most_modules, tmp_path) -> None:

@@ -16,7 +16,7 @@ NEEDLESS = (
     | {"zoneinfo", "dateutil", "croniter", "cron_descriptor"}
     | {"pygments", "sysconfig", "urllib.request"}
 )
-MOST = 190
+MOST = 180
 PROGRAM = """
 import os, sys
 from pathlib import Path
