@@ -179,7 +179,8 @@ def test_a_commit_gives_way_to_one_that_has_earlier_waiter_long(tmp_path):
 
 
 def test_a_lock_that_is_held_on_is_told_as_busy_and_leaves_the_lock_file_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui_tasks.core.engine.database.BUSY_SECONDS", 0.2)
+    for module in ("database", "write_queue"):
+        monkeypatch.setattr(f"tui_tasks.core.engine.{module}.BUSY_SECONDS", 0.2)
     path = tmp_path / "tasks.db"
     with Store(str(path)) as store:
         holder = connect(path)
