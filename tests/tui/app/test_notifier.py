@@ -176,8 +176,8 @@ async def test_a_burst_is_one_call_and_what_follows_at_once_another(plan, make_a
         fail = [EditTask(plan[number], {"status": "failed"}) for number in (4, 5, 7)]
         await commit(app, pilot, agent, *fail, OpenAsk("What now?"))
         await until(pilot, lambda: calls)
-        for number in range(600):
-            agent(OpenAsk(f"Number {number}?"), actor=f"noisy-{number // 50}")
+        for noisy in range(12):
+            agent(*(OpenAsk(f"Number {50 * noisy + each}?") for each in range(50)), actor=f"noisy-{noisy}")
         app.link.catch_up()
         await until(pilot, lambda: len(calls) > 2)
     assert calls[:2] == ["bell", "\x1b]9;tui-tasks: claude-1 asks: What now? (and 3 more)\x1b\\"]
