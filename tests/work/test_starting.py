@@ -88,6 +88,16 @@ def test_an_agent_beside_another_that_has_ended_is_ready_only_with_a_commit_of_i
     assert starter.start(task, Request(program="robot", beside=True)).work.state == "ready"
 
 
+def test_an_agent_that_deletes_its_worktree_has_failed_and_its_commits_are_brought_back(
+    store, configure, starter, task, acceptance
+):
+    configure(f'{COMMITS}; rm -rf "$PWD"')
+    work = starter.start(task, ROBOT).work
+    assert (work.state, "`tui-tasks work restore`" in work.message) == ("failed", True)
+    assert acceptance.take_back(work).state == "ready"
+    assert (worktree(store) / "b.txt").read_text() == "two\n"
+
+
 def test_an_agent_that_ends_with_an_error_has_that_as_the_reason(store, configure, starter, task):
     configure("echo 'AuthError: no key'; echo; echo 0 files changed; exit 1")
     work = starter.start(task, ROBOT).work

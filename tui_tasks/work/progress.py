@@ -150,6 +150,8 @@ def _after_turn(store: Store, work: Work, session: AgentSession, counts: dict[st
             return WorkReady(work.uid)
         if owner is not None:
             return DiscardWork(work.uid, counts["head"], message=f"it has ended, with no commit beside {owner.agent}'s")
+        if work.makes_worktree and not Path(work.worktree).is_dir():
+            return FailWork(work.uid, "its worktree is gone: `tui-tasks work restore` makes it again, with its commits")
         why = programs.refusal(last_lines(store.path, work, _SEARCHED_LINES))[:_MAX_REASON]
         return FailWork(work.uid, f"{work.agent} has ended{f': {why}' if why else ' without a change'}")
     is_idle = session.state == "idle" and session.last_prompt is not None

@@ -90,6 +90,13 @@ def test_another_branch_a_stash_and_programs_in_settings_are_noted(place: Place)
     )
 
 
+def test_a_stash_of_the_branch_on_which_the_work_began_is_noted_from_another_branch(place: Place) -> None:
+    write(place.tree, b_txt="stashed\n")
+    git(place.tree, "stash")
+    git(place.tree, "switch", "-qc", "own")
+    assert "1 stashed change of it: `git stash list`" in review(place.tree, "main", "task/1").notes
+
+
 def test_names_of_any_bytes_are_kept_apart(place: Place) -> None:
     names = ["-rf", "a\nb", "\x1b[31mred", ":(exclude)*", "tab\there", b"\xff".decode(errors="surrogateescape")]
     for name in names:

@@ -309,9 +309,8 @@ def _notes(folder: Path, head: str, branch: str | None) -> list[str]:
     stashes = git.run(folder, "log", "-g", "--format=%gs", "refs/stash", "--", statuses=(0, 128)).printed.decode(
         errors="replace"
     )
-    count = sum(
-        bool(re.match(rf"(?:WIP on|On) {re.escape(now_on or branch or '')}:", line)) for line in stashes.splitlines()
-    )
+    branches = "|".join(re.escape(name) for name in (now_on, branch) if name)
+    count = sum(bool(re.match(rf"(?:WIP on|On) (?:{branches}):", line)) for line in stashes.splitlines())
     if count:
         notes.append(f"{count} stashed {'change' if count == 1 else 'changes'} of it: `git stash list`")
     if programs := git.programs_named(folder):
