@@ -11,9 +11,10 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tui_tasks.core.engine.database import Database
+if TYPE_CHECKING:
+    from tui_tasks.core.engine.database import Database
 
 _RLIMIT_LOCKS: Final = 10
 
