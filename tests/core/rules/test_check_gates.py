@@ -1,4 +1,4 @@
-"""Which checks a task has and what they keep from being done; failed ones; what is kept of runs (docs: section 11)."""
+"""Which checks a task has, what they forbid, failed ones, and what is kept of runs (docs: protocol, section 11)."""
 
 from __future__ import annotations
 
