@@ -472,3 +472,23 @@ def test_no_two_characters_look_the_same_where_a_person_decides() -> None:
     for char in each_character():
         if char != "\t":
             assert shown.setdefault(safe.whole_text(f"a{char}b"), char) == char
+
+
+@pytest.mark.parametrize(
+    ("cells", "cut"),
+    [
+        (40, "jose is maintained but heavi… Which one?"),
+        (24, "jose is main… Which one?"),
+        (16, "jose is ma… one?"),
+    ],
+)
+def test_a_question_is_cut_in_the_middle_and_keeps_its_last_sentence(cells: int, cut: str) -> None:
+    asked = "jose is maintained but heavier; pyjwt is in the lockfile. Which one?"
+    assert safe.safe_question(asked, cells) == cut
+    assert safe.safe_question(asked, 80) == asked
+
+
+@pytest.mark.parametrize("cells", range(1, 60))
+def test_a_cut_question_is_never_wider_than_its_room(cells: int) -> None:
+    for asked in ("描述" * 20 + "? 确定吗", "Bash: rm -rf build/ && make all && make install", "a" * 90, "? " * 40):
+        assert cell_len(safe.safe_question(asked, cells)) <= cells

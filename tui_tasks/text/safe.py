@@ -46,6 +46,9 @@ _JAMO: Final = "[\u1161-\u11ff\ud7b0-\ud7c6\ud7cb-\ud7fb]"
 _JOINED: Final = "[\u0620-\u06d3\u0750-\u077f\u08a0-\u08ff]{2}|[\u0900-\u0d7f]{2}"
 NON_JOINER: Final = "\u200c"
 _REGIONAL_A = 0x1F1E6
+_SENTENCE_END: Final = re.compile(r"[.;:?!] ")
+# In cells: the least room in which a question is cut in the middle.
+_LEAST_QUESTION: Final = 16
 _MARK = "mark"
 
 
@@ -249,6 +252,21 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
     if not tail or cell_len(line) <= limit_cells:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     return safe_line(line, limit_cells - cell_len(tail), ascii_only=ascii_only) + tail
+
+
+def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
+    """Return a safe line as `safe_line` does, but cut a long one in the middle: it keeps its last sentence, or at least
+    its last words, as these say what is asked.
+    """
+    line = safe_line(text, ascii_only=ascii_only)
+    if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION:
+        return safe_line(line, limit_cells, ascii_only=ascii_only)
+    half = line[-(limit_cells // 2) :]
+    tail = _SENTENCE_END.split(half, maxsplit=1)[-1].strip()
+    tail = tail if tail != half.strip() else half.partition(" ")[2]
+    if not tail or cell_len(tail) > limit_cells // 2:
+        return safe_ends(line, limit_cells, ascii_only=ascii_only)
+    return f"{safe_line(line, limit_cells - cell_len(tail) - 1, ascii_only=ascii_only)} {tail}"
 
 
 def fit_ends(text: str, cells: int, *, ascii_only: bool = False) -> str:

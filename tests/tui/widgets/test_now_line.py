@@ -63,7 +63,7 @@ async def test_an_agent_that_waits_for_an_answer_about_its_task_is_not_shown_at_
         assert "◐ claude-1 #5" in lines(app)[1]
         agent(OpenAsk("Which port?", (), plan[5]))
         await until(pilot, lambda: "◐" not in above(app))
-        assert lines(app)[1] == " ✓ 2 agents, all well   2 wait"
+        assert lines(app)[1] == " ? 3 questions, 1 failed   ? claude-1 asks #4   ? claude-2 asks #7"
         assert "? claude-1  #5 Which port?" in above(app)
 
 
@@ -105,7 +105,8 @@ QUESTIONS = (
 
 async def test_questions_and_failures_stand_whole_above_the_pane_where_it_leaves_rows_free(app):
     async with opened(app, (120, 40)):
-        assert lines(app)[1] == ' ✓ 2 agents, all well   ◐ claude-1 #5 Ship auth flow "running tests 14/22"   1 waits'
+        said = '◐ claude-1 #5 Ship auth flow "running tests 14/22"'
+        assert lines(app)[1] == f" ? 2 ask, 1 failed   {said}   ? claude-2 asks #7"
         for line, words, waits in zip(above(app).splitlines()[1:], QUESTIONS, ("9m", "4m", "17m"), strict=True):
             assert line.startswith(words) and line.endswith(f" {waits}")
 
@@ -125,13 +126,13 @@ async def test_a_list_that_fills_the_screen_keeps_its_rows_and_the_questions_sha
         # One line is taken from the detail.
         assert len(above(app).splitlines()) == (4 if size == (120, 40) else 2)
         assert "? claude-1 " in above(app) and "✗ " in above(app)
-        assert "✓ 2 agents, all well" in lines(app)[1] and "◐ claude-1 #5" in lines(app)[1]
+        assert "? 2 ask, 1 failed" in lines(app)[1] and "◐ claude-1 #5" in lines(app)[1]
 
 
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        ((120, 12), " ✓ 2 agents, all well   ? claude-1 jose is "),
+        ((120, 12), " ? claude-1 jose is "),
         ((40, 24), " ◐ #5 40s   ? 2   ✗ 1"),
     ],
 )
@@ -262,10 +263,10 @@ async def test_more_agents_than_fit_are_counted(plan, make_app):
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
         assert re.fullmatch(
-            r" ✓ 7 agents, all well   ◐ bot-0 #10 .*   ◐ bot-1 .*   ◐ bot-2 .* \+3   1 waits", lines(app)[1]
+            r" \? 2 ask, 1 failed   ◐ bot-0 #10 .*   ◐ bot-1 .*   ◐ bot-2 .* \+3   \? claude-2", lines(app)[1]
         )
     async with opened(make_app(plan.path), (80, 24)) as pilot:
-        assert re.fullmatch(r" ✓ 7 agents, all well  ◐ bot-0 #10 .*  ◐ bot-1 .* \+4  1 waits", lines(pilot.app)[1])
+        assert re.fullmatch(r" \? 2 ask, 1 failed  ◐ bot-0 #10 .*  ◐ bot-1 .* \+4  \? claude-2", lines(pilot.app)[1])
 
 
 async def test_the_last_word_of_an_agent_is_one_about_the_task_that_the_now_line_names(app, plan):
@@ -347,7 +348,7 @@ async def test_a_question_alone_is_told_whole(app, plan):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie bann… starts"), (6, "codex-1 may ask something in its")]
+    ("seconds", "line"), [(4, "◐ codex-1 #9 Old cookie ba… starts"), (6, "codex-1 may ask something in its")]
 )
 async def test_an_agent_that_was_started_and_has_reported_nothing_starts_then_may_ask_in_its_terminal(
     plan, make_app, seconds, line
@@ -381,11 +382,11 @@ async def test_an_agent_that_was_started_and_ended_its_turn_with_nothing_to_revi
         assert ('codex-1 waits at its prompt #9 "Which one?"' in lines(app)[1]) is is_shown
 
 
-async def test_agents_that_are_there_and_do_nothing_are_counted_rather_than_denied(app, plan):
+async def test_agents_that_are_there_and_do_nothing_are_named_rather_than_denied(app, plan):
     by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
-    by_agent(plan, "claude-1", EditTask(plan[5], {"status": "done"}))
+    by_agent(plan, "claude-1", *(EditTask(plan[at], {"status": "done"}) for at in (3, 5)))
     async with opened(app, (120, 40)) as pilot:
-        await until(pilot, lambda: "2 agents, all well   2 idle" in shown(app))
+        await until(pilot, lambda: "✓ 2 agents, all well   ○ claude-1 idle   ○ claude-2 idle" in shown(app))
 
 
 async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, make_app):
@@ -395,5 +396,65 @@ async def test_an_agent_whose_work_waits_for_review_is_not_shown_at_work(plan, m
     app = make_app(plan.path)
     async with opened(app, (120, 40)):
         assert f"◐ {work.agent}" not in above(app)
-        assert "✓ 3 agents, all well" in above(app) and "1 waits, 1 ready" in above(app)
-        assert "⇡ to review  #9 Old cookie banner" in above(app)
+        assert "? 2 ask, 1 to review, 1 failed" in lines(app)[1]
+        assert f"? claude-2 asks #7   ⇡ {work.agent}" in lines(app)[1]
+        (line,) = (line for line in above(app).splitlines() if "to review  #9" in line)
+        assert line.startswith(f" ⇡ to review  #9 Old cookie banner  {work.agent}") and line.endswith(" now")
+
+
+@pytest.mark.parametrize("wrong", ["a failed job", "a late job", "a late task", "a question", "a failed task"])
+async def test_all_is_well_only_while_nothing_failed_is_late_or_asks(app, plan, wrong):
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
+    by_agent(plan, "claude-1", EditTask(plan[3], {"status": "done"}))
+    async with opened(app, (120, 40)) as pilot:
+        await until(pilot, lambda: "✓ 2 agents, all well" in lines(app)[1])
+        if wrong == "a failed job":
+            fail_a_job(plan, "nightly")
+        elif wrong == "a late job":
+            job = CreateJob("drill", "planned", "", "go", timezone="Europe/Berlin", plan=("2026-11-21T20:16:00",))
+            by_agent(plan, "claude-1", job)
+            await until(pilot, lambda: "drill" in lines(app)[0])
+            app.context.clock.now = lambda: NOW + 60_000_000
+            by_agent(plan, "claude-1", LogTask(plan[5], "on"))
+        elif wrong == "a late task":
+            by_agent(plan, "claude-1", EditTask(plan[8], {"due": "2026-11-20"}))
+        elif wrong == "a question":
+            by_agent(plan, "claude-1", OpenAsk("Which port?", (), plan[5]))
+        else:
+            by_agent(plan, "claude-1", EditTask(plan[8], {"status": "failed"}))
+        said = {"a question": "? 1 asks"}.get(wrong, "! 1 late" if "late" in wrong else "✗ 1 failed")
+        await until(pilot, lambda: said in lines(app)[1])
+        assert "well" not in above(app)
+
+
+async def test_late_tasks_are_told_above_the_pane_and_become_late_by_time_alone(app, plan):
+    by_agent(plan, "human", EditTask(plan[8], {"due": "2026-11-21T20:20:00+01:00"}))
+    async with opened(app, (120, 40)) as pilot:
+        assert "late" not in above(app)
+        app.context.clock.now = lambda: NOW + 600_000_000
+        app.frame.redraw()
+        await until(pilot, lambda: "! late      task #8 Backup restore drill: overdue 5m" in above(app))
+        assert "1 late" in lines(app)[1]
+
+
+async def test_an_agent_that_calls_from_a_shell_and_holds_a_task_is_named(tmp_path, make_app):
+    path = tmp_path / "t.db"
+    with Store(str(path)) as store:
+        (home,) = store.commit(CreatePlan("Mine"), actor="human", now=NOW)
+        (made,) = store.commit(AddTask("by calls", home.uid), actor="human", now=NOW)
+        store.commit(EditTask(made.uid, {"status": "in_progress"}), actor="caller", now=NOW)
+    async with opened(make_app(path), (80, 24)) as pilot:
+        assert "◐ caller #1 by calls" in lines(pilot.app)[1] and "no agent" not in shown(pilot.app)
+
+
+async def test_a_question_without_room_is_cut_in_the_middle_and_keeps_what_it_asks(make_app, plan, jobs):
+    async with opened(make_app(plan.path, pane="schedule"), (80, 24)) as pilot:
+        (line,) = (line for line in above(pilot.app).splitlines() if "jose" in line)
+        assert re.search(r"#4 jose is maintained.*… Which one\? +9m", line)
+
+
+async def test_a_failed_job_is_told_with_its_age(app, plan):
+    fail_a_job(plan, "nightly")
+    async with opened(app):
+        (line,) = (line for line in above(app).splitlines() if "job nightly" in line)
+        assert line.endswith(" now")

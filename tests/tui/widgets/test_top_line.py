@@ -15,21 +15,22 @@ from tui_tasks.core.store import Store
 from tui_tasks.tui.app.app import TaskApp
 
 
-async def test_the_line_below_counts_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
+async def test_the_line_below_names_the_agents_that_are_there(app: TaskApp, plan: Plan) -> None:
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in ask_queries.open_asks(app.link.db)))
     async with opened(app) as pilot:
-        assert lines(app)[1].startswith(" ✓ 2 agents, all well")
+        assert "○ claude-2 idle" in lines(app)[1]
         # It leaves no entry in the journal.
         with Store(plan.path) as store, store.db.transaction(write=True):
             connections.end(store.db, "claude-2", Process(), NOW)
-        await until(pilot, lambda: lines(app)[1].startswith(" ✓ 1 agent, all well"))
+        await until(pilot, lambda: "claude-2" not in lines(app)[1])
 
 
 @pytest.mark.parametrize(
     ("width", "words"),
     [
-        (160, "auth.db  live  next #4 Pick JWT lib: jose or pyjwt  ! Backup drill 25m late"),
-        (120, "auth.db  live  next #4 Pick JWT lib: jose or pyjwt  ! Backup drill 25m late"),
-        (80, "next #4  ! Backup drill 25m late"),
+        (160, "auth.db  live  next #8 Backup restore drill  ! Backup drill 25m late"),
+        (120, "auth.db  live  next #8 Backup restore drill  ! Backup drill 25m late"),
+        (80, "next #8  ! Backup drill 25m late"),
     ],
 )
 async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs, make_app, width, words):
@@ -38,11 +39,14 @@ async def test_the_next_task_and_the_next_job_stand_above_every_pane(plan, jobs,
         assert lines(app)[0].rstrip().endswith(words), lines(app)[0]
 
 
-async def test_the_next_task_is_another_once_it_is_taken_up(app, agent, plan):
+async def test_the_next_task_is_one_that_can_start_now_so_not_one_with_an_open_question(app, agent, plan):
     async with opened(app) as pilot:
-        assert "next #4 Pick" in lines(app)[0]
-        agent(EditTask(plan[4], {"status": "in_progress"}))
+        assert "next #8 Backup" in lines(app)[0]
+        asks = ask_queries.open_asks(app.link.db)
+        by_agent(plan, "human", AnswerAsk(asks[-1].uid, "approve"))
         await until(pilot, lambda: "next #7 Migrate" in lines(app)[0])
+        agent(EditTask(plan[7], {"status": "in_progress"}))
+        await until(pilot, lambda: "next #8 Backup" in lines(app)[0])
 
 
 async def test_the_foot_begins_with_what_waits_and_ends_with_the_help(app, plan):

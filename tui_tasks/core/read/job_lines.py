@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -205,8 +205,18 @@ def next_jobs(db: Database, limit: int) -> list[tuple[str, int]]:
     return [(name, when) for name, when in db.all(_NEXT_JOBS, limit=limit)]
 
 
-def failing_jobs(db: Database) -> list[tuple[str, str]]:
-    """Return the names of the jobs whose last run has failed, the most recent run first; of the first, also why."""
+class FailingJob(NamedTuple):
+    """A job whose last run has failed: its name, why and when. Of all but the first, only the name is read."""
+
+    name: str
+    why: str = ""
+    at: int | None = None
+
+
+def failing_jobs(db: Database) -> list[FailingJob]:
+    """Return the jobs whose last run has failed, the most recent run first."""
     rows = db.all(_FAILING_JOBS)
     last = _one(db, _LAST_FAILURE, rows[0][1]) if rows else None
-    return [(name, last.why if last is not None and not at else "") for at, (name, _) in enumerate(rows)]
+    names = [name for name, _ in rows]
+    first = [FailingJob(names[0], last.why, last.ended_at)] if last is not None else []
+    return [*first, *map(FailingJob, names[len(first) :])]

@@ -86,15 +86,24 @@ _TOUCHED_LAST = Statement(
         .limit(1)
     )
 )
-# Bounds: a database may have thousands of lists, and each a million failed tasks.
+# Bounds: a database may have thousands of lists, and each a million failed or due tasks.
 _MAX_FAILED: Final = 100
 _MAX_LISTS: Final = 20
+_MAX_DUE: Final = 1_000
 _FAILED_OF_LIST = Statement(
     lambda: (
         TaskRow.select(*LINE)
         .where(LIVE & (TaskRow.list_id == slot("list")) & (TaskRow.status == SQL("'failed'")))
         .order_by(TaskRow.rank.desc())
         .limit(slot("limit"))
+    )
+)
+_DUE_OF_LIST = Statement(
+    lambda: (
+        TaskRow.select(TaskRow.uid, TaskRow.due, TaskRow.status)
+        .where(LIVE & (TaskRow.list_id == slot("list")) & TaskRow.due.is_null(False) & (TaskRow.due < slot("before")))
+        .order_by(TaskRow.due.desc())
+        .limit(SQL(str(_MAX_DUE)))
     )
 )
 _DEPENDENTS = Statement(
@@ -132,6 +141,16 @@ def failed_last(db: Database, lists: Iterable[int]) -> TaskLine | None:
     few = islice(lists, _MAX_LISTS)
     lines = (read_line(row) for number in few for row in db.all(_FAILED_OF_LIST, list=number, limit=_MAX_FAILED))
     return max(lines, key=lambda task: task.finished_at or 0, default=None)
+
+
+def due_tasks(db: Database, lists: Iterable[int], before: str) -> list[tuple[str, str]]:
+    """Return the uids and the due dates of the open tasks of these lists that are due before a date, the first due
+    first.
+
+    Of each list, only the tasks with the last of these dates are read, whatever their status.
+    """
+    rows = (row for number in islice(lists, _MAX_LISTS) for row in db.all(_DUE_OF_LIST, list=number, before=before))
+    return sorted(((uid, due) for uid, due, status in rows if status in vocab.OPEN), key=lambda found: found[1])
 
 
 def dependents(db: Database, uid: str, limit: int = 20) -> list[TaskLine]:

@@ -12,10 +12,12 @@ from tui_tasks.core.journal import journal
 from tui_tasks.core.read import ask_queries, check_queries, job_lines, overview, views, work_queries
 from tui_tasks.core.read.agents import activity, fleet
 from tui_tasks.core.read.agents.fleet import Member
+from tui_tasks.core.read.job_lines import FailingJob
 from tui_tasks.core.read.overview import Change
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import held_queries, ready_tasks, task_queries, task_records
 from tui_tasks.core.read.views import Looked
+from tui_tasks.core.schema import task_fields
 from tui_tasks.core.snapshots import Task, TaskList
 from tui_tasks.core.vocab import HUMAN, OPEN, RESERVED_AGENTS
 from tui_tasks.text.times import DAY, MINUTE
@@ -27,8 +29,11 @@ from tui_tasks.tui.state.row_places import RowPlaces
 MAX_NEW: Final = 10_000
 # At most so many tasks with a failed check are listed.
 MAX_UNPROVEN: Final = 1_000
-# At most so many jobs that are late are counted.
+# At most so many jobs, and so many tasks, that are late are counted.
 MAX_NEXT_JOBS: Final = 10
+MAX_DUE: Final = 100
+# Tasks that are due in so many days are read, as they may become late while nothing changes.
+_SOON: Final = 7
 _OF_TASKS: Final = ("task", "log", "state", "list")
 
 
@@ -45,12 +50,13 @@ class AppState:
     - `left`: the uid of each task in progress whose agent is gone, and that agent.
     - `unproven`: the uids of the tasks that need the human because a check of theirs has failed.
     - `reviewable`: the uid of each task whose work waits to be merged, and what there is to review.
+      `first_to_review`: the agent of the first of these works, and since when it waits.
     - `work_failed`: the uid of each pending task whose newest work failed, and why.
     - `not_merged`: how many tasks are done while their work is not merged, by the ids of their lists.
     - `has_work`: whether an agent was ever started on a task.
-    - `next_task`: the task that is suggested next. `next_jobs`: the names and the instants of the next jobs.
-    - `failed_last`: the task that failed last, and the reason. `failing`: the jobs whose last run failed by their
-      names, of the first one also why.
+    - `next_task`: the next task that can start. `next_jobs`: the names and the instants of the next jobs.
+    - `due`: the uids and the due dates of open tasks that are late or due soon, the first due first.
+    - `failed_last`: the task that failed last, and the reason. `failing`: the jobs whose last run failed.
     - `spoke`: the instant at which each agent last wrote.
     - `new`: uid to list of each task that agents have changed since the human `looked`. `deleted`: the same for tasks
       that they have deleted, except those that they had created since.
@@ -88,6 +94,7 @@ class AppState:
         self.stopped: dict[str, str] = {}
         self.unproven: list[str] = []
         self.reviewable: dict[str, str] = {}
+        self.first_to_review: tuple[str, int] | None = None
         self.work_failed: dict[str, str] = {}
         self.not_merged: dict[int, int] = {}
         self.has_work = False
@@ -95,7 +102,8 @@ class AppState:
         self.next_task: Task | None = None
         self.next_jobs: list[tuple[str, int]] = []
         self.failed_last: tuple[TaskLine, str] | None = None
-        self.failing: list[tuple[str, str]] = []
+        self.failing: list[FailingJob] = []
+        self.due: list[tuple[str, str]] = []
         self.spoke: dict[str, int] = {}
         self.new: dict[str, int] = {}
         self.deleted: dict[str, int] = {}
@@ -119,11 +127,13 @@ class AppState:
         if changes.touches(*_OF_TASKS):
             self._read_number_width()
             self._read_lists(entries)
-            self.read_next()
+            self._read_due(now)
             self._follow_failures(entries)
             self.held = held_queries.count(self._db)
         if changes.touches("ask", "task"):
             self._read_asks()
+        if changes.touches("ask", *_OF_TASKS):
+            self.read_next()
         if changes.touches("task", "list", "check_run", "task_check", "check_definition"):
             self.unproven = check_queries.failing(self._db, MAX_UNPROVEN)
         if changes.touches("work") or (self.has_work and changes.touches("task")):
@@ -248,6 +258,7 @@ class AppState:
         self.lists = {home.id: home for home in task_queries.lists(self._db)}
         self._read_asks()
         self.read_next()
+        self._read_due(now)
         self._read_failed_last()
         self._read_reviewable()
         self.read_agents(now)
@@ -275,10 +286,13 @@ class AppState:
         self.has_work = work_queries.has_any(self._db)
         self.not_merged = work_queries.done_and_not_merged(self._db) if self.has_work else {}
         self.work_failed = work_queries.failed_last(self._db) if self.has_work else {}
+        works = work_queries.ready(self._db)
         self.reviewable = {
-            work.task_uid: work.message or work_queries.counts_text(self._db, work.uid)
-            for work in work_queries.ready(self._db)
+            work.task_uid: work.message or work_queries.counts_text(self._db, work.uid) for work in works
         }
+        first = next(iter(works), None)
+        since = work_queries.ready_since(self._db, first) if first is not None else 0
+        self.first_to_review = (first.agent, since) if first is not None else None
 
     def _read_autos(self) -> None:
         self.autos = {auto.uid: auto for auto in work_queries.all_autos(self._db)}
@@ -291,8 +305,17 @@ class AppState:
         self.asks = ask_queries.open_asks(self._db)
 
     def read_next(self) -> None:
-        """Read the task that is suggested next: of the chosen project, else of all lists."""
-        self.next_task = ready_tasks.next_task(self._db, None, None, project=self.projects.chosen or None)
+        """Read the next task that can start, of the chosen project, else of all lists. One with an open question
+        cannot.
+        """
+        asked = {ask.task_uid for ask in self.asks if ask.task_uid is not None}
+        project = self.projects.chosen or None
+        self.next_task = ready_tasks.next_task(self._db, None, None, project=project, without=asked)
+
+    def _read_due(self, now: int) -> None:
+        open_lists = (home.id for home in self.shelf if home.pending or home.in_progress)
+        soon = task_fields.local_time(now + _SOON * DAY).date().isoformat()
+        self.due = overview.due_tasks(self._db, open_lists, soon)[:MAX_DUE]
 
     def _read_failed_last(self) -> None:
         task = overview.failed_last(self._db, [home.id for home in self.shelf if home.failed])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual import events
 from textual.geometry import Size
 
-from tui_tasks.text.safe import cell_len, fit_ends, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, fit_ends, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Drawn, TextDrawing, TextLines, wrapped
@@ -81,7 +81,8 @@ class NeedsText(TextDrawing):
             since = age(entry.since, now)
         shown = list(text[:number])
         if len(text) > number:
-            shown[-1] = safe_line(" ".join(text[number - 1 :]), room, ascii_only=ascii_only)
+            cut = safe_question if entry.kind == ASKS else safe_line
+            shown[-1] = cut(" ".join(text[number - 1 :]), room, ascii_only=ascii_only)
         head: list[Part] = [
             (f" {entry.mark} {fit_ends(_label(entry), label, ascii_only=ascii_only)}  ", entry.color),
             (shown[0], ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tui_tasks.core.agent_snapshots import Ask
@@ -13,11 +13,13 @@ from tui_tasks.core.read.agents.session_queries import AgentSession
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_records
 from tui_tasks.core.read.work_queries import SILENT_AFTER
-from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.core.schema import task_fields
+from tui_tasks.text.glyphs import Look, look
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import SECOND, age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.styles import Part
+from tui_tasks.tui.state.app_state import MAX_DUE
 
 if TYPE_CHECKING:
     from tui_tasks.core.read.pages.list_pages import TaskLine
@@ -35,10 +37,11 @@ _MAX_WHOLE: Final = 1_000
 # In cells: the longest name of the task of a failed check or of work to review.
 _SHORT_NAME: Final = 24
 
-TROUBLE, ASKS, COUNTS, WORK, OTHERS, FAILED, JOBS = range(7)
-"""The kinds of entries, most urgent first; `JOBS` are those that failed."""
-# The states of agents that have an entry, most urgent first.
-_RANKS: Final = ("gone", "stuck", "stopped", "failed", "quiet", "working", "paused")
+TROUBLE, ASKS, COUNTS, WORK, OTHERS, FAILED, JOBS, LATE = range(8)
+"""The kinds of entries, most urgent first; `JOBS` are those that failed, `LATE` tasks that are due."""
+_COUNTED: Final = (COUNTS, FAILED, JOBS, LATE)
+# The states of agents, most urgent first.
+_RANKS: Final = ("stuck", "gone", "stopped", "failed", "quiet", "working", "paused", "waiting", "ready", "idle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Entry:
     """One thing that the lines show: its first text, and the others as far as there is room.
 
     The texts of an agent at work are its task's number, that task's name, and its own last word, which gives way last.
-    `act` is performed by a click on it.
+    Of an agent that does nothing now, the name suffices. `act` is performed by a click on it.
     """
 
     kind: int
@@ -76,9 +79,11 @@ class Entry:
     def least(self, text: int) -> int:
         """Return the least width in cells that is worth showing; `text`: that of its texts."""
         least = text + 2 if self.kind == TROUBLE else text
-        is_counted = self.kind in (COUNTS, OTHERS, FAILED, JOBS)
-        first = cell_len(self.texts[0]) if is_counted else min(cell_len(" ".join(self.texts)), least)
-        return self._head(min(cell_len(self.name), WHO if text > LEAST_NARROW else SHORT_WHO)) + first
+        head = self._head(min(cell_len(self.name), WHO if text > LEAST_NARROW else SHORT_WHO))
+        if self.kind == OTHERS:
+            return head - 1
+        is_counted = self.kind in _COUNTED
+        return head + (cell_len(self.texts[0]) if is_counted else min(cell_len(" ".join(self.texts)), least))
 
     @property
     def most(self) -> int:
@@ -94,6 +99,8 @@ class Entry:
             who = safe_ends(self.name, room, ascii_only=ascii_only)
             parts.append((f"{who} ", "$muted" if self.kind == WORK else self.color))
         left = cells - sum(cell_len(text) for text, _ in parts)
+        if self.kind == OTHERS and cell_len(" ".join(self.texts)) > left:
+            return [*parts[:-1], (parts[-1][0].rstrip(), parts[-1][1])]
         return [*parts, (self._fitted(left, ascii_only), self.text_color)]
 
     def _head(self, who: int) -> int:
@@ -104,7 +111,9 @@ class Entry:
         whole = " ".join(self.texts)
         if cell_len(whole) <= room:
             return whole
-        if self.kind in (COUNTS, FAILED, JOBS) and room - cell_len(self.texts[0]) <= LEAST_NARROW:
+        if self.kind == ASKS:
+            return safe_question(whole, room, ascii_only=ascii_only)
+        if self.kind in _COUNTED and room - cell_len(self.texts[0]) <= LEAST_NARROW:
             return safe_line(self.texts[0], room, ascii_only=ascii_only)
         if self.kind != WORK or len(self.texts) < 3:
             return safe_line(whole, room, ascii_only=ascii_only)
@@ -116,12 +125,11 @@ class Entry:
 
 
 class Health(NamedTuple):
-    """How all agents are, in words and in few; how many there are, and whether none is stuck, gone or silent."""
+    """How all agents are: how many there are, how many are in each kind of trouble (`1 stuck`), and how many failed."""
 
-    words: str
-    short: str
-    total: int = 0
-    is_well: bool = True
+    total: int
+    troubles: tuple[str, ...]
+    failed: int
 
 
 class NowEntries:
@@ -132,13 +140,9 @@ class NowEntries:
         self.lasts = lasts
 
     def of_agents(self) -> tuple[list[Entry], Health]:
-        """Return the agents that are in trouble or at work and how many others there are; and how all are.
-
-        The entries and the words name or count every agent once.
-        """
+        """Return an entry for each agent, those in trouble and at work first; and how all are."""
         now, quiet_after = self.context.clock.now(), self.context.config.quiet_after * SECOND
         found: list[Entry] = []
-        others = dict.fromkeys(_OTHERS, 0)
         for member in self.context.state.members:
             shown = agent_text.state_of(member, now, quiet_after)
             if member.session is None and shown == "working":
@@ -146,26 +150,36 @@ class NowEntries:
             if entry := self._of_member(member, shown, now, quiet_after):
                 found.append(entry)
             elif member.is_there or shown in ("waiting", "working"):
-                others["waits" if shown == "waiting" else "ready" if self._is_ready(member) else "idle"] += 1
+                found.append(self._of_other(member, shown))
         found.sort(key=lambda entry: (entry.kind, entry.rank))
-        total = len(found) + sum(others.values())
-        words = [f"{number} {_OTHERS[word][number > 1]}" for word, number in others.items() if number]
-        if words:
-            text, number = ", ".join(words), sum(others.values())
-            noun = f"+{number}"
-            found.append(Entry(OTHERS, "", "", "", (text,), self.act("agents"), "$muted", number, noun=noun))
-        return found, self._health(found, total)
+        kinds = [_RANKS[entry.rank] for entry in found if entry.kind == TROUBLE]
+        troubles = (f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds) if kind != "failed")
+        return found, Health(len(found), tuple(troubles), kinds.count("failed"))
 
-    def _health(self, found: list[Entry], total: int) -> Health:
-        """Return how so many agents are, of which `found` are in trouble or at work."""
-        if not total:
-            words = "no agent connected" if self.context.link.as_of is None else "no agent at work"
-            return Health(words, words)
-        troubles = [_RANKS[entry.rank] for entry in found if entry.kind == TROUBLE]
-        if not troubles:
-            return Health(f"{count(total, 'agent')}, all well", f"{total} well", total)
-        words = ", ".join(f"{troubles.count(kind)} {kind}" for kind in dict.fromkeys(troubles))
-        return Health(f"{words} of {count(total, 'agent')}", f"{words} of {total}", total, is_well=False)
+    def sums(self, agents_failed: int) -> list[tuple[str, Look]]:
+        """Return how many things need the human, have failed, or are late: `2 ask`, `1 failed`, each with its look."""
+        state, now = self.context.state, self.context.clock.now()
+        asking, asks = len({ask.agent for ask in state.asks}), len(state.asks)
+        late = len(self.late_tasks()) + sum(when < now for _, when in state.next_jobs)
+        failed = state.failed + len(state.failing) + agents_failed
+        found = (
+            (asks, f"{asks} ask{'s' if asks == 1 else ''}" if asks == asking else count(asks, "question"), "needs_you"),
+            (len(state.unproven), f"{count(len(state.unproven), 'check')} failed", "needs_you"),
+            (len(state.reviewable), f"{len(state.reviewable)} to review", "reviewable"),
+            (state.held, f"{state.held} filed", "held"),
+            (failed, f"{failed:,} failed", "failed"),
+            (late, f"{late} late", "overdue"),
+        )
+        return [(words, look(kind)) for number, words, kind in found if number]
+
+    def late_tasks(self) -> list[str]:
+        """Return the uids of the open tasks whose due date is over, the first due first."""
+        context = self.context
+        if not context.state.due:
+            return []
+        now = task_fields.local_time(context.clock.now(), context.clock.zone)
+        self.lasts(min(task_fields.FIELDS["due"].lasts(due, now) for _, due in context.state.due))
+        return [uid for uid, due in context.state.due if task_fields.is_overdue(due, now)]
 
     def of_needs(self) -> Iterator[Entry]:
         """Yield what needs the human, most urgent first, then what has failed."""
@@ -180,14 +194,23 @@ class NowEntries:
         if ready := len(state.reviewable):
             uid, counts = next(iter(state.reviewable.items()))
             first, more = self._named(uid), _more(ready)
-            whole = f"{first}  {_line(counts)}{more}"
+            agent, since = state.first_to_review or ("", None)
+            whole = "  ".join(filter(None, (first, agent_text.who(agent, WHO), _line(counts)))) + more
             yield self._counted(
-                "reviewable", f"{ready} to review", "asks", ready, why=first, label="to review", whole=whole
+                "reviewable",
+                f"{ready} to review",
+                "asks",
+                ready,
+                why=first,
+                label="to review",
+                whole=whole,
+                since=since,
             )
         if state.held:
             text = f"{state.held} filed"
             yield self._counted("held", text, "asks", state.held, label="to accept", whole=f"{text} by agents")
         yield from self._failures()
+        yield from self._late()
 
     def _is_ready(self, member: Member) -> bool:
         """Return whether an agent has ended its work, which waits to be merged."""
@@ -214,13 +237,24 @@ class NowEntries:
             return self._starting(member, now)
         if shown == "idle" and not is_ready and member.session is not None and member.task is not None:
             return self._at_rest(member, member.session, member.task, now)
-        if not member.is_there or (member.task is None and shown != "working"):
+        is_there = member.is_there or shown in ("waiting", "working")
+        if not is_there or (member.task is None and shown != "working"):
             return None
         if is_ready and member.tool is None:
             return None
         if shown == "paused":
             return self._entry(WORK, member, shown, (" ".join(("paused", *self._about(member.task))),))
         return self._at_work(member, shown)
+
+    def _of_other(self, member: Member, shown: str) -> Entry:
+        """Return the entry of an agent that asks, whose work is ready, or that does nothing."""
+        if shown == "waiting":
+            about = self.context.state.asked_about.get(member.ask.uid) if member.ask is not None else None
+            task = list_pages.line(self.context.db, about) if about is not None else None
+            return self._entry(OTHERS, member, shown, (f"asks #{task.number}" if task is not None else "asks",))
+        if self._is_ready(member) and member.task is not None:
+            return self._entry(OTHERS, member, "ready", (f"#{member.task.number} to review",))
+        return self._entry(OTHERS, member, "idle", ("idle",))
 
     def _starting(self, member: Member, now: int) -> Entry:
         """Return the entry of an agent that was started here and has reported nothing yet."""
@@ -285,7 +319,8 @@ class NowEntries:
         text_color = color if kind == TROUBLE else ""
         mark = looks.mark(ascii_only=self.context.ascii_only)
         rank = _RANKS.index(shown)
-        return Entry(kind, mark, color, member.name, tuple(map(_line, texts)), act, text_color, rank=rank)
+        noun = {"waiting": "asks", "ready": "ready", "idle": "idle"}.get(shown, "")
+        return Entry(kind, mark, color, member.name, tuple(map(_line, texts)), act, text_color, rank=rank, noun=noun)
 
     def _of_ask(self, ask: Ask) -> Entry:
         looks, asked = look("needs_you"), agent_text.request_line(ask, ascii_only=self.context.ascii_only)
@@ -337,15 +372,31 @@ class NowEntries:
                 noun=noun, label="failed", whole=f"task {whole}{_more(number)}", since=since,
             )  # fmt: skip
         if state.failing:
-            number, (name, reason) = len(state.failing), state.failing[0]
+            number, (name, reason, since) = len(state.failing), state.failing[0]
             first = safe_line(name, _SHORT_NAME)
             text = f"job {first} failed" if number == 1 else f"{count(number, 'job')} failed"
             why = _line(reason) if number == 1 else f"{first}: {_line(reason)}"
             whole = f"{first}{': ' if reason else ''}{_line(reason)}{_more(number)}"
             yield self._counted(
                 "failed", text, "pane_schedule", number, JOBS, why=why,
-                noun=count(number, "job"), label="failed", whole=f"job {whole}",
+                noun=count(number, "job"), label="failed", whole=f"job {whole}", since=since,
             )  # fmt: skip
+
+    def _late(self) -> Iterator[Entry]:
+        """Yield how many tasks are late, and the first of them."""
+        late = self.late_tasks()
+        if not late:
+            return
+        number = f"{len(late)}{'+' if len(late) >= MAX_DUE else ''}"
+        first, due = self._named(late[0]), dict(self.context.state.due)[late[0]]
+        now = task_fields.local_time(self.context.clock.now(), self.context.clock.zone)
+        since = task_fields.FIELDS["due"].short(due, now)
+        noun = f"{number} task{'s' * (len(late) != 1)}"
+        whole = f"task {first}: {since}{_more(len(late))}"
+        entry = self._counted(
+            "overdue", f"{noun} late", "", len(late), LATE, why=first, label="late", whole=whole, noun=noun
+        )
+        yield replace(entry, act=self._go_to(late[0]))
 
     # Clicks
 
@@ -359,10 +410,6 @@ class NowEntries:
             self.context.navigation.go_to(uid)
 
         return go
-
-
-_OTHERS: Final = {"waits": ("waits", "wait"), "ready": ("ready", "ready"), "idle": ("idle", "idle")}
-"""What agents are called that are neither in trouble nor at work, one and several; `ready`: their work is."""
 
 
 def _line(text: str) -> str:

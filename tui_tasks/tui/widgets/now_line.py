@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from textual import events
 
-from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.glyphs import Look, look, sign
 from tui_tasks.text.safe import cell_len, safe_ends
-from tui_tasks.text.times import age, age_lasts, due
+from tui_tasks.text.times import age, age_lasts, count, due
 from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, as_of_words, is_compact
@@ -21,6 +21,7 @@ from tui_tasks.tui.widgets.now_entries import (
     COUNTS,
     FAILED,
     JOBS,
+    LATE,
     LEAST_NARROW,
     OTHERS,
     TROUBLE,
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     from tui_tasks.tui.state.context import Context
 
 # In cells: the least of a text that is worth showing on a wide screen.
-_LEAST_WIDE: Final = 16
+_LEAST_WIDE: Final = 12
 
-NEEDS_YOU: Final = (ASKS, COUNTS, FAILED, JOBS)
-"""The kinds that need the human, and what has failed."""
+NEEDS_YOU: Final = (ASKS, COUNTS, FAILED, JOBS, LATE)
+"""The kinds that need the human, and what has failed or is late."""
 AGENTS: Final = (TROUBLE, WORK, OTHERS)
 """The kinds of agents."""
 
@@ -69,31 +70,46 @@ class NowLine(FrameLine):
     # With room for words
 
     def _in_words(self, width: int) -> list[Part]:
-        """`✓ 3 agents, all well   ◐ claude-1 #5 Ship auth flow "tests 14/22"   1 waits for you`."""
+        """`? 2 ask, 1 failed   ◐ claude-1 #5 Ship auth flow "tests 14/22"   ? claude-2 asks #7   ○ watcher idle`."""
         is_alone, is_elsewhere, line = is_compact(self.app.size), self._is_elsewhere(), Line()
         agents, health = self._entries.of_agents()
-        found = [*agents, *([] if is_elsewhere else self._entries.of_needs())]
-        entries = [entry for entry in sorted(found, key=_kind) if is_alone or entry.kind in self._kinds]
-        if is_alone or WORK in self._kinds:
-            has_needs = any(entry.kind in NEEDS_YOU for entry in entries)
-            self._add_health(line, health, is_short=has_needs and width < WIDE)
+        kinds = (*NEEDS_YOU, *AGENTS) if is_alone else self._kinds
+        needs = [] if is_elsewhere else [entry for entry in self._entries.of_needs() if entry.kind in kinds]
+        # A question names its agent.
+        asking = {entry.who for entry in needs if entry.kind == ASKS}
+        here = [one for one in agents if one.kind in kinds and not (one.kind == OTHERS and one.who in asking)]
+        if WORK in kinds:
+            has_sums = is_elsewhere or (ASKS in kinds and not needs)
+            self._add_health(line, health, has_sums=has_sums, has_needs=bool(needs))
+        entries = sorted((*here, *needs), key=_kind)
         add_entries(line, entries, width, ascii_only=self.context.ascii_only)
-        asks_here = (is_alone or ASKS in self._kinds) and not is_elsewhere
-        if asks_here and not any(entry.kind in (ASKS, COUNTS) for entry in entries):
-            words = f"nothing {'' if health.is_well else 'else '}needs you"
+        if ASKS in kinds and not is_elsewhere and not any(entry.kind in (ASKS, COUNTS) for entry in entries):
+            words = f"nothing {'else ' if health.troubles else ''}needs you"
             if line.size + cell_len(words) + 3 < width:
                 line.add([(words, "$muted")], None, gap_in(width))
         self._acts = line.acts
         return line.parts
 
-    def _add_health(self, line: Line, health: Health, *, is_short: bool) -> None:
-        if self.context.link.as_of is not None and health.total:
-            # Who was connected in the past is not known.
-            return
-        shown = look("done" if health.is_well else "overdue")
-        mark = [(f"{shown.mark(ascii_only=self.context.ascii_only)} ", shown.color)] if health.total else []
-        words = health.short if is_short else health.words
-        line.add([*mark, (words, "$muted" if health.is_well else shown.color)], self._entries.act("agents"), "")
+    def _add_health(self, line: Line, health: Health, *, has_sums: bool, has_needs: bool) -> None:
+        """Add that all is well; else what is not. `has_needs`: the line shows that by itself."""
+        is_past, act = self.context.link.as_of is not None, self._entries.act("agents")
+        sums, agents = self._entries.sums(health.failed), count(health.total, "agent")
+        if is_past and health.total:
+            return  # who was connected then is not known
+        if not health.total:
+            line.add([("no agent at work" if is_past else "no agent connected", "$muted")], act, "")
+        elif not health.troubles and not sums:
+            line.add([*self._mark(look("done")), (f"{agents}, all well", "$muted")], act, "")
+        said = [*((words, look("overdue")) for words in health.troubles), *(sums if has_sums else [])]
+        if said:
+            parts = [part for words, looks in said for part in ((", ", "$muted"), (words, looks.color))]
+            of_all = [(f" of {agents}", "$muted")] if not (has_sums and sums) else []
+            line.add([*self._mark(said[0][1]), *parts[1:], *of_all], act, "   ")
+        elif health.total and sums and not has_needs:
+            line.add([(agents, "$muted")], act, "")
+
+    def _mark(self, looks: Look) -> list[Part]:
+        return [(f"{looks.mark(ascii_only=self.context.ascii_only)} ", looks.color)]
 
     # With room for marks and numbers
 
@@ -245,7 +261,10 @@ def _number(entries: Iterable[Entry]) -> int:
 
 
 def _counted(entries: Sequence[Entry]) -> str:
-    """Return how many things the entries of a kind stand for: `? 2`, `✗ 1 job`."""
+    """Return how many things the entries of a kind stand for: `? 2`, `✗ 1 job`, `1 asks, 2 idle`."""
+    if entries[0].kind == OTHERS:
+        nouns = [entry.noun for entry in entries]
+        return ", ".join(f"{nouns.count(noun)} {noun}" for noun in dict.fromkeys(nouns))
     mark = f"{entries[0].mark} " if entries[0].mark else ""
     return f"{mark}{entries[0].noun or _number(entries)}"
 
@@ -253,14 +272,23 @@ def _counted(entries: Sequence[Entry]) -> str:
 def _shared(entries: Sequence[Entry], room: int, least: int) -> list[int]:
     """Return the width of each entry: what it needs at least, and an equal share of `room` up to what it can use.
 
-    Reasons of failures, which rows show as well, get what the others leave.
+    Trouble is shown whole first. Reasons of failures, which rows show as well, get what the others leave; then agents
+    that do nothing now, if all that there is to say of one fits.
     """
     widths = [entry.least(least) for entry in entries]
-    for is_failure in (False, True):
-        these = [at for at in range(len(entries)) if (entries[at].kind in (FAILED, JOBS)) == is_failure]
+    for kinds in _SHARING:
+        these = [at for at in range(len(entries)) if entries[at].kind in kinds]
         while room > 0 and (short := [at for at in these if widths[at] < entries[at].most]):
             for at in short:
                 more = min(max(1, room // len(short)), entries[at].most - widths[at], room)
                 widths[at] += more
                 room -= more
+    for at, entry in enumerate(entries):
+        if entry.kind == OTHERS and entry.most - widths[at] <= room:
+            room -= entry.most - widths[at]
+            widths[at] = entry.most
     return widths
+
+
+# The kinds that get room after each other.
+_SHARING: Final = ((TROUBLE,), (ASKS, COUNTS, WORK), (FAILED, JOBS, LATE))

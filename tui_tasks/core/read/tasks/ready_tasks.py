@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import closing
 from functools import cache
 from operator import attrgetter
@@ -48,7 +48,7 @@ def _ready(of_list: bool, of_agent: bool, alone: bool) -> Statement:
         of_home = (ListRow.deleted | ListRow.archived, ListRow.project, ListRow.one_in_progress)
         query = TaskRow.select(*TASK, *of_home).join(ListRow, on=(ListRow.id == TaskRow.list_id))
     # A literal number, as SQLite prepares the statement again for a bound one.
-    limit = SQL("1" if of_list else str(_MAX_PASSED))
+    limit = SQL(str(_MAX_PASSED))
     return Statement(lambda: query.where(wanted).order_by(TaskRow.priority, TaskRow.id).limit(limit))
 
 
@@ -60,18 +60,19 @@ def next_task(
     project: str | None = None,
     alone: bool = False,
     claimer: str | None = None,
+    without: Collection[str] = (),
 ) -> Task | None:
     """Return the next task to take up, or None: pending and not blocked, most urgent first, then oldest.
 
     With an agent it is that agent's or nobody's (`alone`: the agent's only); with a project it is in one of its lists
-    (empty: in one of no project). With a claimer that agent may have one more task in progress in its list. Source:
-    docs: protocol, section 6 `tasks`, section 7 `control:claim`.
+    (empty: in one of no project). With a claimer that agent may have one more task in progress in its list. `without`:
+    the uids of tasks to pass over. Source: docs: protocol, section 6 `tasks`, section 7 `control:claim`.
     """
     if list_id is not None:
         home = task_queries.list_by_id(db, list_id)
-        return _ready_in(db, home, agent, alone=alone) if takes_more(db, home, claimer) else None
+        return _ready_in(db, home, agent, alone=alone, without=without) if takes_more(db, home, claimer) else None
     if project:
-        return _ready_in_lists(db, project, agent, alone=alone, claimer=claimer)
+        return _ready_in_lists(db, project, agent, alone=alone, claimer=claimer, without=without)
     passed = 0
     full: dict[int, bool] = {}
     with closing(db.each(_ready(False, agent is not None, alone), agent=agent)) as rows:
@@ -80,12 +81,12 @@ def next_task(
             if one_in_progress and claimer is not None and task.list_id not in full:
                 full[task.list_id] = task_queries.in_progress_for(db, task.list_id, claimer) is not None
             is_elsewhere = is_away or (project is not None and of_project is not None)
-            if not is_elsewhere and not full.get(task.list_id):
+            if not is_elsewhere and not full.get(task.list_id) and task.uid not in without:
                 return task
             passed += 1
     if passed < _MAX_PASSED:
         return None
-    return _ready_in_lists(db, project, agent, alone=alone, claimer=claimer)
+    return _ready_in_lists(db, project, agent, alone=alone, claimer=claimer, without=without)
 
 
 def takes_more(db: Database, home: TaskList, agent: str | None) -> bool:
@@ -96,17 +97,25 @@ def takes_more(db: Database, home: TaskList, agent: str | None) -> bool:
 
 
 def _ready_in_lists(
-    db: Database, project: str | None, agent: str | None, *, alone: bool, claimer: str | None
+    db: Database,
+    project: str | None,
+    agent: str | None,
+    *,
+    alone: bool,
+    claimer: str | None,
+    without: Collection[str] = (),
 ) -> Task | None:
     there = (home for home in task_queries.lists(db, project) if not home.archived)
     homes = (home for home in there if home.pending and takes_more(db, home, claimer))
-    first = (_ready_in(db, home, agent, alone=alone) for home in homes)
+    first = (_ready_in(db, home, agent, alone=alone, without=without) for home in homes)
     return min((task for task in first if task is not None), key=lambda task: (task.priority, task.id), default=None)
 
 
-def _ready_in(db: Database, home: TaskList, agent: str | None, *, alone: bool) -> Task | None:
-    row = db.one(_ready(True, agent is not None, alone), list=home.id, agent=agent)
-    return read_task(row) if row else None
+def _ready_in(
+    db: Database, home: TaskList, agent: str | None, *, alone: bool, without: Collection[str] = ()
+) -> Task | None:
+    with closing(db.each(_ready(True, agent is not None, alone), list=home.id, agent=agent)) as rows:
+        return next((task for task in map(read_task, rows) if task.uid not in without), None)
 
 
 def _homes_with_open_tasks(db: Database, project: str | None) -> list[int]:
