@@ -6,10 +6,12 @@ from tests.tui.driving import SIZES, by_agent, said, settle, shown, until
 from tests.tui.evening import Jobs, with_agents
 from tests.tui.plan import NOW, at, connect
 from tests.tui.sessions import Sessions
+from tui_tasks.core import connections
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations import Undo
 from tui_tasks.core.operations.asks import AnswerAsk, DeliverMessages, NoteStuck, OpenAsk, PauseAgent, SendMessage
 from tui_tasks.core.operations.jobs import FinishRun, RunJob
+from tui_tasks.core.operations.sessions import Process
 from tui_tasks.core.operations.tasks import EditTask, LogTask
 from tui_tasks.core.read import ask_queries, job_queries
 from tui_tasks.core.read.agents import activity, fleet
@@ -257,7 +259,7 @@ async def test_why_an_agent_is_stuck_stands_in_its_line_and_above_the_panes(plan
         await settle(pilot)
         above = "".join(shown(app).splitlines()[:3])
         assert {120: "! claude-1 the same failure", 80: "! claude-1 the same", 40: "! claude-1"}[size[0]] in above
-        await settle(pilot, "A", "j")
+        await settle(pilot, "A")
         assert "the same" in row_of(app, "claude-1")
         if size[1] > 12 and size[0] > 60:
             assert "stuck since" in shown(app)
@@ -274,7 +276,7 @@ async def test_every_cause_stands_in_agents_and_above_the_panes_with_the_keys_th
     async with app.run_test(size=(140, 40)) as pilot:
         await settle(pilot)
         assert f"claude-1 by {cause}" in "".join(shown(app).splitlines()[:3])
-        await settle(pilot, "A", "j")
+        await settle(pilot, "A")
         assert f"by {cause}" in row_of(app, "claude-1")
         foot = shown(app).splitlines()[-1]
         for key in ("m Message", "P Pause", "s Give back", "Enter Its log"):
@@ -390,3 +392,39 @@ async def test_an_idle_agent_does_not_read_as_at_work(plan, make_app):
         row = row_of(app, "claude-1")
         assert "idle" in row
         assert "last: " in row
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_what_an_agent_works_on_is_named_at_every_width(plan, make_app, width):
+    with Store(answered(plan).path) as store:
+        Sessions(store).begin("claude", "a", "Port the API", at(20, 0), "/home/me/code/api")
+    app = make_app(plan.path)
+    async with app.run_test(size=(width, 24)) as pilot:
+        await settle(pilot, "A")
+        assert "#5 Ship auth flow" in row_of(app, "claude-1")
+        assert '"Port the API"' in row_of(app, "claude-3")
+        assert ("last 12 min" in shown(app)) is (width == 120), "what has no room for its label is not drawn"
+
+
+async def test_what_an_agent_works_on_stands_below_its_line_on_a_small_screen(plan, make_app):
+    app = make_app(answered(plan).path)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await settle(pilot, "A")
+        assert "#5 " in row_of(app, "claude-1") and "    #5 Ship auth flow" in shown(app)
+
+
+async def test_one_that_has_left_its_task_stands_before_those_that_ask(plan, make_app):
+    with Store(with_agents(plan).path) as store, store.db.transaction(write=True):
+        connections.end(store.db, "claude-1", Process(), NOW)
+    by_agent(plan, "human", *(AnswerAsk(ask.uid, "x") for ask in asks_of(plan, "claude-1")))
+    app = make_app(plan.path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settle(pilot, "A")
+        assert [row.name for row in app.screen.listed.rows][:2] == ["claude-1", "claude-2"]
+        assert "· claude-1 gone" in row_of(app, "claude-1")
+        assert " 1 gone at work   1 waiting for you " in shown(app).splitlines()[0]
+
+
+def asks_of(plan, agent: str):
+    with Store(plan.path) as store:
+        return [ask for ask in ask_queries.open_asks(store.db) if ask.agent == agent]

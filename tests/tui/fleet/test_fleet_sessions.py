@@ -106,7 +106,7 @@ async def test_what_is_unknown_of_what_it_spent_is_never_zero(people, make_app):
     app = make_app(people.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        assert row_of(app, "codex-1").rstrip().endswith("infra"), "nobody has costs or a task: they have no columns"
+        assert row_of(app, "codex-1").rstrip().endswith('infra  "Port the API"'), "nobody has costs: no column"
         assert "spent" not in shown(app)
         assert "$0" not in shown(app) and "0 tokens" not in shown(app)
 
@@ -127,8 +127,12 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
     app = make_app(plan.path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
-        below = shown(app)[shown(app).index("Which one?") :]
-        assert "stuck: the same failure 3 times" in below[: below.index("claude-2")]
+        assert "! claude-1 stuck 12m" in row_of(app, "claude-1") and "the same failure" in row_of(app, "claude-1")
+        assert app.screen.agent_here() == "claude-1", "one that is stuck stands first"
+        below = shown(app)[shown(app).index("the same failure") :]
+        assert "Which one?" in below[: below.index("claude-2")]
+        assert " 1 stuck   1 waiting for you " in shown(app).splitlines()[0]
+        assert shown(app).splitlines()[-1].startswith(" 1-2 Choose  m Message")
 
 
 async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):
@@ -465,7 +469,7 @@ async def test_the_head_counts_each_agent_once_and_tells_those_that_finished_fro
     async with app.run_test(size=(120, 40)) as pilot:
         await settle(pilot, "A")
         head = " ".join(shown(app).splitlines()[0].split())
-        assert head.startswith("Agents 1 waiting for you 1 working 1 idle 1 gone 1 finished"), head
+        assert head.startswith("Agents 1 gone at work 1 working 1 idle 1 gone 1 finished"), head
         assert "· 1 gone, 1 finished" in shown(app)
 
 

@@ -148,10 +148,11 @@ def _gist(given: Any) -> str:
 
 
 LOOKS_OF_STATES: Final = {
+    "stuck": LOOKS["stuck"],
+    "left": Look("·", "gone", ".", "$state-overdue"),
+    "stopped": LOOKS["stopped"],
     "waiting": LOOKS["needs_you"]._replace(word="waiting"),
     "failed": LOOKS["failed"],
-    "stuck": LOOKS["stuck"],
-    "stopped": LOOKS["stopped"],
     "quiet": LOOKS["quiet"],
     "interrupted": LOOKS["interrupted"],
     "ready": LOOKS["reviewable"]._replace(word="to review"),
@@ -161,13 +162,16 @@ LOOKS_OF_STATES: Final = {
     "gone": Look("·", "gone", ".", "$muted"),
     "finished": Look("·", "finished", ".", "$muted"),
 }
-"""How the state of an agent is shown, the worst first; for `finished` see `has_finished`."""
+"""How the state of an agent is shown, the worst first. One that has `left` is gone from a task in progress; for
+`finished` see `has_finished`.
+"""
 RANKS: Final = {state: rank for rank, state in enumerate(LOOKS_OF_STATES)}
 
 _FAILURE_LASTS: Final = HOUR
 """For so many microseconds a session that an error has ended is listed above those without errors."""
 
 _TOTALS: Final = {
+    "left": "gone at work",
     "waiting": "waiting for you",
     "interrupted": "interrupted",
     "ready": "to review",
@@ -196,18 +200,24 @@ def state_of(member: Member, now: int, quiet_after: int) -> str:
 
 
 def shown_state(member: Member, context: Context, quiet_after: int) -> str:
-    """Return an agent's state now, where one whose work waits to be merged is not at work."""
-    state = state_of(member, context.clock.now(), quiet_after)
-    is_ready = member.task is not None and member.task.uid in context.state.reviewable
-    return "ready" if is_ready and state in ("quiet", "working", "idle", "gone") else state
+    """Return an agent's state now, where one whose work waits to be merged is not at work, and one that is gone from a
+    task has `left` it.
+    """
+    now = context.clock.now()
+    state = state_of(member, now, quiet_after)
+    if member.task is not None and member.task.uid in context.state.reviewable:
+        return "ready" if state in ("quiet", "working", "idle", "gone") else state
+    return "left" if member.task is not None and member.has_left(now, quiet_after) else state
 
 
 def reported_state(member: Member, now: int, quiet_after: int) -> str:
     """Return an agent's state without regard to its silence.
 
     An agent that makes single calls from a shell is not connected between them. While it has a task or a question, it
-    is gone only after a silence.
+    is gone only after a silence. One that is stuck is so whatever it asks.
     """
+    if member.state == "waiting" and member.stuck is not None and member.stuck.cause not in (None, "human"):
+        return "stuck"
     if member.state == "gone" and member.calls_alone and not member.has_left(now, quiet_after):
         return "waiting" if member.ask is not None else "working" if member.task is not None else "gone"
     return member.state
@@ -269,7 +279,7 @@ def matter(member: Member, context: Context, state: str) -> tuple[str, str]:
         return last, "$state-failed"
     if state == "gone" and member.task is None and session is not None and (lost := _lost(context, member.name)):
         return lost, "$muted"
-    if state == "gone" and member.task is not None:
+    if state in ("gone", "left") and member.task is not None:
         return f"left while #{member.task.number} was in progress", "$state-overdue"
     if member.near is not None:
         return member.near, "$state-overdue"
@@ -296,12 +306,10 @@ def _said_since(member: Member) -> str:
 
 def besides(member: Member, context: Context, primary: str, state: str) -> list[tuple[str, str]]:
     """Return what else matters about an agent, with its colours: the task that it goes on with while it asks about
-    another, that it is stuck, a limit that it is near to, and what it said last.
+    another, a limit that it is near to, and what it said last.
     """
     found: list[tuple[str, str]] = []
-    ask, task, stuck = member.ask if state == "waiting" else None, member.task, member.stuck
-    if stuck is not None and stuck.cause not in (None, "human") and state != "stuck" and stuck.text not in primary:
-        found.append((f"stuck: {stuck.text}", "$state-overdue"))
+    ask, task = member.ask if state == "waiting" else None, member.task
     about = context.state.asked_about.get(ask.uid) if ask is not None else None
     if task is not None and about not in (None, task.uid):
         found.append((f"at work on #{task.number} {task.name}", ""))

@@ -1,6 +1,7 @@
 """The lines of the fleet.
 
-An agent's first line has name, state and since when, what matters most, place, task, pulse, and what it has spent.
+An agent's first line has name, state and since when, what matters most, place, what it works on, how active it was,
+and what it has spent.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from tui_tasks.tui.widgets.frame import NARROW, WIDE
 
 # As wide as `interrupted 40s`, and a space.
 _STATE: Final = 16
+# In cells: the most that is shown of a prompt as what an agent works on.
+_PURPOSE: Final = 40
 _SPENT: Final = 11
 _WIDEST: Final = 400
 # The states of agents whose words may take several lines.
@@ -67,8 +70,9 @@ def columns(width: int, filled: Filled) -> Columns:
         return Columns(who, 5, max(1, width - _HEAD - who - 6), 0, 0, 0, 0)
     if width < WIDE:
         who = min(max(filled.who, 8), 15) + 1
-        pulse, task = PULSE_MINUTES // 2 + 1, 6 if filled.task else 0
-        return Columns(who, _STATE, max(1, width - _HEAD - who - _STATE - task - pulse), 0, task, pulse, 0)
+        rest = width - _HEAD - who - _STATE
+        task = min(filled.task + 2, rest * 2 // 5) if filled.task else 0
+        return Columns(who, _STATE, max(1, rest - task), 0, task, 0, 0)
     who, where, spent = (
         min(max(filled.who, 8), 20) + 1,
         min(filled.where, 10) + 2 if filled.where else 0,
@@ -134,7 +138,7 @@ class FleetRows(RowDrawing[FleetRow]):
     def titles(self, width: int) -> list[Part]:
         """Return the titles of the columns."""
         sizes = columns(width, self.filled)
-        words = ("who", "state", "what", "where", "task", "pulse")
+        words = ("who", "state", "what", "where", "task", f"last {PULSE_MINUTES} min")
         titled = "".join(f"{word:<{size}}" for word, size in zip(words, sizes, strict=False) if size)
         spent = f"{'spent':>{sizes.spent - 1}}" if sizes.spent else ""
         return [(f"{' ' * _HEAD}{titled}{spent}", "$muted")]
@@ -151,17 +155,19 @@ class FleetRows(RowDrawing[FleetRow]):
         state = agent_text.shown_state(row, context, self._quiet_after)
         shown = agent_text.LOOKS_OF_STATES["finished" if agent_text.has_finished(row) else state]
         self._tick(row, state, now)
-        old = "$muted" if state == "gone" else ""
+        is_small, old = look.width < NARROW, "$muted" if state == "gone" else ""
         head: list[Part] = [
             (f"{sign('cursor') if look.cursor else ' '} ", "$primary bold" if look.focused else "$muted"),
             (shown.mark(ascii_only=context.ascii_only), shown.color),
             (f" {fit_ends(agent_text.who(row.name), sizes.who - 1)} ", old),
         ]
-        since = age(row.since, now) if row.since is not None else ""
+        began = row.stuck.since if state == "stuck" and row.stuck is not None else row.since
+        since = age(began, now) if began is not None else ""
         room = look.width - _HEAD - sizes.who - sizes.state - 2
         matter = self._matter(row, state, sizes, room)
-        if not sizes.pulse:
-            what = fit(matter.whole or shown.word, sizes.matter)
+        if is_small:
+            number = f"{task} " if (task := self._task(row).partition(" ")[0]).startswith("#") else ""
+            what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
         has_rest = self.heights.get(row.name, 1) > len(matter.rest)
         head += [
@@ -171,43 +177,56 @@ class FleetRows(RowDrawing[FleetRow]):
         if sizes.where:
             head.append((fit(agent_text.where(row, context), sizes.where - 2) + "  ", "$muted"))
         if sizes.task:
-            task = self._task(row) if look.width >= WIDE else self._task(row).partition(" ")[0]
-            head.append((fit(task, sizes.task - 2) + "  ", old))
-        pulse = spark(pulse_at(row, now, sizes.pulse - 1), ascii_only=context.ascii_only)
-        head.append((pulse + " ", "$muted"))
+            head.append((fit(self._task(row), sizes.task - 2) + "  ", old))
+        if sizes.pulse:
+            pulse = spark(pulse_at(row, now, sizes.pulse - 1), ascii_only=context.ascii_only)
+            head.append((pulse + " ", "$muted"))
         return [*head, (fit(_spent(row), sizes.spent - 1, "right") + " ", "$muted")] if sizes.spent else head
 
     def others(self, row: FleetRow, width: int) -> list[list[Part]]:
-        """Return the lines below that of an agent: the rest of its question, and what else matters of it."""
-        if isinstance(row, GoneAgents) or width < NARROW:
+        """Return the lines below that of an agent: the rest of its question, and what else matters of it; on a small
+        screen what it works on.
+        """
+        if isinstance(row, GoneAgents):
             return []
-        state = agent_text.shown_state(row, self.context, self._quiet_after)
+        state, task = agent_text.shown_state(row, self.context, self._quiet_after), self._task(row)
         if state == "gone" and row.task is None:
             return []
+        if width < NARROW:
+            return [[(" " * _HEAD, ""), (safe_line(task, width - _HEAD - 1), "$muted")]] if task else []
         sizes = columns(width, self.filled)
         indent = _HEAD + sizes.who + sizes.state
         room = width - indent - 2
         matter = self._matter(row, state, sizes, room)
+        asked: list[str] = []
+        if state == "stuck" and row.ask is not None:
+            question = agent_text.request_line(row.ask, ascii_only=self.context.ascii_only)
+            asked = self._wrapped(f"asks: {question}", room)
         others: list[Part] = []
-        for text, ink in agent_text.besides(row, self.context, matter.whole, state):
+        told = f"{matter.whole} {safe_line(task, sizes.task - 2) if sizes.task else ''}"
+        for text, ink in agent_text.besides(row, self.context, told, state):
             left = room - sum(cell_len(part) for part, _ in others)
             if left > _LEAST_TEXT:
                 others += [("   " * bool(others), ""), (safe_line(text, left - 3 * bool(others)), ink)]
-        lines = [*([(text, matter.color)] for text in matter.rest), *([others] if others else [])]
-        return [[(" " * indent, ""), *line] for line in lines]
+        lines = [*([(text, matter.color)] for text in matter.rest), *([(text, "$state-needs-you")] for text in asked)]
+        return [[(" " * indent, ""), *line] for line in (*lines, *([others] if others else []))]
 
     def _matter(self, row: Member, state: str, sizes: Columns, room: int) -> Matter:
         """Return what matters most of an agent: of those that need the human, on several lines if need be."""
         text, color = agent_text.matter(row, self.context, state)
-        place = agent_text.where(row, self.context) if sizes.pulse and not sizes.where else ""
+        is_small = sizes.state < _STATE
+        place = agent_text.where(row, self.context) if not is_small and not sizes.where else ""
         whole = safe_line(f"{place}: {text}" if place and text else place or text)
         first, *more = wrapped(whole, sizes.matter - 1) or [""]
-        if not more or state not in _LONG or not sizes.pulse:
+        if not more or state not in _LONG or is_small:
             return Matter(whole, whole, (), color)
-        rest = wrapped(whole[len(first) :].strip(), room)
-        if len(rest) > _REST:
-            rest = [*rest[: _REST - 1], safe_line(" ".join(rest[_REST - 1 :]), room)]
-        return Matter(whole, first, tuple(rest), color)
+        return Matter(whole, first, tuple(self._wrapped(whole[len(first) :].strip(), room)), color)
+
+    @staticmethod
+    def _wrapped(text: str, room: int) -> list[str]:
+        """Return a text as a few lines, the last of which is cut."""
+        rest = wrapped(text, room)
+        return rest if len(rest) <= _REST else [*rest[: _REST - 1], safe_line(" ".join(rest[_REST - 1 :]), room)]
 
     def _gone(self, row: GoneAgents, look: RowLook) -> Sequence[Part]:
         shown = agent_text.LOOKS_OF_STATES["gone"]
@@ -223,14 +242,20 @@ class FleetRows(RowDrawing[FleetRow]):
         ]
 
     def _task(self, row: Member) -> str:
-        """Return number and name of the task that an agent asks about, else of that which it is at."""
+        """Return number and name of the task that an agent asks about, else of that which it is at; without a task,
+        what it was asked for.
+        """
         asked = self._asked.get(row.ask.uid) if row.ask is not None and row.state in ("waiting", "paused") else None
-        task = asked or row.task
-        return f"#{task.number} {task.name}" if task is not None else ""
+        is_stuck = agent_text.shown_state(row, self.context, self._quiet_after) == "stuck"
+        task = row.task or asked if is_stuck else asked or row.task
+        if task is not None:
+            return f"#{task.number} {task.name}"
+        prompt = row.session.last_prompt if row.session is not None and row.state != "gone" else None
+        return f'"{safe_line(prompt, _PURPOSE)}"' if prompt else ""
 
     def _tick(self, row: Member, state: str, now: int) -> None:
         """Set how long the line stays true: until an age, the pulse or the quiet state changes."""
-        for then in (row.since, row.tool_since):
+        for then in (row.since, row.tool_since, row.stuck.since if row.stuck is not None else None):
             if then is not None:
                 self.lasts(age_lasts(then, now))
         if now - row.last_seen < (PULSE_MINUTES + 1) * MINUTE:

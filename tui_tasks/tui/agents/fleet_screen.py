@@ -29,12 +29,12 @@ from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
 from tui_tasks.tui.rows.row_list import RowMoves
-from tui_tasks.tui.state.context import Context
+from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
 from tui_tasks.tui.widgets.next_up import next_parts
-from tui_tasks.tui.widgets.now_entries import COUNTS, FAILED, JOBS
+from tui_tasks.tui.widgets.now_entries import COUNTS, FAILED, JOBS, LATE
 from tui_tasks.tui.widgets.now_line import NowLine
 
 MAX_WORDS: Final = 12
@@ -63,7 +63,7 @@ class Fleet(Overlay):
         self._rows = FleetRows(context, self._quiet_after)
         self.window = FleetList(context, self._rows)
         self._head = FrameLine(context, self._totals, self._spent, id="agents-head")
-        self._elsewhere = NowLine(context, (COUNTS, FAILED, JOBS), id="agents-now")
+        self._elsewhere = NowLine(context, (COUNTS, FAILED, JOBS, LATE), id="agents-now")
         self._titles = FrameLine(context, self._rows.titles, id="titles")
         self._note_text = FleetNote(context, lambda: self.size.height // 2, self._quiet_after)
         self._note = TextLines(context, self._note_text, id="note")
@@ -140,18 +140,10 @@ class Fleet(Overlay):
         now_in = agent_text.reported_state(member, self.context.clock.now(), self._quiet_after)
         asks = member.ask if now_in in ("waiting", "paused") else None
         since = asks.opened_at if asks is not None else member.since or 0 if now_in == "waiting" else 0
-        state = (
-            "waiting"
-            if asks is not None
-            else "ready"
-            if agent_text.shown_state(member, self.context, self._quiet_after) == "ready"
-            else "stuck"
-            if member.name in self._left
-            else "gone"
-            if member.name in self._over
-            else now_in
-        )
-        return (agent_text.RANKS[state], since, member.name.casefold(), member.name)
+        shown = agent_text.shown_state(member, self.context, self._quiet_after)
+        if shown not in ("stuck", "left", "stopped", "ready"):
+            shown = "waiting" if asks is not None else "gone" if member.name in self._over else now_in
+        return (agent_text.RANKS[shown], since, member.name.casefold(), member.name)
 
     # State
 
@@ -213,23 +205,22 @@ class Fleet(Overlay):
         texts = [agent_text.shown_state(row, self.context, self._quiet_after) for row in rows]
         return [*texts, *["gone"] * (len(self.members) - len(texts))]
 
-    @property
-    def _waiting(self) -> int:
-        """The number of questions of the agents, and of other tasks that agents have left."""
-        state, shown = self.context.state, {member.name for member in self.members}
-        left = (agent for uid, agent in state.left.items() if uid not in state.asking)
-        return sum(agent in shown for agent in (*(ask.agent for ask in state.asks), *left))
+    def _counted(self) -> Counter[str]:
+        """Return how many agents are in each state. One that asks and cannot go on is counted as waiting."""
+        rows = [(one, agent_text.shown_state(one, self.context, self._quiet_after)) for one in self.members]
+        return Counter(
+            "waiting"
+            if state in ("paused", "gone") and one.ask is not None
+            else "finished"
+            if agent_text.has_finished(one)
+            else state
+            for one, state in rows
+        )
 
     def _totals(self, width: int) -> Sequence[Part]:
-        """` Agents   3 waiting for you   2 working`: how many agents are in each state."""
+        """` Agents   1 stuck   3 waiting for you   2 working`: how many agents are in each state."""
         ascii_only = self.context.ascii_only
-        counts = Counter(self.states)
-        counts["waiting"] = self._waiting
-        # One that has left a task or a question is counted among those that wait for the human.
-        now = self.context.clock.now()
-        gone = [one for one in self.members if agent_text.reported_state(one, now, self._quiet_after) == "gone"]
-        counts["finished"] = sum(map(agent_text.has_finished, gone))
-        counts["gone"] = sum(not self._needs_you(one) and not agent_text.has_finished(one) for one in gone)
+        counts = self._counted()
         words: list[Part] = [(f" {text}  ", color) for text, color in agent_text.totals(counts)]
         marks: list[Part] = []
         for state, shown in agent_text.LOOKS_OF_STATES.items():
@@ -332,8 +323,7 @@ class Fleet(Overlay):
             self.hint(self.hint_of("agent_log", word), self.hint_of("back", ""))
             return
         answers = answer_keys(self._shown) if self._shown is not None else ()
-        yes = "Allow" if self._shown is not None and self._shown.is_permission else ""
-        answer_hints = [self.hint_of(each, yes if each == "ask_approve" else "") for each in answers]
+        answer_hints = self._answer_hints(self._shown, answers) if self._shown is not None else []
         if self.small:
             self.hint(*answer_hints, self.hint_of("agent_message"), self.hint_of("back", ""))
         else:
@@ -348,3 +338,11 @@ class Fleet(Overlay):
                 self.hint_of("agent_log", "Review" if self.to_review is not None else "Terminal" if is_ours else "")
             )
             self.hint(*answer_hints, *map(self.hint_of, keys), *last, self.hint_of("back"))
+
+    def _answer_hints(self, view: AskView, keys: Sequence[str]) -> list[Hint]:
+        """Return the keys that answer a question from here; the last way is the inbox."""
+        yes = "Allow" if view.is_permission else ""
+        hints = [self.hint_of(each, yes if each == "ask_approve" else "") for each in keys]
+        if view.why_closed is None and not keys and view.options and view.question is None:
+            return [(f"1-{min(9, len(view.options))}", "Choose", "")]
+        return hints or [self.hint_of("agent_ask", "Answer")]
