@@ -458,3 +458,18 @@ async def test_a_failed_job_is_told_with_its_age(app, plan):
     async with opened(app):
         (line,) = (line for line in above(app).splitlines() if "job nightly" in line)
         assert line.endswith(" now")
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 12)])
+@pytest.mark.parametrize("pane", ["list", "board", "schedule", "agents"])
+async def test_what_changed_since_the_human_looked_stands_on_every_pane_with_the_key_that_clears_it(
+    plan, make_app, pane, size
+):
+    app = make_app(plan.path, pane=pane if pane != "agents" else "list")
+    async with opened(app, size) as pilot:
+        await press(app, pilot, *(["A"] if pane == "agents" else []))
+        words = "• 4 changed since 19:58" if size[0] > 60 else "4 changed"
+        assert words in shown(app)
+        assert ". Seen" in lines(app)[-1]
+        await press(app, pilot, "full_stop")
+        await until(pilot, lambda: "4 changed" not in shown(app) and ". Seen" not in lines(app)[-1])

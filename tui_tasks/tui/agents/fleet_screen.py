@@ -33,7 +33,7 @@ from tui_tasks.tui.state.context import Context, Hint
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets.bases import Overlay
 from tui_tasks.tui.widgets.frame import NARROW, WIDE, FootLine
-from tui_tasks.tui.widgets.next_up import next_parts
+from tui_tasks.tui.widgets.next_up import ChangesRule, next_parts
 from tui_tasks.tui.widgets.now_entries import COUNTS, FAILED, JOBS, LATE
 from tui_tasks.tui.widgets.now_line import NowLine
 
@@ -91,7 +91,7 @@ class Fleet(Overlay):
         """Compose head, agents and the note."""
         yield self._head
         yield self._elsewhere
-        yield rule(self.context)
+        yield ChangesRule(self.context)
         yield self._titles
         yield self.window
         yield rule(self.context, id="under")
@@ -325,13 +325,13 @@ class Fleet(Overlay):
         answers = answer_keys(self._shown) if self._shown is not None else ()
         answer_hints = self._answer_hints(self._shown, answers) if self._shown is not None else []
         if self.small:
-            self.hint(*answer_hints, self.hint_of("agent_message"), self.hint_of("back", ""))
+            self.hint(*answer_hints, *map(self.hint_of, ("seen", "agent_message")), self.hint_of("back", ""))
         else:
             has_turn = self.member is not None and self.member.session is not None
             stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()
             is_stuck = self.member is not None and self.member.stuck is not None and self.member.task is not None
             back = ("agent_give_back",) if is_stuck else ()
-            keys = ["agent_message", "agent_pause", *back, *stop]
+            keys = ["seen", "agent_message", "agent_pause", *back, *stop]
             is_ours = self.member is not None and work_queries.of_agent(self.context.db, self.member.name) is not None
             last = [self.hint_of("agent_peek")] if is_ours else []
             last.append(

@@ -35,6 +35,7 @@ from tui_tasks.tui.state.writer import Writing
 from tui_tasks.tui.widgets.bases import Overlay, Pane
 from tui_tasks.tui.widgets.frame import FootLine, TopLine, is_wide
 from tui_tasks.tui.widgets.needs_lines import NeedsLines
+from tui_tasks.tui.widgets.next_up import ChangesRule
 from tui_tasks.tui.widgets.now_line import NowLine
 from tui_tasks.tui.widgets.textual_overrides import CellsScreen, NoRelayout
 
@@ -47,10 +48,14 @@ class Frame:
         self._ascii_only = ascii_only
 
     def redraw(self) -> None:
-        """Draw the lines around the pane again; only what differs is painted."""
-        for kind in (TopLine, NeedsLines, NowLine, FootLine):
+        """Draw the lines around the pane again, and what has changed on screens; only what differs is painted."""
+        for kind in (TopLine, NeedsLines, NowLine, FootLine, ChangesRule):
             for line in self._app.screen_stack[0].query(kind):
                 line.again()
+        for screen in self._app.screen_stack[1:]:
+            for each in (ChangesRule, FootLine):
+                for line in screen.query(each):
+                    line.again()
 
     def redraw_feet(self) -> None:
         """Draw the last line of every screen again."""

@@ -24,7 +24,7 @@ from tui_tasks.tui.board.column_specs import NARROW, STACKED, WIDE, ColumnSpec
 from tui_tasks.tui.board.columns import BoardTabs, CardRows, Column, ColumnHead, ColumnMarks
 from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.keys.action_table import ACTIONS, Action, bindings
-from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import Divider
 from tui_tasks.tui.rows.row_list import RowMessage, VirtualList
@@ -34,6 +34,7 @@ from tui_tasks.tui.tasks.detail import Detail
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_pane import TaskPane
 from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets.next_up import ChangesRule
 from tui_tasks.tui.widgets.textual_overrides import Focusable, NoRelayout, PaintWhenVisible, ResilientMessages
 
 # The lines above the cards: the rule, and the heads of the columns with a blank line.
@@ -85,7 +86,7 @@ class BoardPane(TaskPane):
         self._dividers = [Divider(context) for _ in self._columns[1:]]
         self._card_area = CardArea(id="columns")
         self._tabs = BoardTabs(context)
-        self._rule = FrameLine(context, lambda width: rule_parts(context, width, sorted_by(self.only.sort)))
+        self._rule = ChangesRule(context, lambda: sorted_by(self.only.sort), lambda: self.context.state.list_id)
         self._keys = FrameLine(context, self._key_parts, id="board-keys")
         self.row_list = self._columns[0].cards
         self._moves = CardMoves(self)

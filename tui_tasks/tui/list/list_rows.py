@@ -12,13 +12,12 @@ from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.snapshots import TaskList
 from tui_tasks.text.glyphs import bar, look, sign
 from tui_tasks.text.safe import cell_len, safe_line
-from tui_tasks.text.times import DAY, age, age_lasts, count
+from tui_tasks.text.times import age, age_lasts, count
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.list.row_columns import RowFacts, laid_out
 from tui_tasks.tui.painting.line_painter import FrameLine, rule_parts
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.rows.row_painter import RowDrawing, RowLook
-from tui_tasks.tui.state.app_state import MAX_NEW
 from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.tasks.filter_actions import sorted_by
 from tui_tasks.tui.tasks.task_note import (
@@ -33,6 +32,7 @@ from tui_tasks.tui.tasks.task_note import (
     reason,
 )
 from tui_tasks.tui.widgets import frame
+from tui_tasks.tui.widgets.next_up import changed_parts
 
 # Other lists are counted up to this number.
 _MAX_OTHERS = 99
@@ -190,12 +190,7 @@ class ListLines:
 
     def _new(self, width: int) -> Sequence[Part]:
         """`• 4 changed since 19:58`: what is new to the human."""
-        context = self._context
-        new = _new_text(context)
-        # At midnight, "since 19:58" needs its day.
-        self.head.lasts(DAY)
-        since = f" since {context.clock.time_of(context.state.looked.at)}" if new and width >= 50 else ""
-        return [(f"{self._sign('changed')} {new}{since} ", "$changed")] if new else ()
+        return changed_parts(self._context, self.head, width, self._context.state.list_id)
 
     def _progress(self, width: int) -> Sequence[Part]:
         """` progress ███████░░░░░  2/9 done · 1 skipped · 1 failed`; on a small screen the number of tasks."""
@@ -218,19 +213,13 @@ class ListLines:
 
     def _new_below(self, width: int) -> Sequence[Part]:
         """Return what is new to the human, on a small screen, which has no head."""
-        new = _new_text(self._context)
-        return [(f"{new} ", "$changed")] if new and frame.is_compact(self._size()) else ()
+        if not frame.is_compact(self._size()):
+            return ()
+        return changed_parts(self._context, self.foot, width, self._context.state.list_id)
 
     def _under_detail(self, width: int) -> Sequence[Part]:
         """`┴─────`."""
         return [(self._sign("foot") + self._sign("rule") * (width - 1), "$rule")]
-
-
-def _new_text(context: Context) -> str:
-    """Return what agents have done to the current list: `4 changed, 2 deleted`."""
-    state = context.state
-    counted = (state.new_in(state.list_id), "changed"), (state.deleted_in(state.list_id), "deleted")
-    return ", ".join(f"{number}{'+' if number >= MAX_NEW else ''} {word}" for number, word in counted if number)
 
 
 def _short_late(text: str) -> str:

@@ -21,7 +21,7 @@ from tui_tasks.tui.inputs.filter_bar import FilterBar
 from tui_tasks.tui.inputs.filter_syntax import Language, Parsed
 from tui_tasks.tui.keys.action_table import Action, bindings
 from tui_tasks.tui.keys.actions import Controller
-from tui_tasks.tui.painting.line_painter import FrameLine, rule
+from tui_tasks.tui.painting.line_painter import FrameLine
 from tui_tasks.tui.painting.styles import Part
 from tui_tasks.tui.painting.text_lines import TextLines
 from tui_tasks.tui.rows.row_cache import InMemorySource
@@ -32,6 +32,7 @@ from tui_tasks.tui.state.context import Context
 from tui_tasks.tui.state.database_link import StateChanges
 from tui_tasks.tui.widgets import frame
 from tui_tasks.tui.widgets.bases import Pane
+from tui_tasks.tui.widgets.next_up import ChangesRule
 
 OF_JOBS: Final = Language(("who",), {})
 # Up to so many changed jobs are read one by one; for more, all jobs are read.
@@ -88,7 +89,7 @@ class SchedulePane(Pane):
 
     def compose(self) -> ComposeResult:
         """Compose titles, jobs, the next 24 hours, and the detail of one job."""
-        yield rule(self.context)
+        yield ChangesRule(self.context)
         yield self.filter_bar
         yield self._titles
         yield self.row_list

@@ -262,9 +262,9 @@ class FootLine(FrameLine):
         """
         hints = self._hints if self._hints is not None else self._of_pane(width)
         read_only, has_key = self.context.link.read_only, self.context.keymap.has_key
-        return [
-            hint for hint in hints if not hint[2] or (has_key(hint[2]) and not (read_only and ACTIONS[hint[2]].writes))
-        ]
+        left_out = () if (self.context.state.new or self.context.state.deleted) and not read_only else ("seen",)
+        possible = (hint for hint in hints if not hint[2] or (has_key(hint[2]) and hint[2] not in left_out))
+        return [hint for hint in possible if not (hint[2] and read_only and ACTIONS[hint[2]].writes)]
 
     def _of_pane(self, width: int) -> list[tuple[str, str, str]]:
         pane = self.context.navigation.pane
@@ -273,9 +273,7 @@ class FootLine(FrameLine):
         first: tuple[str, ...] = _IN_TIME if self.context.link.as_of is not None else ()
         if state.waits_for_you:
             first = (*first, "asks")
-        if (state.new or state.deleted) and not self.context.link.read_only:
-            first = (*first, "seen")
-        ids = dict.fromkeys((*first, *pane.footer(small)))
+        ids = dict.fromkeys((*first, "seen", *pane.footer(small)))
         words = {"asks": "Answer"} if pane.target() in state.asking else {}
         keys = ((key_of(each), words.get(each) or pane.short(ACTIONS[each]), each) for each in ids)
         return [hint for hint in keys if hint[1]]
