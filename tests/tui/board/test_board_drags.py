@@ -47,7 +47,7 @@ async def test_a_drag_that_breaks_the_rule_of_the_list_says_why(plan, make_app):
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "◐ In progress"))
+        await drag(pilot, place_of(app, "Backup restore"), place_of(app, "Active"))
         assert "takes one at a time" in shown(app)
         assert status(app, plan[8]) == "pending"
 

@@ -15,6 +15,8 @@ from tui_tasks.core.read.digest import needs_you
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.tasks import task_queries, task_records
 from tui_tasks.core.store import Store
+from tui_tasks.tui.board.columns import ColumnHead
+from tui_tasks.tui.painting.styles import StyleCache
 
 
 async def at_card(pilot, uid: str) -> None:
@@ -84,14 +86,18 @@ async def test_a_narrower_screen_has_three_columns_what_failed_before_what_is_do
     app = make_app(plan.path, pane="board")
     async with app.run_test(size=(80, 24)) as pilot:
         await settle(pilot)
-        assert columns(app)["In progress"] == [
+        assert columns(app)["Active"] == [
             "Pick JWT lib: jose or pyjwt",
             "Migrate analytics GA to Plausible",
             "Ship auth flow",
         ]
-        assert columns(app)["Done"][0] == "Fix flaky DST test"
-        for head in ("○ Pending 2", "◐ In progress 1 · ? 2", "✓ Done 2 · ✗ 1 · – 1"):
-            assert head in shown(app), "as on a wide screen: each number counts one state"
+        assert columns(app)["Closed"][0] == "Fix flaky DST test"
+        for head in ("○ Pending 2", " Active 3 ? 2 · ◐ 1", " Closed 4 ✗ 1 · ✓ 2 · – 1"):
+            assert head in shown(app), "the number of each state, which add up"
+        head = app.screen.query(ColumnHead)[2]
+        (failed,) = (part.style for part in head.render_line(0) if part.text == "✗ 1")
+        assert failed.color == StyleCache.of(app).style("$state-failed").color, "failed tasks are not counted in green"
+        assert "Which one?" in " ".join(shown(app).split())
 
 
 async def test_a_small_screen_has_one_column_at_a_time_and_tells_of_the_others(plan, make_app):

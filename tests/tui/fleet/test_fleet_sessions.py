@@ -58,7 +58,7 @@ async def test_the_one_that_is_worst_off_comes_first(people, make_app, size):
         assert "overloaded" in row_of(app, rows[3].name)
         assert "Edit 9s" in row_of(app, rows[4].name)
         if size[0] >= 80:
-            assert ("3 waiting for you" if size[0] >= 100 else "? 3") in shown(app)
+            assert ("3 waiting for you" if size[0] >= 100 else "3 waiting   1 failed") in shown(app)
 
 
 def ended_by_an_error(plan, session: str, now: int) -> None:
@@ -132,7 +132,7 @@ async def test_one_that_asks_and_is_stuck_says_both(plan, make_app):
         below = shown(app)[shown(app).index("the same failure") :]
         assert "Which one?" in below[: below.index("claude-2")]
         assert " 1 stuck   1 waiting for you " in shown(app).splitlines()[0]
-        assert shown(app).splitlines()[-1].startswith(" 1-2 Choose  m Message")
+        assert shown(app).splitlines()[-1].startswith(" 1-2 Choose  . Seen  m Message")
 
 
 async def test_an_agent_whose_work_is_ready_is_not_at_work(plan, make_app):

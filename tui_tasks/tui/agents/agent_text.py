@@ -119,6 +119,11 @@ def live_task(db: Database, uid: str) -> TaskLine | None:
     return None if task is None or task.deleted else task
 
 
+def is_permission(ask: Ask) -> bool:
+    """Return whether a program asks if a tool may run. Of its command, the beginning matters most."""
+    return (ask.request or {}).get("kind") == "permission"
+
+
 def request_line(ask: Ask, *, ascii_only: bool = False) -> str:
     """Return in one line what an agent waits for: the tool and its command, or the question.
 
@@ -347,10 +352,10 @@ def _suspended(member: Member) -> str:
     return "its process is suspended: fg" + (f", or kill -CONT {pid}" if pid else "")
 
 
-def totals(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+def totals(counts: Mapping[str, int], *, is_short: bool = False) -> list[tuple[str, str]]:
     """Return the number of each state as text with its colour, the worst first."""
     return [
-        (f"{counts[state]} {_TOTALS.get(state, state)}", shown.color)
+        (f"{counts[state]} {shown.word if is_short else _TOTALS.get(state, state)}", shown.color)
         for state, shown in LOOKS_OF_STATES.items()
         if counts.get(state)
     ]

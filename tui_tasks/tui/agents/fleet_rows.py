@@ -16,7 +16,7 @@ from tui_tasks.core.read.agents.fleet import MINUTE, PULSE_MINUTES, Member, puls
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.text import times
 from tui_tasks.text.glyphs import sign
-from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line
+from tui_tasks.text.safe import cell_len, fit, fit_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting.charts import spark
@@ -169,10 +169,14 @@ class FleetRows(RowDrawing[FleetRow]):
             number = f"{task} " if (task := self._task(row).partition(" ")[0]).startswith("#") else ""
             what = fit(number + (matter.whole or shown.word), sizes.matter)
             return [*head, (f"{since:>{sizes.state - 1}} ", shown.color), (what, matter.color)]
-        has_rest = self.heights.get(row.name, 1) > len(matter.rest)
+        what = matter.first
+        if self.heights.get(row.name, 1) <= len(matter.rest):
+            is_question = state == "waiting" and row.ask is not None and not agent_text.is_permission(row.ask)
+            cut = safe_question if is_question else safe_line
+            what = cut(matter.whole, sizes.matter - 1, ascii_only=context.ascii_only)
         head += [
             (fit(f"{shown.word} {since}".rstrip(), sizes.state - 1) + " ", shown.color),
-            (fit(matter.first if has_rest else matter.whole, sizes.matter - 1) + " ", matter.color),
+            (fit(what, sizes.matter - 1) + " ", matter.color),
         ]
         if sizes.where:
             head.append((fit(agent_text.where(row, context), sizes.where - 2) + "  ", "$muted"))

@@ -41,7 +41,7 @@ MAX_WORDS: Final = 12
 MAX_MESSAGES: Final = 3
 # In cells: what is kept free in the head for what is next, on a wide screen and on a narrow one.
 _NEXT_WIDE: Final = 44
-_NEXT: Final = 24
+_NEXT: Final = 10
 
 
 class Fleet(Overlay):
@@ -221,7 +221,9 @@ class Fleet(Overlay):
         """` Agents   1 stuck   3 waiting for you   2 working`: how many agents are in each state."""
         ascii_only = self.context.ascii_only
         counts = self._counted()
-        words: list[Part] = [(f" {text}  ", color) for text, color in agent_text.totals(counts)]
+        long, short = (
+            [(f" {text}  ", ink) for text, ink in agent_text.totals(counts, is_short=at)] for at in (False, True)
+        )
         marks: list[Part] = []
         for state, shown in agent_text.LOOKS_OF_STATES.items():
             if count := counts[state]:
@@ -230,9 +232,9 @@ class Fleet(Overlay):
         if width >= NARROW:
             parts += [(" ", ""), *self.context.state.projects.alone_parts()]
         room = width - sum(cell_len(text) for text, _ in parts)
-        free = _NEXT_WIDE if width >= WIDE else _NEXT
-        has_words = width >= NARROW and sum(cell_len(text) for text, _ in words) + free <= room
-        parts += words if has_words else marks
+        ways = [(long, _NEXT_WIDE if width >= WIDE else _NEXT), (short, _NEXT)] if width >= NARROW else []
+        fitting = (way for way, free in ways if sum(cell_len(text) for text, _ in way) + free <= room)
+        parts += next(fitting, marks)
         # Who waits out of sight is more urgent than how many do what.
         room = width - cell_len(self._waiting_out_of_sight()) - 1
         while len(parts) > 1 and sum(cell_len(text) for text, _ in parts) > room:
@@ -325,7 +327,7 @@ class Fleet(Overlay):
         answers = answer_keys(self._shown) if self._shown is not None else ()
         answer_hints = self._answer_hints(self._shown, answers) if self._shown is not None else []
         if self.small:
-            self.hint(*answer_hints, *map(self.hint_of, ("seen", "agent_message")), self.hint_of("back", ""))
+            self.hint(*answer_hints, *map(self.hint_of, ("seen", "back", "agent_message")))
         else:
             has_turn = self.member is not None and self.member.session is not None
             stop = ("agent_stop",) if has_turn and "ask_deny" not in answers else ()

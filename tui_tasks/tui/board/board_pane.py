@@ -17,7 +17,7 @@ from tui_tasks.core.read.pages import board_pages
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.core.read.pages.filter import Filter
 from tui_tasks.core.read.pages.list_pages import MAX_SORTED, TaskLine
-from tui_tasks.text.glyphs import sign
+from tui_tasks.text.glyphs import look, sign
 from tui_tasks.tui.board.card_moves import CardMoves
 from tui_tasks.tui.board.cards_of_column import CardCounts, CardsOfColumn
 from tui_tasks.tui.board.column_specs import NARROW, STACKED, WIDE, ColumnSpec
@@ -293,7 +293,9 @@ class BoardPane(TaskPane):
         if action.id not in _MOVES:
             return super().short(action)
         into = self._moves.column_for_cursor(_MOVES[action.id])
-        return f"{sign('status', ascii_only=self.context.ascii_only)} {into.name}" if into is not None else ""
+        if into is None or into.sets is None:
+            return ""
+        return f"{sign('status', ascii_only=self.context.ascii_only)} {look(into.sets).word.capitalize()}"
 
     # The current column
 

@@ -10,7 +10,7 @@ from tui_tasks.core import vocab
 from tui_tasks.core.read.pages.board_pages import NEEDS_YOU, Card
 from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.text.glyphs import look
-from tui_tasks.text.safe import cell_len, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, safe_ends, safe_line, safe_question
 from tui_tasks.text.times import age, age_lasts
 from tui_tasks.tui.agents import agent_text
 from tui_tasks.tui.painting import text_lines
@@ -49,6 +49,8 @@ class CardContent:
     """Whether it is over, and drawn fainter."""
     note_first: bool = False
     """Whether the note matters more than the standing."""
+    is_question: bool = False
+    """Whether the note is a question, which keeps its end where it is cut."""
     lasts: int = 0
     """For how many microseconds this stays true; 0: until something changes."""
 
@@ -75,8 +77,7 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
         ask = ask_of(context, card)
         if ask is not None:
             since, who = ask.opened_at, safe_ends(agent_text.who(ask.agent), 16)
-            asked = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE)
-            note = asked, state.color
+            note = safe_line(agent_text.request_line(ask, ascii_only=ascii_only), _NOTE), state.color
         elif card.uid in context.state.reviewable:
             shown_as = look("reviewable")
             mark = (shown_as.mark(ascii_only=ascii_only), shown_as.color)
@@ -94,7 +95,10 @@ def content_of(context: Context, card: Card, *, has_mark: bool) -> CardContent:
     standing = tuple(part for part in parts if part is not None and part[0])
     lasts = min([age_lasts(since, now), *spans])
     first = card.part in ("failed", NEEDS_YOU) or card.uid in context.state.stopped
-    return CardContent(card.name, standing, note, (mark,) * has_mark, card.part in _QUIET, first, lasts)
+    asked = ask_of(context, card) if card.part == NEEDS_YOU else None
+    is_question = asked is not None and not agent_text.is_permission(asked)
+    is_quiet = card.part in _QUIET
+    return CardContent(card.name, standing, note, (mark,) * has_mark, is_quiet, first, is_question, lasts)
 
 
 def _pending(context: Context, card: Card, who: str, fields: Sequence[Part]) -> tuple[Part, ...]:
@@ -131,7 +135,10 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
         name = _name(content, room, most - kept, ascii_only)
     left = most - len(name)
     if first:
-        note = wrapped(text, room, max(left - bool(standing), 1), ascii_only=ascii_only) if left else []
+        most_of_note = max(left - bool(standing), 1)
+        if content.is_question:
+            text = _fitted_question(text, room, most_of_note, ascii_only)
+        note = wrapped(text, room, most_of_note, ascii_only=ascii_only) if left else []
         return [*name, *([(line, color)] for line in note), *standing[: left - len(note)]]
     standing = standing[:left]
     left -= len(standing)
@@ -139,6 +146,15 @@ def lines_of(content: CardContent, room: int, most: int, *, ascii_only: bool = F
     if text and standing and not left:
         _append(standing[-1], text.strip('"'), room, ascii_only)
     return [*name, *standing, *([(line, color)] for line in note)]
+
+
+def _fitted_question(text: str, room: int, most: int, ascii_only: bool) -> str:
+    """Return a question cut in the middle, so that it fits on so many lines; words at their ends leave cells free."""
+    if len(text_lines.wrapped(text, room)) <= most:
+        return text
+    sizes = range(room * most, room * most // 2, -2)
+    cuts = (safe_question(text, size, ascii_only=ascii_only) for size in sizes)
+    return next((cut for cut in cuts if len(text_lines.wrapped(cut, room)) <= most), text)
 
 
 def _name(content: CardContent, room: int, most: int, ascii_only: bool) -> list[list[Part]]:

@@ -21,7 +21,7 @@ class ColumnSpec:
     gap: bool = False
     """Whether an empty line follows each card."""
     state: str = ""
-    """The state (`text.glyphs.look`) whose glyph and colour the head has."""
+    """The state (`text.glyphs.look`) whose glyph and colour the head has; empty: it has the number of each state."""
     counts: tuple[str, ...] = ()
     """The parts that the number beside the name counts."""
     apart: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -40,6 +40,10 @@ def _of_part(name: str, part: str, lines: int, share: int) -> ColumnSpec:
     return ColumnSpec(name, (part,), sets, lines, gap=True, state=part, counts=(part,), share=share)
 
 
+def _each(parts: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((part, (part,)) for part in parts)
+
+
 EMPTY_SHARE: Final = 8
 """The share of a column without cards."""
 _OVER: Final = ("skipped", "cancelled")
@@ -56,8 +60,8 @@ WIDE: Final = (
 """From 100 columns of the terminal."""
 STACKED: Final = (
     replace(WIDE[0], gap=False),
-    replace(WIDE[1], parts=_ACTIVE, lines=3, gap=False, apart=((NEEDS_YOU, (NEEDS_YOU,)),), share=13),
-    replace(WIDE[3], parts=_CLOSED, apart=(("failed", ("failed",)), ("skipped", _OVER)), share=11),
+    ColumnSpec("Active", _ACTIVE, "in_progress", 3, counts=_ACTIVE, apart=_each(_ACTIVE), share=13),
+    ColumnSpec("Closed", _CLOSED, "done", 2, counts=_CLOSED, apart=(*_each(_CLOSED[:2]), ("skipped", _OVER)), share=12),
 )
 """From 60 columns of the terminal."""
 NARROW: Final = tuple(replace(spec, lines=2, gap=False) for spec in WIDE)

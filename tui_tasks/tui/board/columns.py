@@ -17,6 +17,7 @@ from typing_extensions import override
 
 from tui_tasks.core.read.pages.board_pages import Card
 from tui_tasks.text.glyphs import look, sign
+from tui_tasks.text.safe import cell_len
 from tui_tasks.text.times import SECOND, count
 from tui_tasks.tui.board.cards import MOST_LINES, CardContent, content_of, dot, lines_of
 from tui_tasks.tui.board.cards_of_column import CardsOfColumn
@@ -222,7 +223,7 @@ class CardRows(VirtualList[Card]):
 
 
 class ColumnHead(FrameLine):
-    """` ◐ In progress 1`."""
+    """` ◐ In progress 1`, ` Closed 4 ✗ 1 · ✓ 2 · – 1`."""
 
     class Clicked(Message):
         """The head was clicked: the focus is to go to the cards."""
@@ -234,19 +235,22 @@ class ColumnHead(FrameLine):
         self._is_target = False
 
     def _parts_of_spec(self, width: int) -> Sequence[Part]:
-        """Return glyph, name and number, and the numbers of statuses that are counted separately."""
+        """Return glyph, name and number, and the numbers of its states, as far as there is room."""
         spec, ascii_only = self._cards.spec, self.context.ascii_only
-        state = look(spec.state)
         ink = "$changed bold" if self._is_target else "bold" if self._cards.is_current else ""
-        mark = sign("status", ascii_only=ascii_only) if self._is_target else state.mark(ascii_only=ascii_only)
-        parts: list[Part] = [(f" {mark} ", state.color), (spec.name, ink)]
-        parts.append((f" {self._count(spec.counts)}", ink or "$muted"))
+        parts: list[Part] = [(" ", "")]
+        if self._is_target:
+            parts.append((f"{sign('status', ascii_only=ascii_only)} ", "$changed"))
+        elif spec.state:
+            parts.append((f"{look(spec.state).mark(ascii_only=ascii_only)} ", look(spec.state).color))
+        parts += [(spec.name, ink), (f" {self._count(spec.counts)}", ink or "$muted")]
+        gap = dot(ascii_only) if spec.state else " "
         for other, members in spec.apart:
-            number = self._count(members)
-            if number != "0":
-                shown = look(other)
-                parts += [(dot(ascii_only), "$muted"), (shown.mark(ascii_only=ascii_only), shown.color)]
-                parts.append((f" {number}", "$muted"))
+            number, shown = self._count(members), look(other)
+            part = f"{shown.mark(ascii_only=ascii_only)} {number}"
+            if number != "0" and sum(cell_len(text) for text, _ in parts) + cell_len(gap + part) <= width:
+                parts += [(gap, "$muted"), (part, shown.color)]
+                gap = dot(ascii_only)
         return parts
 
     def set_target(self, is_target: bool) -> None:

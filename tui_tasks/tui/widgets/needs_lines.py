@@ -81,7 +81,7 @@ class NeedsText(TextDrawing):
             since = age(entry.since, now)
         shown = list(text[:number])
         if len(text) > number:
-            cut = safe_question if entry.kind == ASKS else safe_line
+            cut = safe_question if entry.is_question else safe_line
             shown[-1] = cut(" ".join(text[number - 1 :]), room, ascii_only=ascii_only)
         head: list[Part] = [
             (f" {entry.mark} {fit_ends(_label(entry), label, ascii_only=ascii_only)}  ", entry.color),

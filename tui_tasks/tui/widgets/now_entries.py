@@ -70,6 +70,8 @@ class Entry:
     since: int | None = None
     noun: str = ""
     """What it counts, where only the number is shown."""
+    is_question: bool = False
+    """Whether its text is cut in the middle, as the end says what is asked."""
 
     @property
     def name(self) -> str:
@@ -111,7 +113,7 @@ class Entry:
         whole = " ".join(self.texts)
         if cell_len(whole) <= room:
             return whole
-        if self.kind == ASKS:
+        if self.is_question:
             return safe_question(whole, room, ascii_only=ascii_only)
         if self.kind in _COUNTED and room - cell_len(self.texts[0]) <= LEAST_NARROW:
             return safe_line(self.texts[0], room, ascii_only=ascii_only)
@@ -336,6 +338,7 @@ class NowEntries:
             lambda: self.context.navigation.show_ask(self.context, ask.uid),
             whole=f"{number}{safe_line(asked, _MAX_WHOLE)}",
             since=ask.opened_at,
+            is_question=not agent_text.is_permission(ask),
         )
 
     def _counted(
