@@ -130,3 +130,15 @@ def test_a_long_reason_begins_in_its_column():
     ]
     assert {row.index("jose is") for row in rows} == {38}
     assert all(row.endswith("claude-1      9m") for row in rows)
+
+
+def test_the_mark_of_a_late_task_stands_beside_its_agent_and_age_and_takes_their_place_nowhere():
+    late = RowFacts((LONG, ""), WHY_LONG, True, (), (), ("! 1h late", ""), ("!", ""), "claude-2", "4m")
+    row = shown(late, 80)
+    assert row.split()[-3:] == ["claude-2", "4m", "!"] and row.startswith("Migrate the analytics of")
+    assert "! 1h late" in shown(late, 120) and shown(late, 120).endswith("claude-2      4m")
+
+
+def test_a_question_in_a_row_keeps_its_end():
+    row = shown(RowFacts(("Ship", ""), WHY_LONG, True, is_question=True, age="9m", agent="claude-1"), 80)
+    assert "jose is" in row and "Which one of them?" in row

@@ -102,6 +102,7 @@ class TaskRows(RowDrawing[TaskLine]):
             tags=row.tags,
             due=due,
             late=late_mark(context, row),
+            is_question=ask is not None and not agent_text.is_permission(ask),
             agent=agent_text.who(row.who),
             age=age(since, context.clock.now()),
         )

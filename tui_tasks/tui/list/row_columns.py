@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line
+from tui_tasks.text.safe import cell_len, fit, safe_ends, safe_line, safe_question
 from tui_tasks.tui.painting.styles import Part
 
 # In cells: what a title keeps while anything else can be left out, beside a note and without one.
@@ -56,6 +56,8 @@ class RowFacts:
     """The mark of a due date that is over, where the date itself has no room."""
     agent: str = ""
     age: str = ""
+    is_question: bool = False
+    """Whether the note is a question, which is cut in the middle."""
 
 
 def laid_out(facts: RowFacts, room: int, *, ascii_only: bool = False) -> list[Part]:
@@ -97,7 +99,7 @@ class _Row:
         late = _GAP if facts.late else 0
         note = min(whole.get("note", 0), LEAST_NOTE)
         beside = _GAP + note if note else 0
-        most = TITLE if note else max(_ALONE, room * 3 // 4)
+        most = TITLE - 2 * late if note else max(_ALONE, room * 3 // 4)
         title = max(1, min(whole["title"], most, room - beside - late))
         left = room - title - beside - late
         if facts.is_reason:
@@ -134,16 +136,22 @@ class _Row:
         return next_place - _GAP - sum(cells + _GAP for cells in (*before, *marks) if cells)
 
     def _others(self) -> Iterator[tuple[str, int]]:
-        """Yield the name and the least width of each other column that the row has, the most important first."""
+        """Yield the name and the least width of each other column that the row has, the most important first.
+
+        A date that is over has a mark, and gives way to the agent and the age.
+        """
         facts = self._facts
         for number, (text, _) in enumerate(facts.marks):
             yield f"mark {number}", cell_len(text)
-        if facts.due:
-            yield "due", cell_len(facts.due[0])
+        due = [("due", cell_len(facts.due[0]))] if facts.due else []
+        if not facts.late:
+            yield from due
         if facts.age:
             yield "age", _AGES
         if facts.agent:
             yield "agent", min(cell_len(facts.agent), _SHORT_WHO)
+        if facts.late:
+            yield from due
 
     def _widen(self) -> None:
         """Share out what is left: first to what is cut most."""
@@ -201,6 +209,8 @@ class _Row:
         facts, ascii_only = self._facts, self._ascii_only
         if name.startswith("mark"):
             return facts.marks[int(name.split()[1])]
+        if name == "note" and facts.is_question and facts.note is not None:
+            return safe_question(facts.note[0], cells, ascii_only=ascii_only), facts.note[1]
         if (part := {"title": facts.title, "note": facts.note, "due": facts.due}.get(name)) is not None:
             return part
         text = {

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 
 from tui_tasks.core import vocab
 from tui_tasks.core.agent_snapshots import Ask
-from tui_tasks.core.read import overview
+from tui_tasks.core.read import overview, work_queries
 from tui_tasks.core.read.pages import list_pages
 from tui_tasks.core.read.pages.list_pages import TaskLine
 from tui_tasks.core.read.tasks import task_queries, task_records
@@ -55,6 +55,10 @@ class TaskDetails:
         self.log_count = len(self.log) if len(self.log) < MAX_LOG else task_records.log_count(db, task.uid)
         self.after = [before for uid in task.depends_on if (before := list_pages.line(db, uid)) and not before.deleted]
         self.blocks = overview.dependents(db, task.uid)
+        works = work_queries.of_task(db, task.uid) if task.uid in context.state.reviewable else []
+        self.to_review = works[-1] if works else None
+        self.ready_since = work_queries.ready_since(db, works[-1]) if works else 0
+        self.counts = work_queries.counts_text(db, works[-1].uid) if works else ""
         self.asks: list[Ask] = [ask for ask in context.state.asks if context.state.asked_about.get(ask.uid) == task.uid]
 
     def is_outdated_by(self, changes: StateChanges) -> bool:
@@ -88,6 +92,7 @@ class DetailText(TextDrawing):
                 lines.append(_line(f"… of {len(details.task.name):,} characters", "$muted"))
         lines += [_line(self._facts(details, room), "$muted"), *self._fields(details.task, room)]
         lines += self._more_facts(details.task, room)
+        lines += self._to_review(details, room)
         lines += task_note.lines(self.context, details.task, room)
         if details.task.description:
             lines += [(), *self._words(details.task, details.task.description, room)]
@@ -104,12 +109,27 @@ class DetailText(TextDrawing):
         return lines + self._neighbours("Blocks", details.blocks, room)
 
     def _in_brief(self, details: TaskDetails, room: int) -> list[Drawn]:
-        """Return what is asked, the newest log entries, the description, and the tasks before and after it."""
-        lines = [line for ask in details.asks for line in self._asked(ask, room)]
+        """Return what is asked or to be reviewed, the newest log entries, the description, and the tasks around it."""
+        lines = [line for ask in details.asks for line in self._asked(ask, room)] + self._to_review(details, room)
         lines += self._log(details, details.log[:8], room)
         lines += self._words(details.task, details.task.description, room)[:8]
         around = [*self._neighbours("After", details.after, room), *self._neighbours("Blocks", details.blocks, room)]
         return lines + [line for line in around if line]
+
+    def _to_review(self, details: TaskDetails, room: int) -> list[Drawn]:
+        """Return what there is to review, whose work it is and since when it waits, and the key that shows it."""
+        work, shown = details.to_review, look("reviewable")
+        if work is None:
+            return []
+        what = "  ".join(dict.fromkeys(filter(None, (details.counts, work.message)))) or shown.word
+        facts = [agent_text.who(work.agent, 20), *([work.branch] if work.branch else [])]
+        facts.append(f"ready {self._age(details.ready_since, short=False)}")
+        key = self.context.keymap.key_of("open")
+        return [
+            *_block(f"{shown.mark(ascii_only=self.context.ascii_only)} {what}", room, shown.color),
+            _line(safe_line(" · ".join(facts), room), "$muted"),
+            [(f" {key}", "$key"), (" reviews it: files, diff, checks", "$muted")],
+        ]
 
     def _asked(self, ask: Ask, room: int) -> list[Drawn]:
         """Return a question about the task, with who asks it."""

@@ -1,0 +1,31 @@
+"""The detail of a task."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui.driving import lines, opened, press, shown
+from tests.tui.plan import NOW
+from tests.tui.work.test_work_screen import begun
+from tui_tasks.core.operations.work import CountWork, WorkReady
+from tui_tasks.core.store import Store
+
+COUNTS = {"ahead": 1, "behind": 0, "files": 3, "insertions": 41, "deletions": 7, "dirty": False}
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_the_detail_of_a_task_whose_work_waits_says_what_there_is_to_review_and_by_which_key(
+    plan, make_app, size
+):
+    work = begun(plan, 9)
+    with Store(plan.path) as store:
+        store.commit(CountWork(work.uid, COUNTS), actor="system", now=NOW)
+        store.commit(WorkReady(work.uid), actor="system", now=NOW - 120_000_000)
+    app = make_app(plan.path)
+    async with opened(app, size) as pilot:
+        app.navigation.go_to(plan[9])
+        await press(app, pilot)
+        detail = shown(app)[shown(app).rindex("#9 Old cookie banner") :]
+        assert "⇡ 3 files +41 -7" in detail
+        assert f"{work.agent} · " in detail and "ready 2m ago" in detail
+        assert " Enter reviews it" in detail and "Enter Review" in lines(app)[-1]
