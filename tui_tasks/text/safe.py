@@ -255,15 +255,18 @@ def safe_ends(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
 
 
 def safe_question(text: str, limit_cells: int, *, ascii_only: bool = False) -> str:
-    """Return a safe line as `safe_line` does, but cut a long one in the middle: it keeps its last sentence, or at least
-    its last words, as these say what is asked.
+    """Return a safe line as `safe_line` does, but cut a long one in the middle: it keeps its last sentence, or where
+    there is room its last words, as these say what is asked.
     """
     line = safe_line(text, ascii_only=ascii_only)
     if cell_len(line) <= limit_cells or limit_cells < _LEAST_QUESTION:
         return safe_line(line, limit_cells, ascii_only=ascii_only)
     half = line[-(limit_cells // 2) :]
     tail = _SENTENCE_END.split(half, maxsplit=1)[-1].strip()
-    tail = tail if tail != half.strip() else half.partition(" ")[2]
+    if tail == half.strip():
+        if limit_cells < 2 * _LEAST_QUESTION:
+            return safe_line(line, limit_cells, ascii_only=ascii_only)
+        tail = half.partition(" ")[2]
     if not tail or cell_len(tail) > limit_cells // 2:
         return safe_ends(line, limit_cells, ascii_only=ascii_only)
     return f"{safe_line(line, limit_cells - cell_len(tail) - 1, ascii_only=ascii_only)} {tail}"

@@ -80,7 +80,7 @@ class Entry:
 
     def least(self, text: int) -> int:
         """Return the least width in cells that is worth showing; `text`: that of its texts."""
-        least = text + 2 if self.kind == TROUBLE else text
+        least = text + {TROUBLE: 2, ASKS: 8}.get(self.kind, 0)
         head = self._head(min(cell_len(self.name), WHO if text > LEAST_NARROW else SHORT_WHO))
         if self.kind == OTHERS:
             return head - 1
