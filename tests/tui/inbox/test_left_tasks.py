@@ -66,11 +66,11 @@ async def test_a_task_whose_agent_comes_back_leaves_the_inbox(plan, left, make_a
 
 
 @pytest.mark.parametrize("size", SIZES)
-async def test_agents_counts_a_task_that_was_left_as_waiting_for_you(plan, left, make_app, size):
+async def test_agents_counts_one_that_left_its_task_once_and_first(plan, left, make_app, size):
     app = make_app(plan.path)
     async with app.run_test(size=size) as pilot:
         await settle(pilot, "A")
-        assert ("3 waiting for you" if size[0] >= 60 else "? 3") in lines(app)[0]
+        assert ("1 gone at work   1 waiting for you" if size[0] >= 60 else "· 1  ? 1") in lines(app)[0]
 
 
 async def test_the_digest_lists_a_task_that_was_left(plan, left, make_app):
@@ -93,7 +93,7 @@ async def test_a_task_that_was_left_with_a_question_counts_once(plan, left, make
     async with app.run_test(size=(120, 40)) as pilot:
         assert app.state.need_you == 3
         await settle(pilot, "A")
-        assert "3 waiting for you" in lines(app)[0]
+        assert "1 gone at work   1 waiting for you" in lines(app)[0]
         (every, *_) = project_picker.entries(app.context, lambda name: None)
         assert every.needed == 3
 
