@@ -127,23 +127,9 @@ class Starter:
         task = task_queries.task(self._store.db, task_uid)
         self._refuse_too_many(settings_)
         repository = agent_worktrees.find_repository(self._folder)
+        place = self._place(task, request, repository, settings_)
         if request.beside:
-            place = self._beside(task)
             request = msgspec.structs.replace(request, share=True, race=True)
-        elif request.here:
-            place = agent_worktrees.checkout(repository, request.base)
-        else:
-            others = _count_places(work_queries.of_task(self._store.db, task.uid))
-            place = agent_worktrees.plan(
-                repository,
-                settings_,
-                task.number,
-                task.name,
-                self._data,
-                base=request.base,
-                branch=request.branch,
-                suffix=f"-{others + 1}" if others else "",
-            )
         has_terminal = settings_.terminal == "tmux" and is_there()
         work = self._begin(task, program, repository.root, place, request, has_terminal=has_terminal)
         try:
@@ -202,6 +188,30 @@ class Starter:
             delivered = tuple(one.delivered_seq for one in messages if one.delivered_seq is not None)
             self._store.commit(ReturnMessages(delivered), WorkReady(work.uid), actor=SYSTEM, now=self._clock())
             raise Conflict(f"{work.agent} has ended and cannot be started again: {message}") from error
+
+    def _place(
+        self, task: Task, request: Request, repository: agent_worktrees.Repository, found: WorkSettings
+    ) -> Place:
+        """Return where the agent is to work.
+
+        Raises:
+            Refusal: it cannot work there.
+        """
+        if request.beside:
+            return self._beside(task)
+        if request.here:
+            return agent_worktrees.checkout(repository, request.base)
+        others = _count_places(work_queries.of_task(self._store.db, task.uid))
+        return agent_worktrees.plan(
+            repository,
+            found,
+            task.number,
+            task.name,
+            self._data,
+            base=request.base,
+            branch=request.branch,
+            suffix=f"-{others + 1}" if others else "",
+        )
 
     def _beside(self, task: Task) -> Place:
         """Return the place of the newest work on a task that is not over.

@@ -213,3 +213,17 @@ def test_a_pull_request_is_pushed_only_to_the_address_that_was_shown(
     git(place.tree, "config", "remote.origin.url", "git@evil.example:ada/api.git")
     status, _, told = run("work pr 1 --to https://github.com/ada/api.git")
     assert status == 1 and "to https://evil.example/ada/api.git" in told and "gh is not" not in told
+
+
+def test_without_a_name_the_work_that_goes_on_is_meant_and_then_the_one_that_was_merged(
+    run: Run, database: Path, place: Place, tmp_path: Path
+) -> None:
+    git(place.root, "worktree", "add", "-q", "-b", "task/2", str(tmp_path / "other"))
+    with Store(str(database)) as store:
+        task = work_queries.everything(store.db)[0].task_uid
+        start(store, task, place.root, tmp_path / "other", "task/2")
+    assert run("work discard 1 --by claude-2")[0] == 0
+    assert json.loads(run("work show 1 --json")[1])["agent"] == "claude-1"
+    assert run(f"work merge 1 {seen(place)}")[0] == 0
+    assert json.loads(run("work show 1 --json")[1])["agent"] == "claude-1"
+    assert run("work restore 1")[:2] == (0, "back for review\n")

@@ -26,6 +26,7 @@ from tui_tasks.core.read.tasks import task_queries
 from tui_tasks.core.rules.agents.request_text import decided_line
 from tui_tasks.core.snapshots import Task
 from tui_tasks.core.store import Store
+from tui_tasks.core.vocab import LIVE_WORK
 from tui_tasks.dialects.shell import SHELL as TOOLS
 from tui_tasks.text.safe import safe_line
 from tui_tasks.text.times import ago
@@ -55,7 +56,7 @@ def declare_base(command: argparse.ArgumentParser) -> None:
 
 
 def work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Work]:
-    """Return a task and the newest work on it, or that of an agent.
+    """Return a task and the work on it: that of an agent, or the newest that is not over, else that was merged.
 
     Raises:
         NotFound: there is no such task, or no agent was started on it.
@@ -66,7 +67,9 @@ def work_of(session: Session, reference: str, agent: str = "") -> tuple[Task, Wo
         raise NotFound("work", f"on #{task.number}; `tui-tasks work start {task.number}` starts an agent on it")
     if agent and not (of_agent := [work for work in works if work.agent == agent]):
         raise NotFound("work", f"of {agent} on #{task.number}; use one of {', '.join(one.agent for one in works)}")
-    return task, of_agent[-1] if agent else works[-1]
+    if agent:
+        return task, of_agent[-1]
+    return task, max(works, key=lambda work: (work.state in LIVE_WORK, work.state == "merged", work.id))
 
 
 def work_json(store: Store, work: Work) -> dict[str, Any]:
