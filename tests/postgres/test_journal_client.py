@@ -70,13 +70,3 @@ def test_any_text_is_appended_as_it_is(client, other, monkeypatch, encoding):
     assert other.execute("SELECT * FROM tui_tasks.journal ORDER BY seq").fetchall() == rows
     kept = other.execute("SELECT key, value FROM tui_tasks.companion ORDER BY key").fetchall()
     assert dict(kept) == {"[]": ODD, "[1]": None}
-
-
-def test_a_turn_that_was_given_up_leaves_the_connection_usable(client, other):
-    for _ in range(8):
-        client.hash_at(1)
-        client.lock(0, 0)
-        client.release()
-    head = client.lock(0, 0).head
-    client.append((head.seq, bytes(head.hash)), entries(NOTHING, {}), [], 1, 1)
-    assert other.execute("SELECT count(*) FROM tui_tasks.journal").fetchone() == (1,)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -15,10 +16,13 @@ import pytest
 from tests.contract.client import ROOT
 from tests.postgres.machines import digest, names, run
 from tests.started import DEADLINE, Started
+from tui_tasks import clock
 from tui_tasks.client.requests import ToolError
-from tui_tasks.core.errors import Busy, DatabaseRefused
+from tui_tasks.core.commit import transaction
+from tui_tasks.core.errors import Busy, Conflict, DatabaseRefused, Refusal
 from tui_tasks.core.journal import journal
 from tui_tasks.core.operations.asks import PauseAgent
+from tui_tasks.core.operations.tasks import AddTask, EnsureList
 from tui_tasks.postgres import journal_client, replica, replica_files, replica_following
 from tui_tasks.state.open_state import open_state
 
@@ -291,3 +295,47 @@ def test_many_writers_on_two_machines_lose_and_double_nothing(opened_on, machine
         thread.join()
     assert sorted(names(opened_on("a", "reader"))) == sorted(f"{agent} {n}" for agent in "pqrs" for n in range(25))
     assert names(opened_on("b", "reader")) == names(opened_on("a", "reader2"))
+
+
+@pytest.fixture
+def steps(store_on, monkeypatch):
+    """Two machines, on which each operation of a long change is a step, and how to add tasks in steps on the first."""
+    monkeypatch.setattr(transaction, "STEP_SECONDS", 0.0)
+    here, there = store_on("a"), store_on("b")
+    (home,) = here.commit(EnsureList("tasklist", "task"), actor="human", now=clock.now())
+
+    def add(*between) -> None:
+        def operations():
+            for number in range(3):
+                yield AddTask(f"Task {number}", home.uid)
+                if number < len(between):
+                    between[number]()
+
+        here.commit_many(operations(), "human", clock.now(), in_steps=True)
+
+    def names(store) -> list[str]:
+        store.db.catch_up()
+        return [name for (name,) in store.db.sql("SELECT name FROM task WHERE deleted = 0 ORDER BY id")]
+
+    return SimpleNamespace(here=here, there=there, home=home, add=add, names=names)
+
+
+def test_a_long_change_that_fails_is_taken_back_on_the_server(steps):
+    def fail() -> None:
+        raise Conflict("not this one")
+
+    with pytest.raises(Refusal):
+        steps.add(lambda: None, fail)
+    assert steps.names(steps.there) == steps.names(steps.here) == []
+
+
+def test_a_long_change_of_which_the_process_was_killed_is_taken_back_by_the_next_of_its_machine(steps, monkeypatch):
+    def be_killed() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        steps.add(lambda: None, be_killed)
+    assert steps.names(steps.there) != []
+    steps.there.commit(AddTask("Another", steps.home.uid), actor="codex", now=clock.now())
+    steps.here.commit(EnsureList("other", "task"), actor="human", now=clock.now())
+    assert steps.names(steps.there) == steps.names(steps.here) == ["Another"]

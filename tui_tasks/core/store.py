@@ -99,7 +99,7 @@ class Store:
                     is_person=self.is_person,
                     inputs_read=self.inputs_read,
                     savepoints=savepoints,
-                    in_steps=in_steps and self.db.allows_steps,
+                    in_steps=in_steps,
                 )
                 file = self.db.file
                 yield transaction

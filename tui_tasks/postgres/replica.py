@@ -103,8 +103,6 @@ class Replica(Database):
             if journal.newest(self) != seq or _is_shared(companions.collected(self)):
                 raise WritesJournal
 
-    allows_steps = False
-
     def _begin(self, write: bool) -> None:
         super()._begin(write)
         if write and self._is_shared:

@@ -281,9 +281,6 @@ class Database:
         """
         return self.transaction(write=True)
 
-    allows_steps = True
-    """Whether a change may be committed in steps."""
-
     def follow(self) -> None:
         """Have what other machines write applied while this is open; nobody else writes to a file of one machine."""
 
